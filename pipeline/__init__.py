@@ -1,0 +1,1 @@
+"""goldset: documents in, a retrieval test set out, retrievers scored."""

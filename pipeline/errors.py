@@ -1,0 +1,96 @@
+"""Everything that is raised on purpose: one class per reaction of the caller.
+
+::
+
+    GoldsetError                     one line for the user, exit 1
+    ├── UsageError                   the call or the configuration is wrong, exit 2
+    │   └── ConfigError              several problems of goldset.toml at once
+    ├── InputError                   something that was read is bad: path, line, what, what to do
+    │   └── UnreadableDocument       one document among many: skipped and counted, unless --strict
+    ├── OutputError                  the output folder cannot be used or written
+    ├── MissingExtra                 a package that is not installed, and how to install it
+    └── ModelError                   the model path
+        ├── ModelUnavailable         the server cannot be reached or refuses us: no use asking again now
+        ├── CallFailed               one call failed for good after its retries: a counted failure, not the end
+        ├── AnswerRejected           an answer came but cannot be used (misfit, refusal, cut off): counted
+        └── LimitReached             a cap on requests, tokens, money or time stops the spending
+
+Messages are one line: what was found, where, what to do. They never hold a key, a prompt, a reply or document text.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class GoldsetError(Exception):
+    """Anything goldset raises on purpose. ``exit_code`` is what the command returns."""
+
+    exit_code = 1
+
+
+class UsageError(GoldsetError):
+    """The command line or the configuration asks for something impossible."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """The configuration file is wrong; ``problems`` holds every one of them."""
+
+    def __init__(self, path: Path | str, problems: list[str]) -> None:
+        self.path, self.problems = path, problems
+        super().__init__(f"{path}: " + "; ".join(problems))
+
+
+class InputError(GoldsetError):
+    """Something that was read is bad. ``line`` counts from 1."""
+
+    def __init__(self, path: Path | str, problem: str, *, line: int | None = None) -> None:
+        self.path, self.problem, self.line = path, problem, line
+        where = f"{path}, line {line}" if line is not None else f"{path}"
+        super().__init__(f"{where}: {problem}")
+
+
+class UnreadableDocument(InputError):
+    """One document cannot be read; the others can."""
+
+
+class OutputError(GoldsetError):
+    """The output folder cannot be used or written."""
+
+
+class MissingExtra(GoldsetError):
+    """A package is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package, self.extra = package, extra
+        super().__init__(f"{package} is not installed: pip install 'goldset[{extra}]'")
+
+
+class ModelError(GoldsetError):
+    """The model path failed."""
+
+
+class ModelUnavailable(ModelError):
+    """The server cannot be reached, or refuses every call (wrong key, wrong model)."""
+
+
+class CallFailed(ModelError):
+    """One call failed for good. ``kind`` is a short stable word (``timeout``, ``rate-limit``, ``http-500`` …)."""
+
+    def __init__(self, kind: str, message: str, *, attempts: int = 1, request_id: str | None = None) -> None:
+        self.kind, self.attempts, self.request_id = kind, attempts, request_id
+        super().__init__(message)
+
+
+class AnswerRejected(CallFailed):
+    """An answer came but cannot be used: ``misfit``, ``refusal``, ``content-filter``, ``cut-off`` or ``empty``."""
+
+
+class LimitReached(ModelError):
+    """A cap set by the user was reached before the call was sent. ``limit`` names it."""
+
+    def __init__(self, limit: str, message: str) -> None:
+        self.limit = limit
+        super().__init__(message)

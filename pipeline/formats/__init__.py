@@ -1,0 +1,1 @@
+"""Bytes to records and back: the only place that reads and writes files."""

@@ -1,0 +1,1 @@
+"""The model path: one port, four layers."""

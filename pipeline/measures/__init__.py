@@ -1,0 +1,1 @@
+"""Arithmetic on ids and numbers."""

@@ -1,0 +1,1 @@
+"""The generator that needs no model: known-item simulation, labelled as such."""

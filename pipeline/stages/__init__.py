@@ -1,0 +1,1 @@
+"""The stages: pure functions from records and ports to records."""

@@ -1,0 +1,38 @@
+"""Which writing system a text is in, as far as the pipeline needs to know."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import regex
+
+SPACELESS = frozenset({"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"})
+"""Scripts that put no space between words."""
+
+_SCRIPTS = (
+    "Latin", "Han", "Hiragana", "Katakana", "Hangul", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Bengali",
+    "Gurmukhi", "Gujarati", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Thai", "Lao", "Khmer", "Myanmar",
+    "Georgian", "Armenian", "Ethiopic", "Tibetan", "Mongolian",
+)  # fmt: skip
+_RUN = regex.compile("|".join(rf"(?P<{name}>\p{{Script={name}}}+)" for name in _SCRIPTS))
+_SPACELESS_CHAR = regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in sorted(SPACELESS)) + "]")
+_LETTER = regex.compile(r"[\p{L}\p{M}]+")
+
+
+def script_of(text: str) -> str | None:
+    """Return the Unicode script most letters of the text belong to (``Latin``, ``Han`` …), None without letters."""
+    counts: Counter[str] = Counter()
+    for run in _RUN.finditer(text):
+        counts[str(run.lastgroup)] += run.end() - run.start()
+    return max(counts, key=lambda name: (counts[name], name)) if counts else None
+
+
+def is_spaceless(text: str) -> bool:
+    """Whether at least half of the letters belong to a script without spaces between words."""
+    letters = letter_count(text)
+    return letters > 0 and 2 * len(_SPACELESS_CHAR.findall(text)) >= letters
+
+
+def letter_count(text: str) -> int:
+    """Return how many characters are letters or the marks that belong to them."""
+    return sum(run.end() - run.start() for run in _LETTER.finditer(text))

@@ -1,0 +1,1 @@
+"""The records of goldset: pydantic and the standard library only."""

@@ -1,0 +1,58 @@
+"""Documents, the spans that refer to them, and the chunks cut from them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from schemas.record import Id, Record
+
+
+class Span(Record):
+    """A stretch of a document: characters (code points) ``start`` to ``end`` of ``Document.text``, end excluded."""
+
+    doc_id: Id
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.end < self.start:
+            raise ValueError(f"span ends at {self.end}, before it starts at {self.start}")
+        return self
+
+    def contains(self, other: Span) -> bool:
+        """Whether every character of ``other`` lies in this span."""
+        return self.doc_id == other.doc_id and self.start <= other.start and other.end <= self.end
+
+
+class Evidence(Span):
+    """A span with the words it covers: ``quote == Document.text[start:end]``."""
+
+    quote: str
+
+
+class Document(Record):
+    """One source text as it was read: decoded, line ends as LF, otherwise untouched.
+
+    ``source`` is the path below the folder that was given, with ``/``; for a row of a table ``path#row``.
+    ``language`` is an ISO 639-1 code, or None where it is not known. ``ready`` marks a row that is a chunk already.
+    """
+
+    doc_id: Id
+    title: str
+    text: str
+    source: str
+    language: str | None = None
+    ready: bool = False
+
+
+class Chunk(Record):
+    """A passage: an exact span of its document, with the heading path above it (outermost first)."""
+
+    chunk_id: Id
+    span: Span
+    text: str
+    headings: tuple[str, ...] = ()
+    title: str = ""
