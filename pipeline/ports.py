@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -122,3 +123,20 @@ class QueryGenerator(Protocol):
 
     async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:
         """Return another wording that answers the complaint, or None where the generator has no other."""
+
+
+class Step(Protocol):
+    """One stage being shown."""
+
+    def advance(self, count: int) -> None:
+        """Say that so many more items are done."""
+
+
+class Progress(Protocol):
+    """Shows a person how far the run is. Nothing depends on it."""
+
+    def stage(self, name: str, total: int | None) -> AbstractContextManager[Step]:
+        """Show a stage from now until its end; ``total`` is None where it is not known before."""
+
+    def note(self, line: str) -> None:
+        """Show one line that stays."""

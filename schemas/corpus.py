@@ -37,14 +37,13 @@ class Document(Record):
     """One source text as it was read: decoded, line ends as LF, otherwise untouched.
 
     ``source`` is the path below the folder that was given, with ``/``; for a row of a table ``path#row``.
-    ``language`` is an ISO 639-1 code, or None where it is not known. ``ready`` marks a row that is a chunk already.
+    ``ready`` marks a row that is a chunk already.
     """
 
     doc_id: Id
     title: str
     text: str
     source: str
-    language: str | None = None
     ready: bool = False
 
 

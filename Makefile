@@ -1,0 +1,71 @@
+# goldset. Two commands on a fresh machine do all the set-up: `make dataset` and `make test`.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+OUT    ?= data/runs/example
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help install install-dev dataset test test-all check lint format types imports bench lock schemas clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "goldset needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: $(BIN)/python .ci/requirements.lock pyproject.toml
+	$(PIP) install --require-hashes -r .ci/requirements.lock
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime .ci/requirements-dev.lock
+	$(PIP) install --require-hashes -r .ci/requirements-dev.lock
+	$(PIP) install --no-deps beir==2.2.0
+	@touch $@
+
+install: $(VENV)/.runtime ## Install goldset with its document readers into .venv
+
+install-dev: $(VENV)/.dev ## Also install what tests and checks need
+
+dataset: $(VENV)/.runtime ## Build a gold set from the sample documents (OUT=data/runs/example)
+	$(BIN)/goldset build data/example/documents --out $(OUT) --config data/example/goldset.toml
+
+test: $(VENV)/.dev ## Run the tests (under 5 minutes)
+	$(BIN)/pytest
+
+test-all: $(VENV)/.dev ## Run all tests, the slow ones too
+	$(BIN)/pytest -m ''
+
+check: lint types imports test ## The gate: lint, types, import rules, tests
+
+lint: $(VENV)/.dev ## Check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.dev ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.dev ## Check types
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev ## Check who imports whom
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev ## Measure speed, memory and throughput
+	$(BIN)/python -m tests.benchmarks
+
+schemas: $(VENV)/.dev ## Write the published JSON Schemas
+	$(BIN)/python -m schemas
+
+lock: ## Resolve the exact versions anew (needs uv)
+	uv pip compile pyproject.toml --extra documents --group build $(UV_FLAGS) -o .ci/requirements.lock
+	uv pip compile pyproject.toml --extra documents --group build --group dev $(UV_FLAGS) -o .ci/requirements-dev.lock
+
+UV_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+
+clean: ## Remove the environment and what was built
+	rm -rf $(VENV) data/runs build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

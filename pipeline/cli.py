@@ -1,0 +1,304 @@
+"""The ``goldset`` command: wires the parts together and prints. Heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from pipeline.errors import GoldsetError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pipeline.config import Config
+    from pipeline.flow import OpenGenerator, Result
+
+DONE_WITH_FAILURES = 3
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="goldset",
+    help="Turn a folder of documents into a retrieval test set one can trust.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
+ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A goldset.toml.")]
+TextField = Annotated[str | None, typer.Option(help="Column or key that holds the text of a row.")]
+IdField = Annotated[str | None, typer.Option(help="Column or key that holds the id of a row; kept as it is.")]
+TitleField = Annotated[str | None, typer.Option(help="Column or key that holds the title of a row.")]
+NoChunk = Annotated[bool | None, typer.Option("--no-chunk", help="Take each row or file as one ready chunk.")]
+Size = Annotated[int | None, typer.Option("--chunk-size", metavar="N", help="Characters per chunk (1000).")]
+Overlap = Annotated[int | None, typer.Option("--chunk-overlap", metavar="N", help="Shared by neighbours (size / 10).")]
+Limit = Annotated[int | None, typer.Option("--limit-documents", metavar="N", help="Read only the first N documents.")]
+Strict = Annotated[bool | None, typer.Option("--strict", help="End at the first document that cannot be read.")]
+
+
+@app.command()
+def build(  # noqa: PLR0913  a command has as many options as it has
+    paths: Paths,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the run goes.")],
+    config: ConfigFile = None,
+    queries: Annotated[int | None, typer.Option(metavar="N", help="How many queries must come out.")] = None,
+    per_chunk: Annotated[int | None, typer.Option(metavar="N", help="Queries per chunk, 1 to 3 (1).")] = None,
+    chunk_size: Size = None,
+    chunk_overlap: Overlap = None,
+    no_chunk: NoChunk = None,
+    text_field: TextField = None,
+    id_field: IdField = None,
+    title_field: TitleField = None,
+    language: Annotated[str | None, typer.Option(metavar="L", help="Language of the queries, as en or zh.")] = None,
+    generator: Annotated[Literal["auto", "model", "offline"] | None, typer.Option(help="Who writes (auto).")] = None,
+    offline_recipe: Annotated[
+        Literal["terms", "held-out", "mixed"] | None, typer.Option(help="How queries are simulated (terms).")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="M", help="The model's name at its server.")] = None,
+    base_url: Annotated[str | None, typer.Option(metavar="U", help="Any OpenAI-compatible server.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Another seed draws other chunks (0).")] = None,
+    limit_documents: Limit = None,
+    strict: Strict = None,
+    answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a run with other settings in DIR.")] = False,
+) -> None:
+    """Build a gold set: documents in, queries with known answers out."""
+    settings = _config(
+        config,
+        documents={
+            "text_field": text_field,
+            "id_field": id_field,
+            "title_field": title_field,
+            "no_chunk": no_chunk,
+            "limit": limit_documents,
+            "strict": strict,
+        },
+        chunk={"size": chunk_size, "overlap": chunk_overlap},
+        generate={
+            "generator": generator,
+            "recipe": offline_recipe,
+            "queries": queries,
+            "seed": seed,
+            "constraints": {"language": language, "per_chunk": per_chunk},
+        },
+        model={"name": model, "base_url": base_url},
+    )
+    result = asyncio.run(_build(settings, paths, out, answers or out.parent / "answers.sqlite", replace=replace))
+    if not result.complete:
+        raise typer.Exit(DONE_WITH_FAILURES)
+
+
+async def _build(config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool) -> Result:
+    from pipeline import flow
+    from pipeline.formats.folder import check_usable, read_manifest
+    from pipeline.formats.sources import find_files
+    from pipeline.report.terminal import TerminalProgress
+
+    console, messages = _console(), _console(stderr=True)
+    found = find_files(paths)
+    stale = tuple(read_manifest(out).files) if (out / "manifest.json").exists() else ()
+    if not replace:
+        check_usable(out, config_sha256=config.fingerprint())
+    writer: Any
+    if config.uses_model():
+        from pipeline.wiring import model_writer
+
+        writer = await model_writer(config, answers)
+    else:
+        from pipeline.wiring import OfflineWriter
+
+        writer = OfflineWriter(config)
+    messages.print(writer.announcement, highlight=False)
+    result = await flow.build(
+        writer.config,
+        found,
+        out,
+        open_generator=writer.open,
+        progress=TerminalProgress(messages),
+        usage=writer.usage,
+        stale=stale,
+    )
+    _report(console, messages, result, out, config)
+    return result
+
+
+@app.command()
+def chunk(  # noqa: PLR0913  a command has as many options as it has
+    paths: Paths,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write JSON Lines here, not to the screen.")
+    ] = None,
+    config: ConfigFile = None,
+    chunk_size: Size = None,
+    chunk_overlap: Overlap = None,
+    no_chunk: NoChunk = None,
+    text_field: TextField = None,
+    id_field: IdField = None,
+    title_field: TitleField = None,
+    limit_documents: Limit = None,
+    strict: Strict = None,
+) -> None:
+    """Only cut documents into chunks, one JSON object per line."""
+    settings = _config(
+        config,
+        documents={
+            "text_field": text_field,
+            "id_field": id_field,
+            "title_field": title_field,
+            "no_chunk": no_chunk,
+            "limit": limit_documents,
+            "strict": strict,
+        },
+        chunk={"size": chunk_size, "overlap": chunk_overlap},
+    )
+    from pipeline.flow import cut
+    from pipeline.formats.jsonl import write_lines
+    from pipeline.formats.sources import find_files
+
+    messages, failures = _console(stderr=True), []
+
+    def on_failure(error: GoldsetError) -> None:
+        failures.append(error)
+        messages.print(f"skipped {error}", style="yellow", markup=False, highlight=False)
+
+    count = write_lines(out, cut(settings, find_files(paths), on_failure=on_failure))
+    messages.print(f"{count:,} chunks" + (f" in {out}" if out else ""), highlight=False)
+    if failures:
+        raise typer.Exit(DONE_WITH_FAILURES)
+
+
+@app.command()
+def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a finished run.")]) -> None:
+    """Read a run again and check every reference, span and copy."""
+    from pipeline.validate import validate as check
+
+    found = check(folder)
+    console = _console()
+    for problem in found.problems:
+        console.print(f"{folder}: {problem}", style="red", markup=False, highlight=False)
+    console.print(
+        f"{found.documents:,} documents, {found.chunks:,} chunks, {found.queries:,} queries, {found.labels:,} labels: "
+        + (f"{len(found.problems):,} problems" if found.problems else "every reference and span holds"),
+        highlight=False,
+    )
+    if found.problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def doctor(
+    config: ConfigFile = None,
+    model: Annotated[str | None, typer.Option(metavar="M", help="The model's name at its server.")] = None,
+    base_url: Annotated[str | None, typer.Option(metavar="U", help="Any OpenAI-compatible server.")] = None,
+) -> None:
+    """Say what is configured, whether the model can be reached, and which local servers listen."""
+    from pipeline.doctor import examine
+
+    healthy = True
+    console = _console()
+    for finding in asyncio.run(examine(_config(config, model={"name": model, "base_url": base_url}))):
+        healthy = healthy and finding.good is not False
+        mark = {True: "ok  ", False: "bad ", None: "    "}[finding.good]
+        console.print(f"{mark}{finding.what}: {finding.says}", markup=False, highlight=False, soft_wrap=True)
+    if not healthy:
+        raise typer.Exit(1)
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"goldset {installed('goldset')}")
+        raise typer.Exit
+
+
+def _config(path: Path | None, **tables: dict[str, Any]) -> Config:
+    from pipeline.config import load_config
+
+    given = {
+        name: {
+            key: {k: v for k, v in value.items() if v is not None} or None if isinstance(value, dict) else value
+            for key, value in table.items()
+        }
+        for name, table in tables.items()
+    }
+    return load_config(path, given)
+
+
+def _console(*, stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=stderr, soft_wrap=True)
+
+
+def _report(console: Console, messages: Console, result: Result, out: Path, config: Config) -> None:
+    from pipeline.offline.notice import notice
+    from pipeline.report.terminal import funnel, shortfall
+
+    manifest = result.manifest
+    console.print(funnel(manifest))
+    for line in shortfall(manifest, limit=result.limit, target_met=result.target_met):
+        messages.print(line, style="yellow", markup=False, highlight=False)
+    if manifest.evidence_level == "smoke":
+        messages.print(
+            f"Warning: {notice(config.generate.recipe.value)}", style="yellow", markup=False, highlight=False
+        )
+    console.print(
+        f"\n{manifest.queries:,} queries in {out / 'dataset.json'} (also {out / 'beir'}, {out / 'trec'})",
+        highlight=False,
+    )
+    console.print(f"Next: goldset validate {out}", markup=False, highlight=False)
+
+
+def main() -> None:
+    """Run the command line; every error on purpose is one line and an exit code."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code = app(standalone_mode=False)
+    except typer.Abort:
+        code = INTERRUPTED
+    except KeyboardInterrupt:
+        print("goldset: interrupted; run the same command again to go on", file=sys.stderr)
+        code = INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except GoldsetError as error:
+        print(f"goldset: {_line(str(error))}", file=sys.stderr)
+        code = error.exit_code
+    except Exception as error:
+        code = _unexpected(error)
+    sys.exit(code)
+
+
+def _unexpected(error: Exception) -> int:
+    """Print one line for what nobody foresaw; usage errors of the command line keep their own words."""
+    format_message = getattr(error, "format_message", None)
+    if format_message is not None:
+        print(f"goldset: {_line(format_message())} (see goldset --help)", file=sys.stderr)
+        return UsageError.exit_code
+    if os.environ.get("GOLDSET_DEBUG"):
+        traceback.print_exception(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}"
+    print(
+        f"goldset: internal error, {type(error).__name__} at {place}; nothing was replaced. "
+        "Set GOLDSET_DEBUG=1 for the traceback and report it.",
+        file=sys.stderr,
+    )
+    return 1
+
+
+def _line(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))

@@ -1,0 +1,212 @@
+"""Drawing queries until the target is met: waves of chunks, each generated, checked, and if need be rewritten once.
+
+The order of the chunks decides what is kept, never the order in which answers arrive: a wave is worked on with
+bounded concurrency, then judged in drawing order. How large the next wave is depends on results alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pipeline.errors import CallFailed, LimitReached
+from pipeline.ports import Brief, QueryGenerator, Stored
+from pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
+from schemas.corpus import Chunk
+from schemas.manifest import Failure
+from schemas.query import Candidate, Query, Rejection
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+LOWEST_EXPECTED_YIELD = 0.25
+"""A wave is never more than four times what is missing, however bad the yield so far."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one candidate. Without a finding it has passed the checks that look at it alone."""
+
+    position: int
+    brief: Brief
+    proposed: Candidate
+    candidate: Candidate
+    finding: Finding | None = None
+    failure: Failure | None = None
+
+
+@dataclass(slots=True)
+class Drawn:
+    """Everything that came of the chunks drawn, in drawing order."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    queries: list[Query] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    chunks_drawn: int = 0
+    chunks_with_candidates: int = 0
+    chunks_skipped: int = 0
+    chunks_failed: int = 0
+    limit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """The collaborators of one drawing. ``brief`` says what to ask of a chunk, ``cluster_of`` names its duplicates."""
+
+    chunks: Stored[Chunk]
+    generator: QueryGenerator
+    brief: Callable[[Chunk], Brief]
+    cluster_of: Callable[[int], Sequence[int]]
+    concurrency: int
+    advance: Callable[[int], None]
+
+    async def draw(self, order: Sequence[int], *, target: int, per_chunk: int) -> Drawn:
+        """Return at most ``target`` queries, drawn from the chunks at ``order``, first ones first.
+
+        Raises:
+            ModelUnavailable: No call can work now; answers so far are in the store.
+        """
+        drawn, checks = Drawn(), SetChecks(target=target)
+        while len(drawn.queries) < target and drawn.chunks_drawn < len(order) and drawn.limit is None:
+            rate = len(drawn.queries) / drawn.chunks_drawn if drawn.chunks_drawn else per_chunk
+            missing = target - len(drawn.queries)
+            size = math.ceil(missing / max(rate, LOWEST_EXPECTED_YIELD))
+            wave = [int(position) for position in order[drawn.chunks_drawn : drawn.chunks_drawn + size]]
+            results = await bounded(self._work, wave, limit=self.concurrency)
+            outcomes = self._book(drawn, results)
+            await self._judge(drawn, outcomes, checks, target)
+        return drawn
+
+    async def _work(self, position: int) -> list[Outcome] | Rejection | Failure | LimitReached:
+        """Generate and check the candidates of one chunk."""
+        brief = self.brief(self.chunks.at(position))
+        chunk_id = brief.chunk.chunk_id
+        try:
+            proposal = await self.generator.propose(brief)
+        except CallFailed as error:
+            return Failure(stage="generate", item=chunk_id, kind=error.kind, message=str(error))
+        except LimitReached as error:
+            return error
+        finally:
+            self.advance(1)
+        if not proposal.candidates:
+            return Rejection(chunk_id=chunk_id, filter="skipped", reason=proposal.skip_reason or "no query proposed")
+        outcomes = [Outcome(position, brief, candidate, candidate) for candidate in proposal.candidates]
+        for outcome in outcomes:
+            outcome.finding = self._check(outcome)
+            await self._rewrite(outcome)
+        return outcomes
+
+    def _check(self, outcome: Outcome) -> Finding | None:
+        chunk, candidate = outcome.brief.chunk, outcome.candidate
+        if candidate.masked and len(self.cluster_of(outcome.position)) > 1:
+            return Finding("held-out", "the held-out words also stand in a near-duplicate of the chunk", None, False)
+        return check_candidate(candidate, CheckContext.of(chunk, candidate, outcome.brief))
+
+    async def _rewrite(self, outcome: Outcome) -> None:
+        """Give a candidate its one other wording, where the finding deserves it."""
+        finding = outcome.finding
+        if finding is None or not finding.rewrite or outcome.candidate.first_text is not None:
+            return
+        try:
+            other = await self.generator.rewrite(outcome.brief, outcome.candidate, finding.complaint)
+        except (CallFailed, LimitReached) as error:
+            kind = error.kind if isinstance(error, CallFailed) else "limit"
+            item = outcome.brief.chunk.chunk_id
+            outcome.failure = Failure(stage="rewrite", item=item, kind=kind, message=str(error))
+            return
+        if other is not None:
+            outcome.candidate = other.model_copy(update={"first_text": outcome.candidate.text})
+            outcome.finding = self._check(outcome)
+
+    def _book(
+        self, drawn: Drawn, results: Iterable[list[Outcome] | Rejection | Failure | LimitReached]
+    ) -> list[Outcome]:
+        """Enter a wave into the books and return its candidates' outcomes, in drawing order."""
+        outcomes: list[Outcome] = []
+        for result in results:
+            if isinstance(result, LimitReached):
+                drawn.limit = str(result)
+                continue
+            drawn.chunks_drawn += 1
+            if isinstance(result, Failure):
+                drawn.chunks_failed += 1
+                drawn.failures.append(result)
+            elif isinstance(result, Rejection):
+                drawn.chunks_skipped += 1
+                drawn.rejections.append(result)
+            else:
+                drawn.chunks_with_candidates += 1
+                drawn.candidates.extend(outcome.proposed for outcome in result)
+                outcomes.extend(result)
+        return outcomes
+
+    async def _judge(self, drawn: Drawn, outcomes: list[Outcome], checks: SetChecks, target: int) -> None:
+        """Apply the checks that look at the whole set, in order; those that fail a quota get their one rewrite."""
+        again: list[Outcome] = []
+        for outcome in outcomes:
+            if self._settle(drawn, outcome, checks, target, last=False):
+                continue
+            again.append(outcome)
+        await bounded(self._rewrite, again, limit=self.concurrency)
+        for outcome in again:
+            self._settle(drawn, outcome, checks, target, last=True)
+
+    def _settle(self, drawn: Drawn, outcome: Outcome, checks: SetChecks, target: int, *, last: bool) -> bool:
+        """Enter one candidate as query, rejection or failure; False where a rewrite is still open to it."""
+        candidate, chunk = outcome.candidate, outcome.brief.chunk
+        if outcome.failure is not None:
+            drawn.failures.append(outcome.failure)
+            drawn.limit = drawn.limit or (outcome.failure.message if outcome.failure.kind == "limit" else None)
+            return True
+        if outcome.finding is None and len(drawn.queries) >= target:
+            outcome.finding = Finding("surplus", f"the target of {target} queries was already met", None, False)
+        context = CheckContext.of(chunk, candidate, outcome.brief)
+        if outcome.finding is None:
+            outcome.finding = checks.accept(candidate, context)
+            if outcome.finding and outcome.finding.rewrite and not last and candidate.first_text is None:
+                return False
+        if outcome.finding is None:
+            drawn.queries.append(accepted(candidate, context))
+            drawn.positions.append(outcome.position)
+        else:
+            drawn.rejections.append(rejection(outcome.finding, candidate))
+        return True
+
+
+def rejection(finding: Finding, candidate: Candidate) -> Rejection:
+    """Return the record of a candidate that was turned down."""
+    return Rejection(
+        chunk_id=candidate.chunk_id,
+        filter=finding.filter,
+        reason=finding.reason,
+        score=finding.score,
+        candidate=candidate,
+    )
+
+
+async def bounded(work: Callable[[A], Awaitable[B]], items: Sequence[A], *, limit: int) -> list[B]:
+    """Return the results of the work in the order of the items, at most ``limit`` under way at a time.
+
+    The first exception ends the others and is raised as it is.
+    """
+    results: dict[int, B] = {}
+    waiting = iter(enumerate(items))
+
+    async def worker() -> None:
+        for index, item in waiting:
+            results[index] = await work(item)
+
+    workers = [asyncio.ensure_future(worker()) for _ in range(min(limit, len(items)))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for task in workers:
+            task.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    return [results[index] for index in range(len(items))]

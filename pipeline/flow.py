@@ -1,0 +1,342 @@
+"""The way data takes, top to bottom: documents, chunks, selection, candidates, queries, gold set.
+
+There are no checkpoints. What a stage writes is a function of what it reads and of the stored answers of the model,
+so running again resumes, and running again with more documents adds to the set.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from pipeline.config import Config
+from pipeline.drawing import Drawing, Drawn
+from pipeline.errors import InputError, UnreadableDocument
+from pipeline.formats.documents import read_documents
+from pipeline.formats.folder import publish, staging
+from pipeline.formats.gold import GoldSet, Passage, write_gold
+from pipeline.formats.jsonl import RecordFile
+from pipeline.formats.sources import Found
+from pipeline.formats.tables import ReadOptions
+from pipeline.formats.toml import write_toml
+from pipeline.offline.notice import notice
+from pipeline.ports import Brief, Progress, QueryGenerator, Step, Stored
+from pipeline.stages.assemble import label
+from pipeline.stages.chunk import chunk_documents
+from pipeline.stages.generate import assign
+from pipeline.stages.select import Selection, select
+from pipeline.text.language import detect_language
+from pipeline.text.masking import masked_text
+from schemas.corpus import Chunk, Document, Evidence
+from schemas.manifest import Failure, Manifest, StageReport, StageUsage
+from schemas.query import Candidate, Query, Rejection
+
+UP_TO = 300
+"""How many queries are drawn where no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One line of the table of contents."""
+
+    name: str
+    reads: str
+    writes: str
+    work: str
+
+
+STAGES = (
+    Stage("load", "files", "0-documents.jsonl", "decode files and rows into texts that every span refers to"),
+    Stage("chunk", "0-documents.jsonl", "1-chunks.jsonl", "cut documents into passages, each an exact span"),
+    Stage("select", "1-chunks.jsonl", "drawing order", "leave out what cannot stand alone; one of near-duplicates"),
+    Stage("generate", "drawing order", "2-candidates.jsonl", "propose queries, one prompt per chunk"),
+    Stage("check", "2-candidates.jsonl", "3-queries.jsonl", "keep what passes every check, the rest with its reason"),
+    Stage("assemble", "3-queries.jsonl", "dataset.json", "label the chunks that hold the evidence; write the gold set"),
+)
+
+
+SHAPING_PACKAGES = ("datasketch", "langchain-text-splitters", "numpy", "openai", "pydantic", "scikit-learn")
+
+T = TypeVar("T")
+
+OpenGenerator = Callable[[Stored[Chunk]], AbstractAsyncContextManager[QueryGenerator]]
+"""Opens whoever writes the queries, given the chunks of the corpus."""
+
+
+@dataclass(slots=True)
+class Books:
+    """The counts, failures and files of one run, as it goes."""
+
+    reports: list[StageReport] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+    def close(self, name: str, *, rules: Mapping[str, int] | None = None, **counts: int) -> None:
+        """Enter a stage's report; its counts must add up."""
+        stage = next(stage for stage in STAGES if stage.name == name)
+        used = {rule: count for rule, count in sorted((rules or {}).items()) if count}
+        rejected = sum(used.values())
+        self.reports.append(
+            StageReport(stage=name, reads=stage.reads, writes=stage.writes, rejected=rejected, rules=used, **counts)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A finished run: its manifest, what limited it (a cap that was reached), whether the target was met."""
+
+    manifest: Manifest
+    limit: str | None
+    target_met: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed, nothing was capped, and a target that was asked for is met."""
+        return self.target_met and self.limit is None and not self.manifest.failures
+
+
+async def build(
+    config: Config,
+    found: Found,
+    out: Path,
+    *,
+    open_generator: OpenGenerator,
+    progress: Progress,
+    usage: Callable[[], Mapping[str, StageUsage]] = dict,
+    stale: Sequence[str] = (),
+) -> Result:
+    """Build a gold set from files and put it in place.
+
+    Raises:
+        InputError: Nothing could be read, or (strict) one document could not.
+        OutputError: The output folder cannot be written.
+        ModelUnavailable: The model's server cannot be used; what was answered is in the store.
+    """
+    started, books = time.monotonic(), Books()
+    with staging(out) as place:
+        documents = load(config, found, place, books, progress)
+        chunks = chunk(config, documents, place, books, progress)
+        selection = choose(config, chunks, books, progress)
+        async with open_generator(chunks) as generator:
+            drawn = await draw(config, chunks, selection, generator, place, books, progress)
+            name, level = generator.name, generator.evidence_level
+        assemble(chunks, selection, drawn, place, books, metadata=describe(config, name, level, drawn))
+        write_toml(place / "0-config.toml", config.shaping())
+        manifest = Manifest(
+            goldset=importlib.metadata.version("goldset"),
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            seconds=round(time.monotonic() - started, 3),
+            generator=name,
+            evidence_level=level,
+            model=config.model.name if level == "model" else None,
+            config_sha256=config.fingerprint(),
+            documents=len(documents),
+            target=config.generate.queries,
+            queries=len(drawn.queries),
+            stages=books.reports,
+            failures=books.failures,
+            usage=dict(usage()),
+            packages=_packages(),
+        )
+        manifest = publish(place, out, manifest, stale=iter(stale))
+    asked = config.generate.queries
+    return Result(manifest, drawn.limit, asked is None or len(drawn.queries) >= asked)
+
+
+def load(config: Config, found: Found, place: Path, books: Books, progress: Progress) -> RecordFile[Document]:
+    """Read every file; a bad one is skipped, counted and named, or ends the run when strict."""
+    failures: list[Failure] = []
+
+    def on_failure(error: UnreadableDocument) -> None:
+        if config.documents.strict:
+            raise error
+        failures.append(Failure(stage="load", item=str(error.path), kind="unreadable", message=str(error)))
+        progress.note(f"skipped {error}")
+
+    with progress.stage("load", None) as step:
+        texts = read_documents(found.files, reading(config), on_failure=on_failure)
+        documents = RecordFile.write(place / "0-documents.jsonl", Document, counted(texts, step))
+    if not documents:
+        reason = f"; the first of {len(failures)} bad ones: {failures[0].message}" if failures else ""
+        raise InputError(found.described, f"no document could be read{reason}")
+    books.failures.extend(failures)
+    books.close("load", read=len(documents) + len(failures), written=len(documents), failed=len(failures))
+    return documents
+
+
+def reading(config: Config) -> ReadOptions:
+    """Return how files and rows become documents."""
+    return ReadOptions(
+        text_field=config.documents.text_field,
+        id_field=config.documents.id_field,
+        title_field=config.documents.title_field,
+        ready_chunks=config.documents.no_chunk,
+        limit_documents=config.documents.limit,
+        max_megabytes=config.documents.max_megabytes,
+    )
+
+
+def cut(config: Config, found: Found, *, on_failure: Callable[[UnreadableDocument], None]) -> Iterator[Chunk]:
+    """Yield the chunks of files without keeping anything: what ``goldset chunk`` prints."""
+
+    def report(error: UnreadableDocument) -> None:
+        if config.documents.strict:
+            raise error
+        on_failure(error)
+
+    documents = read_documents(found.files, reading(config), on_failure=report)
+    return chunk_documents(documents, size=config.chunk.size, overlap=config.chunk.overlap_characters)
+
+
+def chunk(
+    config: Config, documents: RecordFile[Document], place: Path, books: Books, progress: Progress
+) -> RecordFile[Chunk]:
+    """Cut the documents; those without any word give no chunk."""
+    with progress.stage("chunk", len(documents)) as step:
+        cut = chunk_documents(counted(documents, step), size=config.chunk.size, overlap=config.chunk.overlap_characters)
+        chunks = RecordFile.write(place / "1-chunks.jsonl", Chunk, cut)
+    books.close("chunk", read=len(documents), written=len(documents))
+    return chunks
+
+
+def choose(config: Config, chunks: RecordFile[Chunk], books: Books, progress: Progress) -> Selection:
+    """Decide which chunks may be asked about, and in which order."""
+    with progress.stage("select", len(chunks)) as step:
+        selection = select(chunks, seed=config.generate.seed, ready=config.documents.no_chunk, advance=step.advance)
+    rules = Counter(selection.ineligible)
+    rules["near-duplicate"] = selection.near_duplicates
+    books.close("select", read=len(chunks), written=len(selection.order), rules=rules)
+    return selection
+
+
+async def draw(
+    config: Config,
+    chunks: RecordFile[Chunk],
+    selection: Selection,
+    generator: QueryGenerator,
+    place: Path,
+    books: Books,
+    progress: Progress,
+) -> Drawn:
+    """Propose and check queries, first chunks first, until there are enough."""
+    settings = config.generate
+    target = settings.queries or UP_TO
+
+    def brief(chunk: Chunk) -> Brief:
+        asked = assign(
+            chunk.chunk_id,
+            seed=settings.seed,
+            kinds=settings.kinds,
+            styles=settings.styles,
+            personas=settings.personas,
+        )
+        language = settings.constraints.language or detect_language(chunk.text)
+        return Brief(chunk=chunk, assignment=asked, constraints=settings.constraints, language=language)
+
+    with progress.stage("generate", None) as step:
+        drawing = Drawing(
+            chunks=chunks,
+            generator=generator,
+            brief=brief,
+            cluster_of=selection.cluster_of,
+            concurrency=config.model.concurrency,
+            advance=step.advance,
+        )
+        drawn = await drawing.draw(selection.order, target=target, per_chunk=settings.constraints.per_chunk)
+    books.close(
+        "generate",
+        read=len(selection.order),
+        written=drawn.chunks_with_candidates,
+        rules={"skipped": drawn.chunks_skipped},
+        failed=drawn.chunks_failed,
+        unused=len(selection.order) - drawn.chunks_drawn,
+    )
+    turned_down = Counter(item.filter for item in drawn.rejections if item.candidate is not None)
+    rewrites_failed = sum(failure.stage == "rewrite" for failure in drawn.failures)
+    books.close(
+        "check",
+        read=len(drawn.candidates),
+        written=len(drawn.queries),
+        rules=turned_down,
+        failed=rewrites_failed,
+    )
+    books.failures.extend(drawn.failures)
+    RecordFile.write(place / "2-candidates.jsonl", Candidate, drawn.candidates)
+    RecordFile.write(place / "3-queries.jsonl", Query, drawn.queries)
+    RecordFile.write(place / "3-rejections.jsonl", Rejection, drawn.rejections)
+    return drawn
+
+
+def assemble(
+    chunks: RecordFile[Chunk],
+    selection: Selection,
+    drawn: Drawn,
+    place: Path,
+    books: Books,
+    *,
+    metadata: dict[str, object],
+) -> None:
+    """Label the chunks that hold the evidence and write the gold set; its corpus holds every chunk."""
+    relevance = {
+        query.query_id: label(query, position, chunks=chunks, cluster_of=selection.cluster_of)
+        for query, position in zip(drawn.queries, drawn.positions, strict=True)
+    }
+    masks: dict[str, list[Evidence]] = {}
+    for query in drawn.queries:
+        for mask in query.masked:
+            masks.setdefault(mask.doc_id, []).append(mask)
+
+    def corpus() -> Iterator[Passage]:
+        for chunk in chunks:
+            text = masked_text(chunk, masks.get(chunk.span.doc_id, ()))
+            yield Passage(
+                chunk_id=chunk.chunk_id,
+                title=chunk.title,
+                text=text,
+                original=None if text == chunk.text else chunk.text,
+            )
+
+    write_gold(place, GoldSet(queries=drawn.queries, corpus=corpus, relevance=relevance, metadata=metadata))
+    books.close("assemble", read=len(drawn.queries), written=len(drawn.queries))
+
+
+def describe(config: Config, generator: str, evidence_level: str, drawn: Drawn) -> dict[str, object]:
+    """Return what travels with the gold set: how it was made, and how far it can be trusted."""
+    metadata: dict[str, object] = {
+        "generator": generator,
+        "evidence_level": evidence_level,
+        "seed": config.generate.seed,
+        "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
+        "goldset": importlib.metadata.version("goldset"),
+    }
+    if config.documents.no_chunk:
+        metadata["chunk"] = "ready chunks, as given"
+    if evidence_level == "smoke":
+        metadata["recipe"] = config.generate.recipe.value
+        metadata["notice"] = notice(config.generate.recipe.value)
+    else:
+        metadata["model"] = config.model.name
+    if any(query.masked for query in drawn.queries):
+        metadata["masked"] = (
+            "The sentences asked about are taken out of the corpus here; 1-chunks.jsonl and original_text in "
+            "beir/corpus.jsonl hold the original. Do not score against an index of the original text."
+        )
+    return metadata
+
+
+def counted(items: Iterable[T], step: Step) -> Iterator[T]:
+    """Yield the items, and say so."""
+    for item in items:
+        yield item
+        step.advance(1)
+
+
+def _packages() -> dict[str, str]:
+    """Return the versions of the packages whose behaviour shapes the result."""
+    return {name: importlib.metadata.version(name) for name in SHAPING_PACKAGES}

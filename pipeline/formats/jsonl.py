@@ -1,0 +1,116 @@
+"""One record per line: the pipeline's own artifacts, written as they are made and read again without holding them."""
+
+from __future__ import annotations
+
+import array
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from pipeline.errors import InputError
+from schemas.record import Record
+
+R = TypeVar("R", bound=Record)
+
+_LINE_BREAKS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
+"""What ``str.splitlines`` takes for the end of a line although JSON does not."""
+
+
+def as_line(json_text: str) -> str:
+    """Return a JSON text as one line that no reader of lines will cut."""
+    return json_text.translate(_LINE_BREAKS) + "\n"
+
+
+class RecordFile(Generic[R]):
+    """Records in a JSON Lines file; see ``pipeline.ports.Stored``."""
+
+    def __init__(self, path: Path, kind: type[R], offsets: array.array[int]) -> None:
+        self.path, self._kind, self._offsets = path, kind, offsets
+
+    @classmethod
+    def write(cls, path: Path, kind: type[R], records: Iterable[R]) -> RecordFile[R]:
+        """Write the records one by one and return them as stored.
+
+        Raises:
+            OSError: The disk is full or the folder cannot be written.
+        """
+        offsets = array.array("Q")
+        position = 0
+        with path.open("wb") as file:
+            for record in records:
+                line = as_line(record.model_dump_json(exclude_defaults=True)).encode()
+                offsets.append(position)
+                position += file.write(line)
+        return cls(path, kind, offsets)
+
+    @classmethod
+    def open(cls, path: Path, kind: type[R]) -> RecordFile[R]:
+        """Return the records of an existing file.
+
+        Raises:
+            InputError: The file is not there.
+        """
+        offsets = array.array("Q")
+        position = 0
+        try:
+            with path.open("rb") as file:
+                for line in file:
+                    offsets.append(position)
+                    position += len(line)
+        except FileNotFoundError:
+            raise InputError(path, "is missing; run the build again") from None
+        return cls(path, kind, offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def __iter__(self) -> Iterator[R]:
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                yield self._parse(line, number)
+
+    def at(self, position: int) -> R:
+        """Return the record at this position, counted from 0."""
+        with self.path.open("rb") as file:
+            file.seek(self._offsets[position])
+            return self._parse(file.readline(), position + 1)
+
+    def _parse(self, line: bytes, number: int) -> R:
+        try:
+            return self._kind.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise InputError(self.path, f"{where or 'record'}: {first['msg']}", line=number) from None
+
+
+def write_lines(path: Path | None, records: Iterable[Record]) -> int:
+    """Write records to a file, or to standard output without one, and return how many there were.
+
+    The file appears only when it is whole.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    if path is None:
+        return _write_lines(sys.stdout.buffer, records)
+    draft = path.with_name(f".{path.name}.unfinished")
+    try:
+        with draft.open("wb") as file:
+            count = _write_lines(file, records)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return count
+
+
+def _write_lines(file: BinaryIO, records: Iterable[Record]) -> int:
+    count = 0
+    for record in records:
+        file.write(as_line(record.model_dump_json(exclude_defaults=True)).encode())
+        count += 1
+    file.flush()
+    return count

@@ -1,0 +1,98 @@
+"""Words of scripts without spaces, found in the corpus itself: no dictionary, any language."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import regex
+
+_CLUSTER = regex.compile(r"\X")
+
+LONGEST = 7
+"""Longest word, in characters with their marks."""
+LOWEST_COUNT = 2
+TRAINING_CHARACTERS = 300_000
+
+
+class Lexicon:
+    """Character sequences that hang together in a corpus, and how firmly."""
+
+    def __init__(self, runs: Iterable[str]) -> None:
+        texts: list[list[str]] = []
+        size = 0
+        for run in runs:
+            if size >= TRAINING_CHARACTERS:
+                break
+            texts.append(clusters(run))
+            size += len(texts[-1])
+        self.bonds = _bonds(_frequent_sequences(texts), size)
+
+    def cut(self, run: str) -> list[tuple[int, int]]:
+        """Return start and end of the words of a run of letters, the cut whose bonds are firmest in sum."""
+        letters = clusters(run)
+        best = [0.0] * (len(letters) + 1)
+        back = [0] * (len(letters) + 1)
+        for end in range(1, len(letters) + 1):
+            best[end], back[end] = best[end - 1], end - 1
+            for start in range(end - 2, max(-1, end - LONGEST - 1), -1):
+                bond = self.bonds.get("".join(letters[start:end]))
+                if bond is not None and best[start] + bond > best[end]:
+                    best[end], back[end] = best[start] + bond, start
+        return _spans(letters, back)
+
+
+def clusters(text: str) -> list[str]:
+    """Return the user-perceived characters of a text."""
+    return _CLUSTER.findall(text)
+
+
+def _spans(letters: Sequence[str], back: Sequence[int]) -> list[tuple[int, int]]:
+    offsets = [0]
+    for letter in letters:
+        offsets.append(offsets[-1] + len(letter))
+    spans = []
+    end = len(letters)
+    while end > 0:
+        spans.append((offsets[back[end]], offsets[end]))
+        end = back[end]
+    return spans[::-1]
+
+
+def _frequent_sequences(texts: Sequence[Sequence[str]]) -> dict[str, tuple[int, list[str]]]:
+    """Return count and letters of every sequence of 1 to ``LONGEST`` letters that occurs often enough.
+
+    A sequence can only be frequent where its beginning is, so each length is counted on the places the last one left.
+    """
+    found: dict[str, tuple[int, list[str]]] = {}
+    places = [(number, start) for number, text in enumerate(texts) for start in range(len(text))]
+    for length in range(1, LONGEST + 1):
+        fitting = [(number, start) for number, start in places if start + length <= len(texts[number])]
+        sequences = ["".join(texts[number][start : start + length]) for number, start in fitting]
+        counts = Counter(sequences)
+        places = []
+        for place, sequence in zip(fitting, sequences, strict=True):
+            if counts[sequence] >= LOWEST_COUNT:
+                places.append(place)
+                if sequence not in found:
+                    found[sequence] = (counts[sequence], list(texts[place[0]][place[1] : place[1] + length]))
+    return found
+
+
+def _bonds(sequences: dict[str, tuple[int, list[str]]], size: int) -> dict[str, float]:
+    """Return (length - 1) times the weakest bond inside each sequence, where that is positive.
+
+    A bond is the pointwise mutual information of the two parts a sequence can be split into.
+    Source: Sproat and Shih (1990), statistical word segmentation by mutual information, for longer words too.
+    """
+    bonds: dict[str, float] = {}
+    for sequence, (count, letters) in sequences.items():
+        weakest = math.inf
+        for split in range(1, len(letters)):
+            left, right = "".join(letters[:split]), "".join(letters[split:])
+            expected = sequences[left][0] * sequences[right][0] if right in sequences else math.inf
+            weakest = min(weakest, math.log(count * size / expected) if expected < math.inf else -1.0)
+        if len(letters) > 1 and weakest > 0:
+            bonds[sequence] = (len(letters) - 1) * weakest
+    return bonds

@@ -1,0 +1,133 @@
+"""A sample of the corpus and what it tells: how rare a word is, which forms it takes, which chunks are alike."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import normalize
+
+from pipeline.offline.analysis import Analysis
+from pipeline.offline.draws import key_of
+from schemas.corpus import Chunk
+
+DIMENSIONS = 100
+RRF_CONSTANT = 60
+FUSION_DEPTH = 50
+
+
+class Sample:
+    """The chunks with the lowest keys seen so far: the same ones in whatever order they come."""
+
+    def __init__(self, size: int, seed: int) -> None:
+        self._size, self._seed = size, seed
+        self._heap: list[tuple[int, str, str]] = []
+
+    def add(self, chunk: Chunk) -> None:
+        """Consider one chunk."""
+        entry = (-key_of(self._seed, "pool", chunk.chunk_id), chunk.chunk_id, chunk.text)
+        if len(self._heap) < self._size:
+            heapq.heappush(self._heap, entry)
+        elif entry > self._heap[0]:
+            heapq.heapreplace(self._heap, entry)
+
+    def chunks(self) -> list[tuple[str, str]]:
+        """Return ids and texts, lowest key first."""
+        return [(chunk_id, text) for _, chunk_id, text in sorted(self._heap, reverse=True)]
+
+
+class Pool:
+    """The sampled chunks, searchable.
+
+    Args:
+        chunks: Ids and texts, in an order that depends on the corpus only.
+        analysis: How texts are cut.
+        seed: Of the projection's start vectors.
+    """
+
+    def __init__(self, chunks: Sequence[tuple[str, str]], analysis: Analysis, seed: int) -> None:
+        self.ids = [chunk_id for chunk_id, _ in chunks]
+        self.texts = [text for _, text in chunks]
+        self._vocabulary: dict[str, int] = {}
+        self.forms: dict[str, Counter[str]] = defaultdict(Counter)
+        counts = self._count(analysis)
+        self._found = np.bincount(counts.indices, minlength=len(self._vocabulary))
+        self._matrix = self._weighted(counts)
+        self._by_stem = self._matrix.T.tocsr()
+        self._project(seed)
+
+    def _count(self, analysis: Analysis) -> sparse.csr_matrix:
+        indices: list[int] = []
+        data: list[int] = []
+        ends = [0]
+        for text in self.texts:
+            tokens = analysis.tokens(text)
+            for token in tokens:
+                self.forms[token.stem][token.form] += 1
+            for stem, count in Counter(token.stem for token in tokens).items():
+                indices.append(self._vocabulary.setdefault(stem, len(self._vocabulary)))
+                data.append(count)
+            ends.append(len(indices))
+        shape = (len(self.texts), len(self._vocabulary))
+        return sparse.csr_matrix(
+            (np.array(data, dtype=np.float32), np.array(indices, dtype=np.int32), ends), shape=shape
+        )
+
+    def _weighted(self, counts: sparse.csr_matrix) -> sparse.csr_matrix:
+        counts.data = 1 + np.log(counts.data)
+        return normalize(counts @ sparse.diags(self._idf().astype(np.float32)))
+
+    def _idf(self) -> np.ndarray:
+        return np.log((1 + len(self.texts)) / (1 + self._found)) + 1
+
+    def _project(self, seed: int) -> None:
+        width = min(DIMENSIONS, min(self._matrix.shape) - 1)
+        self._components: np.ndarray | None = None
+        if width >= 2:
+            svd = TruncatedSVD(n_components=width, n_iter=3, random_state=seed % 2**32).fit(self._matrix)
+            self._components = np.ascontiguousarray(svd.components_.T, dtype=np.float32)
+            self._projected = normalize(self._matrix @ self._components)
+
+    def idf(self, stem: str) -> float:
+        """Return ln((1 + N) / (1 + df)) + 1 over the sample."""
+        column = self._vocabulary.get(stem)
+        found = int(self._found[column]) if column is not None else 0
+        return float(np.log((1 + len(self.texts)) / (1 + found)) + 1)
+
+    def share(self, stem: str) -> float:
+        """Return in which share of the sampled chunks a stem occurs."""
+        column = self._vocabulary.get(stem)
+        return float(self._found[column]) / len(self.texts) if column is not None else 0.0
+
+    def neighbours(self, chunk_id: str, counts: Mapping[str, int], count: int) -> list[int]:
+        """Return the positions of the sampled chunks most like a text, other than the chunk itself, nearest first.
+
+        Reciprocal rank fusion of TF-IDF cosine and its projection onto the first 100 singular vectors.
+        Source: Cormack, Clarke and Buettcher (2009), k = 60; Deerwester et al. (1990).
+        """
+        known = [(self._vocabulary[stem], number) for stem, number in counts.items() if stem in self._vocabulary]
+        if not known:
+            return []
+        columns = np.array([column for column, _ in known])
+        values = (1 + np.log([number for _, number in known])) * self._idf()[columns]
+        values = (values / np.linalg.norm(values)).astype(np.float32)
+        cosine = np.asarray(values @ self._by_stem[columns]).ravel()
+        fused: dict[int, float] = defaultdict(float)
+        rankings = [cosine]
+        if self._components is not None:
+            rankings.append(self._projected @ (values @ self._components[columns]))
+        for scores in rankings:
+            for rank, position in enumerate(_highest(scores, FUSION_DEPTH), start=1):
+                fused[position] += 1 / (RRF_CONSTANT + rank)
+        ordered = sorted(fused, key=lambda position: (-fused[position], self.ids[position]))
+        return [position for position in ordered if self.ids[position] != chunk_id and cosine[position] > 0][:count]
+
+
+def _highest(scores: np.ndarray, count: int) -> Iterable[int]:
+    count = min(count, len(scores))
+    top = np.argpartition(-scores, count - 1)[:count]
+    return [int(position) for position in top[np.argsort(-scores[top], kind="stable")]]

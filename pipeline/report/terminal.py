@@ -1,0 +1,138 @@
+"""Progress and the funnel in a terminal; plain lines where there is none."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.ports import Step
+from schemas.manifest import Manifest, StageReport
+
+_QUIET_SECONDS = 5.0
+
+
+class BarStep:
+    """A stage as a bar with count and rate."""
+
+    def __init__(self, bars: Progress, task: TaskID) -> None:
+        self._bars, self._task = bars, task
+
+    def advance(self, count: int) -> None:
+        """Say that so many more items are done."""
+        self._bars.advance(self._task, count)
+        speed = self._bars.tasks[self._task].speed
+        if speed:
+            self._bars.update(self._task, rate=f"{speed:,.0f}/s")
+
+
+class LineStep:
+    """A stage as plain lines: one every few seconds, one at the end."""
+
+    def __init__(self, console: Console, name: str, total: int | None) -> None:
+        self._console, self._name, self._total = console, name, total
+        self._done, self._started, self._shown = 0, time.monotonic(), time.monotonic()
+
+    def advance(self, count: int) -> None:
+        """Say that so many more items are done."""
+        self._done += count
+        if time.monotonic() - self._shown >= _QUIET_SECONDS:
+            self.show()
+
+    def show(self) -> None:
+        """Print the line."""
+        self._shown = time.monotonic()
+        seconds = self._shown - self._started
+        total = f" of {self._total:,}" if self._total else ""
+        rate = f", {self._done / seconds:,.0f}/s" if seconds >= 0.1 else ""
+        self._console.print(f"{self._name}: {self._done:,}{total} in {seconds:.1f} s{rate}", highlight=False)
+
+
+class TerminalProgress:
+    """Shows every stage on a console; bars on a terminal, lines elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    @contextlib.contextmanager
+    def stage(self, name: str, total: int | None) -> Iterator[Step]:
+        """Show a stage from now until its end."""
+        if not self._console.is_terminal:
+            step = LineStep(self._console, name, total)
+            yield step
+            step.show()
+            return
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description:<9}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+        )
+        with Progress(*columns, console=self._console) as bars:
+            yield BarStep(bars, bars.add_task(name, total=total, rate=""))
+
+    def note(self, line: str) -> None:
+        """Show one line that stays, whatever characters it holds."""
+        self._console.print(Text(printable(line)), style="yellow")
+
+
+def printable(line: str) -> str:
+    """Return the line without what could steer a terminal."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
+
+
+def funnel(manifest: Manifest) -> Table:
+    """Return the funnel: what came in, what was left out by which rule, what is kept."""
+    table = Table(title=None, box=None, pad_edge=False, show_header=False)
+    table.add_column("what")
+    table.add_column("count", justify="right")
+    table.add_column("why", style="dim")
+    reports = {report.stage: report for report in manifest.stages}
+    load, select, generate, check = (reports[name] for name in ("load", "select", "generate", "check"))
+    table.add_row("documents", f"{load.written:,}", f"{load.failed:,} unreadable, skipped" if load.failed else "")
+    table.add_row("chunks", f"{select.read:,}", "")
+    _add(table, "eligible", select)
+    table.add_row("drawn", f"{generate.read - generate.unused:,}", f"{generate.unused:,} more in reserve")
+    table.add_row("candidates", f"{check.read:,}", _reasons(generate))
+    _add(table, "queries", check)
+    return table
+
+
+def _add(table: Table, name: str, report: StageReport) -> None:
+    table.add_row(name, f"{report.written:,}", "" if not report.rejected and not report.failed else _reasons(report))
+
+
+def _reasons(report: StageReport) -> str:
+    ranked = sorted(report.rules.items(), key=lambda item: (-item[1], item[0]))
+    reasons = [f"{rule} {count:,}" for rule, count in ranked]
+    if report.failed:
+        reasons.append(f"failed {report.failed:,}")
+    return "− " + ", ".join(reasons) if reasons else ""
+
+
+def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Iterator[str]:
+    """Yield a line for everything that keeps the run from being whole."""
+    if limit is not None:
+        yield f"Stopped by a cap: {limit}. Run the same command with a higher cap to go on; nothing is paid twice."
+    if not target_met:
+        check = next(report for report in manifest.stages if report.stage == "check")
+        generate = next(report for report in manifest.stages if report.stage == "generate")
+        select = next(report for report in manifest.stages if report.stage == "select")
+        rules = Counter(select.rules) + Counter(generate.rules) + Counter(check.rules)
+        fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common()) or "none turned down"
+        reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
+        yield f"{manifest.queries:,} of {manifest.target:,} queries: {reserve}. What fell to which rule: {fell}."
+    if manifest.failures:
+        yield f"{len(manifest.failures):,} failures, each in manifest.json:"
+        for failure in manifest.failures[:10]:
+            yield f"  {failure.stage}: {printable(failure.message)}"
+        if len(manifest.failures) > 10:
+            yield f"  and {len(manifest.failures) - 10:,} more"

@@ -1,0 +1,48 @@
+"""Relevance: which chunks hold what a query asks for.
+
+Reads: queries, chunks, near-duplicate clusters. Writes: graded labels per query.
+Fails: never; a query's own chunk is always relevant to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from pipeline.ports import Stored
+from schemas.corpus import Chunk
+from schemas.judgment import Relevance
+from schemas.query import Query
+
+
+def label(
+    query: Query, position: int, *, chunks: Stored[Chunk], cluster_of: Callable[[int], Sequence[int]]
+) -> dict[str, Relevance]:
+    """Return the grade of every chunk known to be relevant to one query.
+
+    Relevant are the chunk the query was written from, the neighbours whose overlap with it holds all of the
+    evidence, and the near-duplicates of all of these. Nothing is said of other chunks: they are unjudged.
+
+    Args:
+        query: The query.
+        position: Where its source chunk stands in ``chunks``.
+        chunks: All chunks, those of one document side by side in order of their start.
+        cluster_of: Positions of the near-duplicates of the chunk at a position, itself included.
+    """
+    holders = [position, *_neighbours_with_evidence(query, position, chunks)]
+    relevant = sorted({member for holder in holders for member in (holder, *cluster_of(holder))})
+    return {chunks.at(member).chunk_id: Relevance.ANSWERS for member in relevant}
+
+
+def _neighbours_with_evidence(query: Query, position: int, chunks: Stored[Chunk]) -> Iterator[int]:
+    if not query.evidence:
+        return
+    source = chunks.at(position).span
+    for step in (-1, 1):
+        neighbour = position + step
+        while 0 <= neighbour < len(chunks):
+            span = chunks.at(neighbour).span
+            if span.doc_id != source.doc_id or span.end <= source.start or source.end <= span.start:
+                break
+            if all(span.contains(evidence) for evidence in query.evidence):
+                yield neighbour
+            neighbour += step

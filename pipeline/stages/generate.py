@@ -1,0 +1,192 @@
+"""Constrained question generation: one prompt per chunk.
+
+Reads: chunks, through briefs. Writes: candidates, or the reason to skip the chunk.
+Fails: as the chat model does (a call that failed for good, an answer that cannot be used, a cap, no server).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TypeVar
+
+from pipeline.ports import Brief, ChatModel, ChatRequest, Proposal
+from pipeline.text.evidence import find_quote
+from prompts.loader import Prompt
+from schemas.answers import GeneratedQueries, GeneratedQuery
+from schemas.constraints import Constraints
+from schemas.corpus import Chunk, Evidence
+from schemas.query import Assignment, Candidate, QueryKind, QueryStyle
+
+K = TypeVar("K")
+
+
+def assign(
+    chunk_id: str,
+    *,
+    seed: int,
+    kinds: Mapping[QueryKind, float],
+    styles: Mapping[QueryStyle, float],
+    personas: Sequence[str] = (),
+) -> Assignment:
+    """Return what to ask of one chunk: drawn by its id and the seed, so that other chunks never change it.
+
+    Args:
+        chunk_id: The chunk.
+        seed: The run's seed.
+        kinds: Weight of every kind, 0 or more, not all 0.
+        styles: Weight of every style, likewise.
+        personas: Who may ask; one of them is drawn, each with equal weight.
+    """
+    persona = personas[int(_uniform(seed, chunk_id, "persona") * len(personas))] if personas else None
+    return Assignment(
+        kind=_draw(kinds, _uniform(seed, chunk_id, "kind")),
+        style=_draw(styles, _uniform(seed, chunk_id, "style")),
+        persona=persona,
+    )
+
+
+def _uniform(seed: int, chunk_id: str, purpose: str) -> float:
+    digest = hashlib.blake2b(f"{seed}\0{purpose}\0{chunk_id}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64
+
+
+def _draw(weights: Mapping[K, float], uniform: float) -> K:
+    names = sorted(weights, key=str)
+    limit = uniform * sum(weights.values())
+    for name, upto in zip(names, accumulate(weights[name] for name in names), strict=True):
+        if limit < upto:
+            return name
+    return next(name for name in reversed(names) if weights[name] > 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelGenerator:
+    """Writes queries with a chat model. ``context`` and ``examples`` say what the collection is and how users ask."""
+
+    model: ChatModel
+    prompt: Prompt
+    rewrite_prompt: Prompt
+    context: str = ""
+    examples: Sequence[str] = ()
+    temperature: float | None = 0.8
+    max_answer_tokens: int = 1500
+    evidence_level: str = "model"
+
+    @property
+    def name(self) -> str:
+        """The prompt that is used."""
+        return self.prompt.id
+
+    async def propose(self, brief: Brief) -> Proposal:
+        """Return the model's candidates for one chunk, evidence found again in the chunk's own words."""
+        count = brief.constraints.per_chunk
+        system, user = self.prompt.render(
+            count="one query" if count == 1 else f"up to {count} different queries, best first,",
+            context=_one_line(self.context) or "not described",
+            examples=_examples(self.examples),
+            constraints=describe_constraints(brief.constraints),
+            persona=_one_line(brief.assignment.persona or "") or "any user of the collection",
+            **_shared(brief),
+        )
+        answer = await self._ask("generate", self.prompt, system, user)
+        if not answer.candidates:
+            return Proposal(skip_reason=_one_line(answer.skip_reason or "")[:200] or "the model gave no query")
+        return Proposal(tuple(self._candidate(item, brief) for item in answer.candidates[:count]))
+
+    async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:
+        """Return the model's other wording, None where it gives none."""
+        system, user = self.rewrite_prompt.render(
+            constraints=describe_constraints(brief.constraints),
+            query=candidate.text,
+            complaint=_one_line(complaint),
+            **_shared(brief),
+        )
+        answer = await self._ask("rewrite", self.rewrite_prompt, system, user)
+        if not answer.candidates:
+            return None
+        return self._candidate(answer.candidates[0], brief).model_copy(update={"first_text": candidate.text})
+
+    async def _ask(self, stage: str, prompt: Prompt, system: str, user: str) -> GeneratedQueries:
+        request = ChatRequest(
+            stage=stage,
+            prompt=prompt.id,
+            system=system,
+            user=user,
+            answer=GeneratedQueries,
+            temperature=self.temperature,
+            max_tokens=self.max_answer_tokens,
+        )
+        return (await self.model.complete(request)).answer
+
+    def _candidate(self, item: GeneratedQuery, brief: Brief) -> Candidate:
+        return Candidate(
+            chunk_id=brief.chunk.chunk_id,
+            text=item.query.strip(),
+            generator=self.name,
+            evidence=locate(item.evidence, brief.chunk),
+            quote=item.evidence,
+            language=brief.language,
+            kind=item.type,
+            style=item.style,
+            asked=brief.assignment,
+            answer=item.answer.strip() or None,
+            subject=item.subject.strip() or None,
+        )
+
+
+def locate(quote: str, chunk: Chunk) -> tuple[Evidence, ...]:
+    """Return the quote as evidence in the document's own words, nothing where the chunk does not hold it."""
+    found = find_quote(quote, chunk.text)
+    if found is None:
+        return ()
+    start, end = found
+    offset = chunk.span.start
+    return (Evidence(doc_id=chunk.span.doc_id, start=offset + start, end=offset + end, quote=chunk.text[start:end]),)
+
+
+def describe_constraints(constraints: Constraints) -> str:
+    """Return the user's rules as sentences for a prompt; the filter enforces the same ones."""
+    rules = [f"The query has {constraints.min_words} to {constraints.max_words} words."]
+    if constraints.max_characters is not None:
+        rules.append(f"The query has at most {constraints.max_characters} characters.")
+    if constraints.banned:
+        rules.append(f"The query contains none of these: {', '.join(_one_line(word) for word in constraints.banned)}.")
+    if not constraints.punctuation:
+        rules.append("The query has no punctuation at all, not even a question mark.")
+    if constraints.option_lists:
+        rules.append("The query may offer options.")
+    if constraints.numbering:
+        rules.append("The query may start with a number.")
+    return "Also:\n" + "\n".join(f"- {rule}" for rule in rules)
+
+
+def _shared(brief: Brief) -> dict[str, str]:
+    chunk = brief.chunk
+    return {
+        "language": brief.language or "the language of the passage",
+        "kind": brief.assignment.kind.value,
+        "style": brief.assignment.style.value,
+        "title": _one_line(chunk.title) or "none",
+        "headings": _one_line(" > ".join(chunk.headings)) or "none",
+        "delimiter": delimiter(chunk.text),
+        "passage": chunk.text,
+    }
+
+
+def delimiter(text: str) -> str:
+    """Return a marker the text cannot hold: it depends on every character of it."""
+    return hashlib.blake2b(text.encode(), digest_size=8, person=b"delimiter").hexdigest()
+
+
+def _examples(queries: Sequence[str]) -> str:
+    if not queries:
+        return ""
+    listed = "\n".join(f"- {_one_line(query)}" for query in queries)
+    return f"Real queries of these users, for their style only; never copy their subject or words:\n{listed}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

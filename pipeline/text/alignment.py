@@ -1,0 +1,61 @@
+"""Where overlapping pieces of a text came from, also where the text repeats itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+MAX_STEPS = 2_000_000
+"""How many places are tried before a text is given up; one per piece is usual."""
+
+
+def locate(text: str, pieces: list[str], *, shares: Callable[[str, int], bool], most: int | None = None) -> list[int]:
+    """Return the start of every piece, such that each begins within or right after the one before it.
+
+    The first piece starts the text and the last one ends it. Repetitive text ("aaaa …") offers a piece several places:
+    the first that ``shares`` allows is tried first, and a choice that leads nowhere is taken back. A place found wrong
+    for a piece is not tried again, so the work is bounded by pieces times places.
+
+    Args:
+        text: What the pieces were cut from, characters.
+        pieces: The pieces in order, none empty.
+        shares: Whether the cutter would let a piece share its first so many characters with the piece before it.
+        most: The most characters two neighbours may share, None where it is not known in characters.
+
+    Raises:
+        RuntimeError: There is no such sequence of places.
+    """
+    starts = [0]
+    untried: list[Iterator[int]] = []
+    wrong: set[tuple[int, int]] = set()
+    for _ in range(MAX_STEPS + len(pieces)):
+        index = len(starts)
+        end = starts[-1] + len(pieces[index - 1])
+        if index == len(pieces) and end == len(text):
+            return starts
+        first = starts[-1] + 1 if most is None else max(starts[-1] + 1, end - most)
+        untried.append(_places(text, pieces[index], first, end, shares) if index < len(pieces) else iter(()))
+        while (place := _next_place(untried[-1], len(starts), wrong)) is None:
+            untried.pop()
+            wrong.add((len(starts) - 1, starts.pop()))
+            if not untried:
+                raise RuntimeError("the pieces cannot be found in the text they were cut from")
+        starts.append(place)
+    raise RuntimeError(f"the pieces were not found in the text they were cut from in {MAX_STEPS} steps")
+
+
+def _next_place(places: Iterator[int], index: int, wrong: set[tuple[int, int]]) -> int | None:
+    return next((place for place in places if (index, place) not in wrong), None)
+
+
+def _places(text: str, piece: str, first: int, end: int, shares: Callable[[str, int], bool]) -> Iterator[int]:
+    """Yield the places from ``first`` to ``end`` where the piece is found, those the cutter would choose first."""
+    unlikely = []
+    stop = end + len(piece)
+    place = text.find(piece, first, stop)
+    while place >= 0:
+        if shares(piece, end - place):
+            yield place
+        else:
+            unlikely.append(place)
+        place = text.find(piece, place + 1, stop)
+    yield from unlikely

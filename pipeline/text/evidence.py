@@ -1,0 +1,145 @@
+"""Finding a quotation again in the text it was taken from, in the text's own words."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+import regex
+from rapidfuzz import fuzz
+
+from pipeline.text.words import word_spans
+
+LIKENESS = 0.9
+"""The least share of characters in common (``partial_ratio``) at which a quotation that was changed is accepted."""
+
+_SHORTEST_CHANGED = 12
+"""Folded characters: anything shorter is found as it is or not at all."""
+
+_WHOLE_TEXT = 20_000
+"""Longer texts are compared only around the places where a piece of the quotation stands unchanged."""
+
+_PIECE, _PLACES = 8, 64
+_CLUSTER = regex.compile(r"\X")
+_IGNORED = regex.compile(r"[\s\p{Cf}\p{Cc}*_`\\]")  # white space, invisible marks, Markdown emphasis
+_QUOTE = regex.compile("[\"'`´‘’‚‛“”„‟‹›«»「」『』〝〞〟＂＇]")
+_DASH = regex.compile(r"[\p{Pd}−‐⁃]")
+_LONGEST_CUT_WORD = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """A text as compared. Character ``i`` of ``text`` came from ``starts[i]`` to ``ends[i]`` of the original."""
+
+    text: str
+    starts: list[int]
+    ends: list[int]
+
+
+def find_quote(quote: str, text: str) -> tuple[int, int] | None:
+    """Return the start and end of a quotation in a text, widened to whole words; None where it is not there.
+
+    First as it is, then without regard to case, white space, kinds of quotation marks and dashes, and Unicode
+    composition, then the best alignment with at least nine characters in ten in common. Of several places the first
+    that cuts no word.
+
+    Args:
+        quote: What somebody says stands in the text.
+        text: The text, of any length.
+    """
+    wanted = quote.strip()
+    if not wanted:
+        return None
+    exact = _first(wanted, text)
+    if exact:
+        return _whole_words(text, *exact)
+    needle = _fold(wanted)
+    if not needle.text:
+        return None
+    folded = _fold(text)
+    start = folded.text.find(needle.text)
+    if start >= 0:
+        return _original(text, folded, start, start + len(needle.text))
+    aligned = _align(needle.text, folded.text)
+    return _original(text, folded, *aligned) if aligned else None
+
+
+def _first(wanted: str, text: str) -> tuple[int, int] | None:
+    found = -1
+    for _ in range(_PLACES):
+        position = text.find(wanted, found + 1)
+        if position < 0:
+            break
+        if _whole_words(text, position, position + len(wanted)) == (position, position + len(wanted)):
+            return position, position + len(wanted)
+        found = position
+    first = text.find(wanted)
+    return (first, first + len(wanted)) if first >= 0 else None
+
+
+def _fold(text: str) -> _Folded:
+    pieces: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for cluster in _CLUSTER.finditer(text):
+        piece = _fold_cluster(cluster.group()) if len(cluster.group()) < 20 else _fold_long(cluster.group())
+        pieces.append(piece)
+        starts += [cluster.start()] * len(piece)
+        ends += [cluster.end()] * len(piece)
+    return _Folded("".join(pieces), starts, ends)
+
+
+def _fold_long(cluster: str) -> str:
+    normal = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", cluster).casefold())
+    return _QUOTE.sub('"', _DASH.sub("-", _IGNORED.sub("", normal)))
+
+
+_fold_cluster = lru_cache(maxsize=8192)(_fold_long)
+
+
+def _align(needle: str, text: str) -> tuple[int, int] | None:
+    if len(needle) < _SHORTEST_CHANGED or not text:
+        return None
+    if len(needle) >= len(text):
+        return (0, len(text)) if fuzz.ratio(needle, text) >= 100 * LIKENESS else None
+    best: tuple[float, int, int] | None = None
+    for low, high in _regions(needle, text):
+        found = fuzz.partial_ratio_alignment(needle, text[low:high], score_cutoff=100 * LIKENESS)
+        if found and (best is None or found.score > best[0]):
+            best = (found.score, low + found.dest_start, low + found.dest_end)
+    return best[1:] if best else None
+
+
+def _regions(needle: str, text: str) -> list[tuple[int, int]]:
+    """Return where to look: everywhere, or in a long text around the unchanged pieces of the quotation."""
+    if len(text) <= _WHOLE_TEXT:
+        return [(0, len(text))]
+    places: set[tuple[int, int]] = set()
+    for offset in range(0, len(needle) - _PIECE + 1, _PIECE):
+        piece = needle[offset : offset + _PIECE]
+        position = text.find(piece)
+        while position >= 0 and len(places) < _PLACES:
+            low = max(0, position - 2 * offset - _PIECE)
+            places.add((low, min(len(text), position + 2 * (len(needle) - offset) + _PIECE)))
+            position = text.find(piece, position + len(needle))
+    return sorted(places)
+
+
+def _original(text: str, folded: _Folded, start: int, end: int) -> tuple[int, int] | None:
+    if end <= start:
+        return None
+    return _whole_words(text, folded.starts[start], folded.ends[end - 1])
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a stretch to the words it cuts, unless a word is endless, and trim its white space."""
+    low, high = max(0, start - _LONGEST_CUT_WORD), min(len(text), end + _LONGEST_CUT_WORD)
+    for word_start, word_end in word_spans(text[low:high]):
+        word_start, word_end = low + word_start, low + word_end  # noqa: PLW2901 (offsets of the whole text)
+        if low < word_start < start < word_end:
+            start = word_start
+        if word_start < end < word_end < high:
+            end = word_end
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())

@@ -1,0 +1,111 @@
+"""The headings of a Markdown text and the path of them that stands above any place in it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MAX_TITLE = 200
+"""A longer line is a paragraph, whatever it begins with (and would be repeated in every chunk below it)."""
+
+_MARKED = re.compile(r"^(?:[ ]{0,3}#{1,6}[ \t]|[ ]{0,3}(?:={2,}|-{3,})[ \t]*$)", re.MULTILINE)
+_ATX = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_UNDERLINE = re.compile(r"[ ]{0,3}(?:(={2,})|-{3,})[ \t]*$")
+_NOT_A_TITLE = re.compile(r"[ ]{4}|\t|[ ]*(?:[-*+>|#]|\d+[.)])(?:\s|$)|[ ]*[|>]")
+_FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})(.*)")
+_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_DECORATION = re.compile(r"(?:\*{1,3}|_{2,3}|`+|\s*\{#[^}]*\}$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading: the characters ``start`` to ``end`` of the text, underline included, and the path that ends in it."""
+
+    start: int
+    end: int
+    path: tuple[str, ...]
+
+
+def headings(text: str) -> list[Heading]:
+    """Return the ATX and setext headings outside fenced code and front matter, in order, each with its path."""
+    if not _MARKED.search(text):
+        return []
+    found: list[Heading] = []
+    above: list[tuple[int, str]] = []
+    for start, end, level, title in _titles(text):
+        while above and above[-1][0] >= level:
+            above.pop()
+        above.append((level, title))
+        found.append(Heading(start, end, tuple(name for _, name in above)))
+    return found
+
+
+def path_at(found: list[Heading], text: str, start: int, end: int) -> tuple[str, ...]:
+    """Return the headings above the first words of ``text[start:end]`` that are no heading, outermost first.
+
+    Headings a passage opens with are its own and belong to the path; those further inside do not.
+    """
+    index = bisect_left(found, start, key=lambda heading: heading.start)
+    while index < len(found) and found[index].start < end and not text[start : found[index].start].strip():
+        start = found[index].end
+        index += 1
+    return found[index - 1].path if index else ()
+
+
+def _titles(text: str) -> Iterator[tuple[int, int, int, str]]:
+    """Yield start, end, level and title of every heading."""
+    fence, previous, blank_before = "", (0, ""), True
+    skip_until = _front_matter_end(text)
+    for start, line in _lines(text):
+        if start < skip_until:
+            continue
+        fence, fenced = _fence_after(fence, line)
+        if fenced:
+            previous, blank_before = (start, ""), False
+            continue
+        if (atx := _ATX.match(line)) and (title := _plain(atx[2])):
+            yield start, start + len(line), len(atx[1]), title
+            previous, blank_before = (start, ""), True
+            continue
+        if previous[1] and (under := _UNDERLINE.match(line)) and (title := _plain(previous[1])):
+            yield previous[0], start + len(line), 1 if under[1] else 2, title
+            previous, blank_before = (start, ""), True
+            continue
+        blank = not line.strip()
+        may_be_title = blank_before and not blank and len(line) <= MAX_TITLE and not _NOT_A_TITLE.match(line)
+        previous, blank_before = (start, line if may_be_title else ""), blank
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    while start < len(text):
+        stop = text.find("\n", start)
+        stop = len(text) if stop < 0 else stop
+        # No heading is longer, and a copy of a giant line would double the memory of the text.
+        yield start, text[start : min(stop, start + 4 * MAX_TITLE)]
+        start = stop + 1
+
+
+def _front_matter_end(text: str) -> int:
+    if not text.startswith("---\n"):
+        return 0
+    end = text.find("\n---\n", 3)
+    return end + 5 if end >= 0 else 0
+
+
+def _fence_after(fence: str, line: str) -> tuple[str, bool]:
+    """Return the fence that is open after this line ("" for none), and whether the line belongs to fenced code."""
+    mark = _FENCE.match(line)
+    if not fence:
+        opens = mark is not None and not ("`" in mark[1] and "`" in mark[2])
+        return (mark[1], True) if mark and opens else ("", False)
+    closes = mark is not None and mark[1].startswith(fence) and not mark[2].strip()
+    return ("" if closes else fence), True
+
+
+def _plain(title: str) -> str:
+    """Return the title without Markdown's decoration, empty where it is too long to be one."""
+    bare = _DECORATION.sub("", _LINK.sub(r"\1", title)).strip()
+    return bare if len(bare) <= MAX_TITLE else ""

@@ -1,0 +1,89 @@
+"""Prompts as files: ``<name>.v<n>.md`` with TOML front matter, ``# System`` and ``# User``; checked, then filled."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+_FILE_NAME = re.compile(r"(?P<name>[a-z][a-z0-9-]*)\.v(?P<version>[1-9]\d*)\.md")
+_PARTS = re.compile(r"\A\+\+\+\n(?P<head>.*?)\n\+\+\+\n# System\n(?P<system>.*?)\n# User\n(?P<user>.*)\Z", re.DOTALL)
+_PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
+
+
+class PromptError(ValueError):
+    """A prompt file is malformed, or its placeholders and the values given do not match. One line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One version of one prompt. ``id`` is ``name.vN``; ``sha256`` is that of the file."""
+
+    id: str
+    description: str
+    placeholders: frozenset[str]
+    system: str
+    user: str
+    sha256: str
+
+    def render(self, **values: str) -> tuple[str, str]:
+        """Return the system and the user message. Values are put in once and never searched for placeholders.
+
+        Raises:
+            PromptError: A declared placeholder has no value, or a value no placeholder.
+        """
+        if values.keys() != self.placeholders:
+            missing, unknown = self.placeholders - values.keys(), values.keys() - self.placeholders
+            raise PromptError(f"prompt {self.id}: missing {sorted(missing)}, unknown {sorted(unknown)}")
+        return _fill(self.system, values), _fill(self.user, values)
+
+
+def _fill(template: str, values: dict[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda match: values[match.group(1)], template).strip()
+
+
+def parse(prompt_id: str, text: str) -> Prompt:
+    """Return the prompt a file's text holds.
+
+    Raises:
+        PromptError: The text has not the parts of a prompt, or uses other placeholders than it declares.
+    """
+    parts = _PARTS.match(text.replace("\r\n", "\n"))
+    if not parts:
+        raise PromptError(f"prompt {prompt_id}: needs +++ front matter +++, then '# System' and '# User'")
+    try:
+        head = tomllib.loads(parts["head"])
+        declared = frozenset(str(name) for name in head["placeholders"])
+        description = str(head["description"])
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise PromptError(f"prompt {prompt_id}: front matter: {error}") from None
+    used = frozenset(_PLACEHOLDER.findall(parts["system"] + parts["user"]))
+    if used != declared:
+        raise PromptError(f"prompt {prompt_id}: declares {sorted(declared)}, uses {sorted(used)}")
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Prompt(prompt_id, description, declared, parts["system"].strip(), parts["user"].strip(), digest)
+
+
+@cache
+def load(prompt_id: str, folder: Path | None = None) -> Prompt:
+    """Return a prompt by id (``generate.v1``), the user's folder first, then our own.
+
+    Raises:
+        PromptError: There is no such prompt, or it is malformed.
+    """
+    file_name = f"{prompt_id}.md"
+    if not _FILE_NAME.fullmatch(file_name):
+        raise PromptError(f"prompt {prompt_id}: an id looks like generate.v1")
+    for place in (folder, FOLDER):
+        if place is not None and (path := place / file_name).is_file():
+            return parse(prompt_id, path.read_text(encoding="utf-8"))
+    raise PromptError(f"prompt {prompt_id}: there is no file {file_name}")
+
+
+def available() -> list[str]:
+    """Return the ids of our own prompts, sorted."""
+    return sorted(path.stem for path in FOLDER.glob("*.md") if _FILE_NAME.fullmatch(path.name))

@@ -1,0 +1,79 @@
+"""What a run did: counts in and out, failures, usage, versions, fingerprints of what it wrote."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from schemas.record import Record
+
+
+class Failure(Record):
+    """One item that could not be worked on. ``kind`` is a short stable word, ``message`` one line without content."""
+
+    stage: str
+    item: str
+    kind: str
+    message: str
+
+
+class StageReport(Record):
+    """The books of one stage: what was read is written, rejected, failed or left over, never lost.
+
+    ``unused`` counts items that were not needed (chunks never drawn because the target was met). ``rules`` says
+    how many were rejected by which rule; the sum is ``rejected``.
+    """
+
+    stage: str
+    reads: str
+    writes: str
+    read: int = Field(ge=0)
+    written: int = Field(ge=0)
+    rejected: int = Field(default=0, ge=0)
+    failed: int = Field(default=0, ge=0)
+    unused: int = Field(default=0, ge=0)
+    rules: dict[str, int] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.read != self.written + self.rejected + self.failed + self.unused:
+            raise ValueError(
+                f"stage {self.stage}: {self.read} read, but {self.written} written + {self.rejected} rejected + "
+                f"{self.failed} failed + {self.unused} unused"
+            )
+        if sum(self.rules.values()) != self.rejected:
+            raise ValueError(f"stage {self.stage}: rules name {sum(self.rules.values())} of {self.rejected} rejected")
+        return self
+
+
+class StageUsage(Record):
+    """What the calls of one stage cost. ``replayed`` answers came from the store; ``usd`` is None where unknown."""
+
+    requests: int = 0
+    replayed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = None
+
+
+class Manifest(Record):
+    """The record of one run. Everything else in the folder is a function of input, configuration and answers."""
+
+    format: int = 1
+    goldset: str
+    created: str
+    seconds: float
+    generator: str
+    evidence_level: str
+    model: str | None = None
+    prompts: dict[str, str] = Field(default_factory=dict)
+    config_sha256: str
+    documents: int
+    target: int | None = None
+    queries: int
+    stages: list[StageReport]
+    failures: list[Failure] = Field(default_factory=list)
+    usage: dict[str, StageUsage] = Field(default_factory=dict)
+    packages: dict[str, str] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)

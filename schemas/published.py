@@ -1,0 +1,41 @@
+"""The JSON Schemas (2020-12) that are published in ``schemas/json``: generated, never edited."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from schemas.answers import GeneratedQueries
+from schemas.corpus import Chunk, Document
+from schemas.manifest import Manifest
+from schemas.query import Candidate, Query, Rejection
+from schemas.testset import TestSet
+
+FOLDER = Path(__file__).parent / "json"
+
+PUBLISHED: dict[str, type[BaseModel]] = {
+    "document": Document,
+    "chunk": Chunk,
+    "candidate": Candidate,
+    "query": Query,
+    "rejection": Rejection,
+    "dataset": TestSet,
+    "manifest": Manifest,
+    "generated-queries": GeneratedQueries,
+}
+
+
+def schema_text(name: str) -> str:
+    """Return one schema as it is published, with a final newline."""
+    schema = PUBLISHED[name].model_json_schema(mode="serialization" if name != "generated-queries" else "validation")
+    body = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return json.dumps(body, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def write_schemas(folder: Path) -> None:
+    """Write every schema into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in PUBLISHED:
+        (folder / f"{name}.schema.json").write_text(schema_text(name), encoding="utf-8", newline="\n")

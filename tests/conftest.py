@@ -1,0 +1,59 @@
+"""What every test stands on: no key or server from outside, no socket but loopback, the shared collections."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["tests.model_server.fixture"]
+
+ROOT = Path(__file__).parent.parent
+SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "GOLDSET_DEBUG")
+
+
+def pytest_runtest_setup() -> None:
+    from pytest_socket import socket_allow_hosts
+
+    socket_allow_hosts(["127.0.0.1", "localhost", "::1"], allow_unix_socket=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def collections() -> Path:
+    """The real collections, where they are."""
+    folder = Path(os.environ.get("GOLDSET_COLLECTIONS", ROOT / ".." / "shared" / "data")).resolve()
+    if not folder.is_dir():
+        pytest.skip(f"the real collections are not at {folder}; set GOLDSET_COLLECTIONS")
+    return folder
+
+
+Goldset = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def goldset(tmp_path: Path) -> Goldset:
+    """Run the command as a process of its own, in an empty folder."""
+
+    def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+        return subprocess.run(
+            [sys.executable, "-m", "pipeline", *map(str, arguments)],
+            cwd=tmp_path,
+            env={**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,39 @@
+"""Run the server: ``python -m tests.model_server --port 0``; the first line on stdout says where it listens."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import signal
+from pathlib import Path
+
+from tests.model_server.app import ModelServer
+
+
+async def _serve(arguments: argparse.Namespace) -> None:
+    script = json.loads(Path(arguments.script).read_text("utf-8")) if arguments.script else {}
+    if arguments.latency_ms is not None:
+        script.setdefault("settings", {})["latency_ms"] = arguments.latency_ms
+    server = ModelServer(script)
+    await server.start(arguments.port)
+    print(json.dumps({"base_url": server.base_url, "control_url": server.control_url}), flush=True)
+    done = asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(name, done.set)
+    await done.wait()
+    await server.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.model_server", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
+    parser.add_argument("--latency-ms", type=float, default=None, help="wait this long before every answer")
+    parser.add_argument("--script", default=None, help="JSON file: {settings: {...}, rules: [...]}, see scenario.py")
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

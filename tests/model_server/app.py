@@ -1,0 +1,285 @@
+"""The HTTP side: an OpenAI-compatible server and, on the same and on a second port, ``/control``."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import random
+import time
+from typing import Any
+
+from aiohttp import web
+
+from tests.model_server.batches import Batches
+from tests.model_server.counters import Counters
+from tests.model_server.dialect import complaint_about
+from tests.model_server.oracle import good_answer
+from tests.model_server.replies import message_for
+from tests.model_server.scenario import Scenario
+from tests.model_server.tokens import count_tokens
+
+_HOST = "127.0.0.1"
+
+
+class ModelServer:
+    """One server: ``start``, ``stop``, and everything else over HTTP."""
+
+    def __init__(self, script: dict[str, Any]) -> None:
+        self.scenario = Scenario(script)
+        self.counters = Counters()
+        self.batches = Batches(self)
+        self.base_url = self.control_url = ""
+        self._port = 0
+        self._site: web.TCPSite | None = None
+        self._minute: list[float] = []
+        app = web.Application(client_max_size=2**28)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/embeddings", self._embeddings)
+        app.router.add_get("/v1/models", self._models)
+        self.batches.add_routes(app)
+        app.router.add_get("/control/stats", self._stats)
+        app.router.add_get("/control/requests", self._requests)
+        app.router.add_post("/control/script", self._script)
+        app.router.add_post("/control/reset", self._reset)
+        app.router.add_post("/control/down", self._down)
+        app.router.add_post("/control/up", self._up)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
+
+    async def start(self, port: int) -> None:
+        await self._runner.setup()
+        self._site = web.TCPSite(self._runner, _HOST, port, backlog=4096)
+        await self._site.start()
+        control = web.TCPSite(self._runner, _HOST, 0)
+        await control.start()
+        addresses = [address[1] for address in self._runner.addresses]
+        self._port = addresses[0]
+        self.base_url = f"http://{_HOST}:{addresses[0]}/v1"
+        self.control_url = f"http://{_HOST}:{addresses[1]}/control"
+
+    async def stop(self) -> None:
+        await self._runner.cleanup()
+
+    # control
+
+    async def _stats(self, request: web.Request) -> web.Response:
+        return web.json_response(self.counters.report())
+
+    async def _requests(self, request: web.Request) -> web.Response:
+        return web.json_response(list(self.counters.last))
+
+    async def _script(self, request: web.Request) -> web.Response:
+        try:
+            self.scenario = Scenario(await request.json())
+        except ValueError as error:
+            return web.json_response({"error": str(error)}, status=400)
+        return web.json_response({})
+
+    async def _reset(self, request: web.Request) -> web.Response:
+        in_flight = self.counters.in_flight
+        self.counters = Counters()
+        self.counters.in_flight = in_flight
+        self._minute.clear()
+        return web.json_response({})
+
+    async def _down(self, request: web.Request) -> web.Response:
+        if self._site is not None:
+            await self._site.stop()
+            self._site = None
+        assert self._runner.server is not None
+        for connection in self._runner.server.connections:
+            transport = connection.transport
+            if transport is not None and transport.get_extra_info("sockname")[1] == self._port:
+                transport.abort()
+        return web.json_response({})
+
+    async def _up(self, request: web.Request) -> web.Response:
+        if self._site is None:
+            self._site = web.TCPSite(self._runner, _HOST, self._port, backlog=4096, reuse_address=True)
+            await self._site.start()
+        return web.json_response({})
+
+    # the model's side
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        return await self._serve(request, "chat", self._chat_answer)
+
+    async def _embeddings(self, request: web.Request) -> web.StreamResponse:
+        return await self._serve(request, "embeddings", self._embedding_answer)
+
+    async def _models(self, request: web.Request) -> web.StreamResponse:
+        served = self.scenario.settings["models"] or ["test-model"]
+        rows = [{"id": name, "object": "model", "created": 0, "owned_by": "tests"} for name in served]
+        return await self._serve(request, "models", lambda *_: {"object": "list", "data": rows})
+
+    async def _serve(self, request: web.Request, kind: str, answer: Any) -> web.StreamResponse:
+        counters, scenario = self.counters, self.scenario
+        counters.enter(kind)
+        status = "gone"
+        try:
+            raw = await request.text()
+            body = json.loads(raw) if raw else {}
+            key = counters.asked(kind, body)
+            action = scenario.action(kind, raw)
+            if action.get("connection") in ("refuse", "garbage"):
+                status = action["connection"]
+                return self._break(request, status)
+            if action.get("hang"):
+                await asyncio.sleep(3600)
+            wait = scenario.latency(action)
+            if wait:
+                await asyncio.sleep(wait)
+            code, reply, headers = self._decide(request, kind, body, action, answer)
+            status = str(code)
+            response = await self._send(request, code, reply, headers, action)
+            if code == 200 and action.get("connection") != "half":
+                counters.answered[key] += 1
+            return response
+        finally:
+            counters.leave(kind, status)
+
+    def _decide(
+        self, request: web.Request, kind: str, body: dict[str, Any], action: dict[str, Any], answer: Any
+    ) -> tuple[int, Any, dict[str, str]]:
+        headers = {"x-request-id": f"req-{self.counters.requests.total()}", **self.scenario.settings["headers"]}
+        if "status" in action:
+            error = {"error": {"message": f"scripted {action['status']}", "type": "scripted", "code": None}}
+            return action["status"], action.get("body", error), {**headers, **action.get("headers", {})}
+        complaint = complaint_about(self.scenario.settings, kind, body, request.headers.get("authorization", ""))
+        if complaint:
+            return complaint[0], complaint[1], headers
+        limited = self._rate_limited(headers)
+        if limited:
+            return 429, limited, headers
+        return 200, answer(body, action), {**headers, **action.get("headers", {})}
+
+    def _rate_limited(self, headers: dict[str, str]) -> dict[str, Any] | None:
+        limit = self.scenario.settings["rate_limit"]
+        if not limit:
+            return None
+        now = time.monotonic()
+        window = limit.get("window_s", 60)
+        self._minute = [at for at in self._minute if at > now - window]
+        left = limit["rpm"] - len(self._minute)
+        reset = self._minute[0] + window - now if self._minute else 0.0
+        headers["x-ratelimit-limit-requests"] = str(limit["rpm"])
+        headers["x-ratelimit-remaining-requests"] = str(max(0, left - 1))
+        headers["x-ratelimit-reset-requests"] = f"{max(0.0, reset):.3f}s"
+        if left <= 0:
+            headers["retry-after"] = f"{reset:.3f}"
+            return {"error": {"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"}}
+        self._minute.append(now)
+        return None
+
+    def _break(self, request: web.Request, how: str) -> web.Response:
+        assert request.transport is not None
+        if how == "garbage":
+            request.transport.write(b"\x00\x01 this is not HTTP \xff\r\n\r\n")  # type: ignore[attr-defined]
+            request.transport.close()
+        else:
+            request.transport.abort()  # type: ignore[attr-defined]
+        return web.Response()
+
+    async def _send(
+        self, request: web.Request, code: int, reply: Any, headers: dict[str, str], action: dict[str, Any]
+    ) -> web.StreamResponse:
+        data = (reply if isinstance(reply, str) else json.dumps(reply)).encode()
+        half, slow = action.get("connection") == "half", action.get("slow_body_ms")
+        if not half and not slow:
+            return web.Response(body=data, status=code, headers=headers, content_type="application/json")
+        response = web.StreamResponse(status=code, headers={**headers, "Content-Type": "application/json"})
+        response.content_length = len(data)
+        await response.prepare(request)
+        if half:
+            await response.write(data[: len(data) // 2])
+            assert request.transport is not None
+            await asyncio.sleep(0.01)
+            request.transport.abort()  # type: ignore[attr-defined]
+            return response
+        step = max(1, len(data) // 10)
+        for start in range(0, len(data), step):
+            await response.write(data[start : start + step])
+            await asyncio.sleep(float(slow or 0) / 10000)
+        return response
+
+    # answers
+
+    def chat_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
+        """Return the chat completion for this request body."""
+        return self._chat_answer(body, action)
+
+    def _chat_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
+        said = [(m["role"], m["content"] if isinstance(m["content"], str) else "") for m in body["messages"]]
+        system = "\n".join(text for role, text in said if role in ("system", "developer"))
+        user = next((text for role, text in said if role == "user"), "")
+        if "content" in action:
+            message: Any = (action["content"], action.get("finish_reason", "stop"), None)
+        else:
+            message = message_for(action.get("reply", "good"), good_answer(_schema(body, system), system, user))
+        text = message[0] or "" if message else ""
+        usage = {"prompt_tokens": sum(4 + count_tokens(t) for _, t in said), "completion_tokens": count_tokens(text)}
+        self.counters.tokens["input"] += usage["prompt_tokens"]
+        self.counters.tokens["output"] += usage["completion_tokens"]
+        completion: dict[str, Any] = {
+            "id": f"chatcmpl-{self.counters.requests.total()}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body["model"],
+            "choices": [],
+        }
+        if message:
+            content, finish, refusal = message
+            row = {"role": "assistant", "content": content, "refusal": refusal}
+            completion["choices"] = [{"index": 0, "message": row, "finish_reason": finish, "logprobs": None}]
+        if self.scenario.settings["usage"]:
+            completion["usage"] = {**usage, "total_tokens": sum(usage.values())}
+        return completion
+
+    def _embedding_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
+        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+        size = body.get("dimensions") or self.scenario.settings["dimensions"]
+        rows = [{"object": "embedding", "index": i, "embedding": _vector(text, size)} for i, text in enumerate(texts)]
+        if action.get("reply") == "short":
+            rows = rows[:-1]
+        if action.get("reply") == "shuffled":
+            rows.reverse()
+        if action.get("reply") == "nan":
+            rows[0]["embedding"] = [float("nan")] * size
+        if body.get("encoding_format") == "base64":
+            rows = [{**row, "embedding": _base64(row["embedding"])} for row in rows]
+        tokens = sum(map(count_tokens, texts))
+        self.counters.tokens["embedding"] += tokens
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return {"object": "list", "data": rows, "model": body["model"], "usage": usage}
+
+
+def _schema(body: dict[str, Any], system: str) -> dict[str, Any]:
+    """Return the schema that is asked for: from the response format, else the last JSON object in the system text."""
+    wanted = body.get("response_format") or {}
+    if wanted.get("type") == "json_schema":
+        return dict(wanted["json_schema"]["schema"])
+    decoder = json.JSONDecoder()
+    texts = [system, *(m["content"] for m in body["messages"] if isinstance(m["content"], str))]
+    for text in texts:
+        for start in (i for i, char in enumerate(text) if char == "{"):
+            try:
+                found, _ = decoder.raw_decode(text, start)
+            except ValueError:
+                continue
+            if isinstance(found, dict) and "properties" in found:
+                return found
+    return {"type": "object", "properties": {}}
+
+
+def _vector(text: str, size: int) -> list[float]:
+    chance = random.Random(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    row = [chance.gauss(0, 1) for _ in range(size)]
+    norm = sum(x * x for x in row) ** 0.5
+    return [x / norm for x in row]
+
+
+def _base64(row: list[float]) -> str:
+    import base64
+    from array import array
+
+    return base64.b64encode(array("f", row).tobytes()).decode()

@@ -1,0 +1,58 @@
+"""What the server saw: requests, how many at once, and which prompts came again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter, deque
+from typing import Any
+
+
+class Counters:
+    """Counts since the last reset."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[str] = Counter()
+        self.statuses: Counter[str] = Counter()
+        self.in_flight: Counter[str] = Counter()
+        self.in_flight_max: Counter[str] = Counter()
+        self.seen: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
+        self.tokens: Counter[str] = Counter()
+        self.last: deque[dict[str, Any]] = deque(maxlen=500)
+        self.started = time.monotonic()
+
+    def enter(self, kind: str) -> None:
+        self.requests[kind] += 1
+        self.in_flight[kind] += 1
+        self.in_flight_max[kind] = max(self.in_flight_max[kind], self.in_flight[kind])
+
+    def leave(self, kind: str, status: str) -> None:
+        self.in_flight[kind] -= 1
+        self.statuses[status] += 1
+
+    def asked(self, kind: str, body: dict[str, Any]) -> str:
+        """Note the prompt and return its hash."""
+        prompt = json.dumps([kind, body.get("model"), body.get("messages") or body.get("input")], sort_keys=True)
+        key = hashlib.sha256(prompt.encode()).hexdigest()[:16]
+        self.seen[key] += 1
+        self.last.append({"kind": kind, "prompt": key, "at": time.monotonic() - self.started, "body": body})
+        return key
+
+    def report(self) -> dict[str, Any]:
+        return {
+            "requests": self.requests["chat"],
+            "by_kind": dict(self.requests),
+            "statuses": dict(self.statuses),
+            "in_flight": self.in_flight["chat"],
+            "in_flight_max": self.in_flight_max["chat"],
+            "in_flight_max_by_kind": dict(self.in_flight_max),
+            "prompts": len(self.seen),
+            "repeated": sum(self.seen.values()) - len(self.seen),
+            "paid_twice": sum(count - 1 for count in self.answered.values() if count > 1),
+            "answered": sum(self.answered.values()),
+            "input_tokens": self.tokens["input"],
+            "output_tokens": self.tokens["output"],
+            "seconds": time.monotonic() - self.started,
+        }

@@ -1,0 +1,98 @@
+"""What the server is told to do, as JSON: ``{"settings": {...}, "rules": [{"when": {...}, "do": {...}}, ...]}``.
+
+``settings`` hold for every request:
+
+- ``latency_ms``: a number, or ``{"uniform": [low, high]}``, ``{"lognormal": [median, sigma]}``
+- ``json_schema``, ``json_object``: whether that response format is taken (else a 400 as real servers send)
+- ``strict``: refuse a json_schema that is not strict as OpenAI means it
+- ``reasoning``: refuse ``max_tokens`` and any temperature but 1, as reasoning models do
+- ``no_system``: refuse the system role
+- ``api_key``: what the bearer token must be; ``models``: the ids served (any, when empty); ``usage``: report tokens
+- ``rate_limit``: ``{"rpm": n}``: answers 429 above n requests a minute and says so in ``x-ratelimit-*`` headers
+- ``headers``: sent with every answer; ``dimensions``: of embeddings; ``batch_s``: how long a batch takes
+
+A rule applies to the requests its ``when`` describes (all conditions hold; counts are per kind of request, from 1):
+
+- ``kind``: chat | embeddings | models | batch-line (default chat), ``every``: n, ``nth``: [..], ``first``: n,
+  ``from``/``to``: counts, ``share``: probability by ``seed``, ``contains``: a string in the request body,
+  ``times``: the rule is used up after so many uses
+
+and the first one that applies says what to ``do``:
+
+- ``status`` with ``headers``, ``body``; ``latency_ms``; ``hang``: true
+- ``connection``: refuse (closed before any answer) | half (headers and half of the body) | garbage (not HTTP)
+- ``slow_body_ms``: the body comes in ten pieces over this time
+- ``reply``: a kind of reply of ``replies.py``; ``content``: this very text as the reply
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from typing import Any
+
+DEFAULTS: dict[str, Any] = {
+    "latency_ms": 0,
+    "json_schema": True,
+    "json_object": True,
+    "strict": False,
+    "reasoning": False,
+    "no_system": False,
+    "api_key": None,
+    "models": [],
+    "usage": True,
+    "rate_limit": None,
+    "headers": {},
+    "dimensions": 8,
+    "batch_s": 0.2,
+    "batch_end": "completed",
+    "seed": 0,
+}
+
+
+class Scenario:
+    """The settings and rules in force, and how often each kind of request came since they are."""
+
+    def __init__(self, script: dict[str, Any]) -> None:
+        unknown = set(script) - {"settings", "rules"} | set(script.get("settings", {})) - set(DEFAULTS)
+        if unknown:
+            raise ValueError(f"unknown in the script: {sorted(unknown)}")
+        self.settings = {**DEFAULTS, **script.get("settings", {})}
+        self.rules: list[dict[str, Any]] = script.get("rules", [])
+        self._used: Counter[int] = Counter()
+        self._seen: Counter[str] = Counter()
+        self._random = random.Random(self.settings["seed"])
+
+    def action(self, kind: str, body: str) -> dict[str, Any]:
+        """Return what to do with this request; an empty dictionary means: answer well."""
+        self._seen[kind] += 1
+        for number, rule in enumerate(self.rules):
+            if self._applies(number, rule.get("when", {}), kind, body):
+                self._used[number] += 1
+                return dict(rule["do"])
+        return {}
+
+    def _applies(self, number: int, when: dict[str, Any], kind: str, body: str) -> bool:
+        count = self._seen[kind]
+        return (
+            when.get("kind", "chat") == kind
+            and count % when.get("every", 1) == 0
+            and ("nth" not in when or count in when["nth"])
+            and when.get("from", 1) <= count <= min(when.get("to", math.inf), when.get("first", math.inf))
+            and when.get("contains", "") in body
+            and self._used[number] < when.get("times", math.inf)
+            and ("share" not in when or self._random.random() < when["share"])
+        )
+
+    def latency(self, action: dict[str, Any]) -> float:
+        """Return how long to wait before the answer, in seconds."""
+        said = action.get("latency_ms", self.settings["latency_ms"])
+        if isinstance(said, dict):
+            if "uniform" in said:
+                low, high = said["uniform"]
+                said = self._random.uniform(low, high)
+            else:
+                median, sigma = said["lognormal"]
+                said = median * math.exp(self._random.gauss(0, sigma))
+        return float(said) / 1000
