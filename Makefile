@@ -21,9 +21,9 @@ $(VENV)/.runtime: $(BIN)/python .ci/requirements.lock pyproject.toml
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.runtime .ci/requirements-dev.lock
+$(VENV)/.dev: $(VENV)/.runtime .ci/requirements-dev.lock .ci/no-deps.lock
 	$(PIP) install --require-hashes -r .ci/requirements-dev.lock
-	$(PIP) install --no-deps beir==2.2.0
+	$(PIP) install --no-deps --require-hashes -r .ci/no-deps.lock
 	@touch $@
 
 install: $(VENV)/.runtime ## Install goldset with its document readers into .venv

@@ -101,21 +101,14 @@ async def _build(config: Config, paths: list[str], out: Path, answers: Path, *, 
     from pipeline.formats.folder import check_usable, read_manifest
     from pipeline.formats.sources import find_files
     from pipeline.report.terminal import TerminalProgress
+    from pipeline.wiring import writer_for
 
     console, messages = _console(), _console(stderr=True)
     found = find_files(paths)
+    writer = await writer_for(config, answers)
     stale = tuple(read_manifest(out).files) if (out / "manifest.json").exists() else ()
     if not replace:
-        check_usable(out, config_sha256=config.fingerprint())
-    writer: Any
-    if config.uses_model():
-        from pipeline.wiring import model_writer
-
-        writer = await model_writer(config, answers)
-    else:
-        from pipeline.wiring import OfflineWriter
-
-        writer = OfflineWriter(config)
+        check_usable(out, config_sha256=writer.config.fingerprint())
     messages.print(writer.announcement, highlight=False)
     result = await flow.build(
         writer.config,
@@ -126,7 +119,7 @@ async def _build(config: Config, paths: list[str], out: Path, answers: Path, *, 
         usage=writer.usage,
         stale=stale,
     )
-    _report(console, messages, result, out, config)
+    _report(console, messages, result, out, writer.config)
     return result
 
 

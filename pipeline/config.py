@@ -136,6 +136,8 @@ class Config(Record):
         """Return the tables that shape the result: not who serves the model, how fast, or at what cost."""
         data = self.model_dump(mode="json", exclude_none=True)
         data["model"] = {key: data["model"][key] for key in ("name", "temperature") if key in data["model"]}
+        if self.generate.generator is Generator.OFFLINE:
+            del data["model"]
         del data["documents"]["strict"], data["documents"]["max_megabytes"]
         return data
 

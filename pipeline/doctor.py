@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.config import Config
-from pipeline.llm.probe import OPENAI, probe, probe_local
+from pipeline.llm.probe import probe, probe_local
+from pipeline.llm.settings import OPENAI
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,7 +208,7 @@ def chunk(
 def choose(config: Config, chunks: RecordFile[Chunk], books: Books, progress: Progress) -> Selection:
     """Decide which chunks may be asked about, and in which order."""
     with progress.stage("select", len(chunks)) as step:
-        selection = select(chunks, seed=config.generate.seed, ready=config.documents.no_chunk, advance=step.advance)
+        selection = select(Watched(chunks, step), seed=config.generate.seed)
     rules = Counter(selection.ineligible)
     rules["near-duplicate"] = selection.near_duplicates
     books.close("select", read=len(chunks), written=len(selection.order), rules=rules)
@@ -328,6 +328,24 @@ def describe(config: Config, generator: str, evidence_level: str, drawn: Drawn) 
             "beir/corpus.jsonl hold the original. Do not score against an index of the original text."
         )
     return metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Stored chunks whose reading is shown."""
+
+    stored: Stored[Chunk]
+    step: Step
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return counted(self.stored, self.step)
+
+    def at(self, position: int) -> Chunk:
+        """Return the chunk at this position."""
+        return self.stored.at(position)
 
 
 def counted(items: Iterable[T], step: Step) -> Iterator[T]:

@@ -7,9 +7,13 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.config import Config
+from pipeline.config import Config, Generator
 from pipeline.errors import UsageError
+from pipeline.llm.probe import probe
+from pipeline.llm.settings import OPENAI, ModelSettings, Prices
 from pipeline.ports import QueryGenerator, Stored
+from pipeline.stages.generate import ModelGenerator
+from prompts.loader import load
 from schemas.corpus import Chunk
 from schemas.manifest import StageUsage
 
@@ -30,11 +34,9 @@ class Writer(Protocol):
 class OfflineWriter:
     """Simulated queries: no model, no network."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, reason: str) -> None:
         self.config = config
-        reason = "" if config.generate.generator == "offline" else ": no key and no base URL is set"
-        recipe = config.generate.recipe.value
-        self.announcement = f"Queries are simulated offline, recipe {recipe!r}{reason} (goldset doctor says more)."
+        self.announcement = f"Queries are simulated offline, recipe {config.generate.recipe.value}, no model{reason}."
 
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[QueryGenerator]:
@@ -47,3 +49,92 @@ class OfflineWriter:
     def usage(self) -> Mapping[str, StageUsage]:
         """Return nothing: nothing was called."""
         return {}
+
+
+class ModelWriter:
+    """A model behind an OpenAI-compatible server, every answer stored before it is used."""
+
+    def __init__(self, config: Config, answers: Path, reason: str) -> None:
+        self.config, self._answers = config, answers
+        self._usage: Mapping[str, StageUsage] = {}
+        server = model_settings(config).shown_url()
+        self.announcement = f"Queries are written by {config.model.name} at {server}{reason}; answers: {answers}."
+
+    @contextlib.asynccontextmanager
+    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[QueryGenerator]:  # noqa: ARG002  it needs no corpus
+        """Open the path to the model."""
+        from pipeline.llm.path import open_model
+        from pipeline.llm.store import AnswerStore
+
+        generate, model = self.config.generate, self.config.model
+        self._answers.parent.mkdir(parents=True, exist_ok=True)
+        with AnswerStore(self._answers) as answers:
+            async with open_model(model_settings(self.config), answers=answers) as chat:
+                try:
+                    yield ModelGenerator(
+                        model=chat,
+                        prompt=load("generate.v1"),
+                        rewrite_prompt=load("rewrite.v1"),
+                        context=generate.context,
+                        examples=generate.seed_queries,
+                        temperature=model.temperature,
+                        max_answer_tokens=model.max_answer_tokens,
+                    )
+                finally:
+                    self._usage = chat.usage()
+
+    def usage(self) -> Mapping[str, StageUsage]:
+        """Return what the calls so far cost, by stage."""
+        return self._usage
+
+
+def model_settings(config: Config) -> ModelSettings:
+    """Return what the model path needs to know."""
+    model = config.model
+    prices = None
+    if model.usd_per_million_input is not None and model.usd_per_million_output is not None:
+        prices = Prices(model.usd_per_million_input, model.usd_per_million_output)
+    return ModelSettings(
+        model=model.name or "",
+        base_url=model.base_url or OPENAI,
+        api_key=config.api_key(),
+        concurrency=model.concurrency,
+        requests_per_minute=model.requests_per_minute,
+        tokens_per_minute=model.tokens_per_minute,
+        max_requests=model.max_requests,
+        max_tokens=model.max_tokens,
+        max_usd=model.max_usd,
+        prices=prices,
+        call_timeout_s=model.timeout_seconds,
+        deadline_s=None if model.deadline_minutes is None else model.deadline_minutes * 60,
+    )
+
+
+async def writer_for(config: Config, answers: Path) -> Writer:
+    """Return who writes the queries of a run: as asked, or the model where a key or a base URL is set.
+
+    Raises:
+        UsageError: No model is named, and the server does not offer exactly one.
+    """
+    chosen = Generator.MODEL if config.uses_model() else Generator.OFFLINE
+    reason = "" if chosen is config.generate.generator else _reason(config, chosen)
+    config = config.model_copy(update={"generate": config.generate.model_copy(update={"generator": chosen})})
+    if chosen is Generator.OFFLINE:
+        return OfflineWriter(config, reason)
+    if config.model.name is None:
+        config = config.model_copy(update={"model": config.model.model_copy(update={"name": await _only_model(config)})})
+    return ModelWriter(config, answers, reason)
+
+
+def _reason(config: Config, chosen: Generator) -> str:
+    if chosen is Generator.OFFLINE:
+        return f" (neither {config.model.api_key_env} nor a base URL is set)"
+    return f" ({'a base URL' if config.model.base_url else config.model.api_key_env} is set)"
+
+
+async def _only_model(config: Config) -> str:
+    answer = await probe(config.model.base_url or OPENAI, config.api_key())
+    if len(answer.models) == 1:
+        return answer.models[0]
+    offers = f"it offers {', '.join(answer.models[:8])}" if answer.models else f"it {answer.problem or 'offers none'}"
+    raise UsageError(f"no model is named: give --model, or --generator offline ({answer.base_url}: {offers})")

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import aiohttp
 
-OPENAI = "https://api.openai.com/v1"
-
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",
     "vLLM": "http://127.0.0.1:8000/v1",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import regex
@@ -16,7 +17,10 @@ _SCRIPTS = (
 )  # fmt: skip
 _RUN = regex.compile("|".join(rf"(?P<{name}>\p{{Script={name}}}+)" for name in _SCRIPTS))
 _SPACELESS_CHAR = regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in sorted(SPACELESS)) + "]")
+_MAY_BE_SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\u2e80-\U0010ffff]")
 _LETTER = regex.compile(r"[\p{L}\p{M}]+")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]+")
+_NO_LETTERS = bytes(byte for byte in range(256) if not (byte < 128 and chr(byte).isalpha()))
 
 
 def script_of(text: str) -> str | None:
@@ -29,10 +33,14 @@ def script_of(text: str) -> str | None:
 
 def is_spaceless(text: str) -> bool:
     """Whether at least half of the letters belong to a script without spaces between words."""
+    if not _MAY_BE_SPACELESS.search(text):
+        return False
     letters = letter_count(text)
     return letters > 0 and 2 * len(_SPACELESS_CHAR.findall(text)) >= letters
 
 
 def letter_count(text: str) -> int:
     """Return how many characters are letters or the marks that belong to them."""
-    return sum(run.end() - run.start() for run in _LETTER.finditer(text))
+    letters = len(text.encode("utf-8", "replace").translate(None, _NO_LETTERS))
+    beyond = "" if text.isascii() else "".join(_BEYOND_ASCII.findall(text))
+    return letters + sum(run.end() - run.start() for run in _LETTER.finditer(beyond))

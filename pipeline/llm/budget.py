@@ -1,0 +1,76 @@
+"""The hard caps on requests, tokens, money and time: checked before a call, so that they are never passed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from pipeline.errors import LimitReached
+from pipeline.llm.settings import ModelSettings
+
+_RESUME = "raise it and run again; every answer so far is kept"
+
+
+@dataclass(slots=True)
+class Reservation:
+    """What one call may cost at most; given back, or replaced by what it did cost, when the call is over."""
+
+    tokens: int
+    usd: float
+
+
+@dataclass(slots=True)
+class Budget:
+    """What was spent and what is set aside for calls in flight."""
+
+    settings: ModelSettings
+    requests: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    _aside_tokens: int = 0
+    _aside_usd: float = 0.0
+    _opened: float = field(default_factory=time.monotonic)
+
+    def remaining_s(self) -> float | None:
+        """Return the seconds until the deadline, None without one."""
+        limit = self.settings.deadline_s
+        return None if limit is None else self._opened + limit - time.monotonic()
+
+    def check(self, want: Reservation) -> bool:
+        """Return whether the call fits now; False means: wait, calls in flight have set aside what it needs.
+
+        Raises:
+            LimitReached: it does not fit, whatever the calls in flight turn out to cost.
+        """
+        cap = self.settings
+        left = self.remaining_s()
+        if left is not None and left <= 0:
+            raise LimitReached("deadline", f"the deadline of {cap.deadline_s:g} s has passed: {_RESUME}")
+        if cap.max_requests is not None and self.requests >= cap.max_requests:
+            raise LimitReached("max-requests", f"the cap of {cap.max_requests} requests is reached: {_RESUME}")
+        if cap.max_tokens is not None and self.tokens + want.tokens > cap.max_tokens:
+            raise LimitReached(
+                "max-tokens",
+                f"the next call may take {want.tokens} tokens, {self.tokens} of at most {cap.max_tokens} are spent: {_RESUME}",
+            )
+        if cap.max_usd is not None and self.usd + want.usd > cap.max_usd:
+            raise LimitReached(
+                "max-usd",
+                f"the next call may cost ${want.usd:.4f}, ${self.usd:.4f} of at most ${cap.max_usd:.4f} are spent: {_RESUME}",
+            )
+        fits_tokens = cap.max_tokens is None or self.tokens + self._aside_tokens + want.tokens <= cap.max_tokens
+        return fits_tokens and (cap.max_usd is None or self.usd + self._aside_usd + want.usd <= cap.max_usd)
+
+    def reserve(self, want: Reservation) -> None:
+        """Count a request that leaves now and set aside what it may cost."""
+        self.requests += 1
+        self._aside_tokens += want.tokens
+        self._aside_usd += want.usd
+
+    def settle(self, held: Reservation, *, tokens: int, usd: float, sent: bool) -> None:
+        """Replace what was set aside by what was spent. ``sent=False``: no connection came about, nothing left."""
+        self.requests -= not sent
+        self._aside_tokens -= held.tokens
+        self._aside_usd -= held.usd
+        self.tokens += tokens
+        self.usd += usd

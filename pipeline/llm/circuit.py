@@ -1,0 +1,63 @@
+"""Whether the server is there: open while it is not, and then one call at a time finds out when it is back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pipeline.llm.faults import Cause
+
+_CALLS_BEFORE_OPEN = 3
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 5.0
+
+
+@dataclass(slots=True)
+class Circuit:
+    """The server's health, from how calls end.
+
+    One connection that does not come about opens the circuit; so do broken or timed-out calls of three different
+    requests with nothing good between them. While it is open only one call goes out at a time, after a pause that
+    doubles, and its failure is nobody's fault: it is not counted against the call.
+    """
+
+    unreachable_s: float
+    never_reached_s: float
+    is_open: bool = False
+    next_try: float = 0.0
+    _reached: bool = False
+    _down_since: float | None = None
+    _pause_s: float = _FIRST_PAUSE_S
+    _failing: set[str] = field(default_factory=set)
+
+    def hear(self, cause: Cause | None, label: str, *, timed_out: bool, now: float) -> None:
+        """Take in how a call ended; ``cause`` is None for an answer."""
+        if cause is Cause.UNREACHABLE:
+            self._fail(now, opens=True)
+        elif cause is Cause.BROKEN or timed_out:
+            self._failing.add(label)
+            self._fail(now, opens=len(self._failing) >= _CALLS_BEFORE_OPEN)
+        else:
+            self._reached, self.is_open, self._down_since = True, False, None
+            self._pause_s = _FIRST_PAUSE_S
+            self._failing.clear()
+
+    def _fail(self, now: float, *, opens: bool) -> None:
+        if self._down_since is None:
+            self._down_since = now
+        if self.is_open or opens:
+            if self.is_open:
+                self._pause_s = min(_LONGEST_PAUSE_S, 2 * self._pause_s)
+            self.is_open = True
+            self.next_try = now + self._pause_s
+
+    def gone_for_s(self, now: float) -> float | None:
+        """Return for how long the server has been gone once that is too long to go on, else None."""
+        if not self.is_open or self._down_since is None:
+            return None
+        patience = self.unreachable_s if self._reached else self.never_reached_s
+        gone = now - self._down_since
+        return gone if gone >= patience else None
+
+    def gives_up_in_s(self, now: float) -> float:
+        """Return the seconds until an open circuit gives up."""
+        patience = self.unreachable_s if self._reached else self.never_reached_s
+        return max(0.0, (self._down_since or now) + patience - now)

@@ -1,0 +1,221 @@
+"""The one door through which every call to a server goes: how many at once, how fast, and whether at all."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from pipeline.errors import ModelUnavailable
+from pipeline.llm.budget import Budget, Reservation
+from pipeline.llm.circuit import Circuit
+from pipeline.llm.faults import Allowance, Cause
+from pipeline.llm.rates import Rates
+from pipeline.llm.settings import ModelSettings
+from pipeline.llm.width import Width
+
+HEAD_START_S = 0.05
+"""How long the very first call to a server goes alone. A server that refuses a parameter does so within that time as
+a rule, so that one call learns for all; a longer wait would cost every run that goes well."""
+
+_OLDEST_SHOWN = 3
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """A call that holds, or waits for, a slot."""
+
+    label: str
+    want: Reservation
+    number: int = 0
+    since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Where the calls are, for a progress line. ``oldest`` are the calls in flight longest, with their seconds."""
+
+    in_flight: int
+    queued: int
+    done: int
+    failed: int
+    width: int
+    requests: int
+    tokens: int
+    usd: float
+    waits_s: float
+    """Seconds until the next call may go, where a rate limit or a server that is gone holds it back."""
+    server_gone: bool
+    oldest: tuple[tuple[str, float], ...]
+
+    def line(self) -> str:
+        """Return it as one line."""
+        parts = [f"in flight {self.in_flight}", f"done {self.done}"]
+        if self.failed:
+            parts.append(f"failed {self.failed}")
+        if self.waits_s > 0:
+            parts.append(f"{'server is gone, next try' if self.server_gone else 'rate limit'} in {self.waits_s:.1f} s")
+        return ", ".join(parts)
+
+    def stall(self, after_s: float) -> str | None:
+        """Return a line that names the oldest calls, when one of them has been in flight for ``after_s`` or more."""
+        old = [f"{label} {seconds:.0f} s" for label, seconds in self.oldest if seconds >= after_s]
+        return f"no answer yet: {', '.join(old)} ({self.in_flight} in flight)" if old else None
+
+
+class Gate:
+    """Admits calls first come, first served. All state lives on one event loop, so no check can be overtaken."""
+
+    def __init__(self, settings: ModelSettings, *, budget: Budget) -> None:
+        self._settings, self._budget = settings, budget
+        self._width = Width(settings.concurrency)
+        self._rates = Rates(settings.requests_per_minute, settings.tokens_per_minute)
+        self.circuit = Circuit(settings.unreachable_s, settings.never_reached_s)
+        # With a cap on requests none is to be wasted: the first call goes alone until it is answered.
+        self._head_start_s = HEAD_START_S if settings.max_requests is None else math.inf
+        self._proven = False
+        self._closed: str | None = None
+        self._flying: dict[Ticket, None] = {}
+        self._queue: deque[tuple[Ticket, asyncio.Future[None]]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._waits_until = 0.0
+        self._done = self._failed = 0
+
+    async def enter(self, label: str, want: Reservation) -> Ticket:
+        """Wait for a slot and take it.
+
+        Args:
+            label: an id without content, for the stall line.
+            want: what the call may cost at most.
+
+        Raises:
+            LimitReached: a cap forbids it; nothing was sent.
+            ModelUnavailable: the server is gone for good, or has refused everything.
+        """
+        ticket = Ticket(label, want)
+        if not self._queue and self._hold_s(ticket) == 0:
+            self._admit(ticket)
+            return ticket
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append((ticket, future))
+        self._pump()
+        try:
+            await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                self.leave(ticket, cause=None, tokens=0, usd=0.0, abandoned=True)
+            raise
+        return ticket
+
+    def leave(
+        self,
+        ticket: Ticket,
+        *,
+        cause: Cause | None,
+        tokens: int,
+        usd: float,
+        timed_out: bool = False,
+        allowance: Allowance | None = None,
+        abandoned: bool = False,
+    ) -> None:
+        """Give the slot back and say how the call ended."""
+        now = time.monotonic()
+        del self._flying[ticket]
+        self._budget.settle(ticket.want, tokens=tokens, usd=usd, sent=cause is not Cause.UNREACHABLE)
+        if not abandoned:
+            self._done += cause is None
+            self._failed += cause is not None
+            self._proven = self._proven or cause is None
+            self._width.hear(overloaded=cause is Cause.OVERLOADED)
+            self.circuit.hear(cause, ticket.label, timed_out=timed_out, now=now)
+            self._rates.hear(allowance, call=ticket.number, tokens=ticket.want.tokens, now=now)
+        if self._queue:
+            self._pump()
+
+    def close(self, reason: str) -> None:
+        """Let nobody in any more: every waiting and later call gets ``ModelUnavailable`` with this reason."""
+        self._closed = self._closed or reason
+        self._pump()
+
+    def prove(self) -> None:
+        """Say that the server's dialect is known, so that no call has to go ahead alone."""
+        self._proven = True
+
+    def snapshot(self) -> Snapshot:
+        """Return where the calls are now."""
+        now = time.monotonic()
+        oldest = [(ticket.label, now - ticket.since) for ticket, _ in zip(self._flying, range(_OLDEST_SHOWN), strict=False)]
+        return Snapshot(
+            in_flight=len(self._flying),
+            queued=len(self._queue),
+            done=self._done,
+            failed=self._failed,
+            width=self._width.now,
+            requests=self._budget.requests,
+            tokens=self._budget.tokens,
+            usd=self._budget.usd,
+            waits_s=max(0.0, self._waits_until - now) if self._queue else 0.0,
+            server_gone=self.circuit.is_open,
+            oldest=tuple(oldest),
+        )
+
+    def _pump(self) -> None:
+        while self._queue:
+            ticket, future = self._queue[0]
+            if future.done():
+                self._queue.popleft()
+                continue
+            try:
+                hold_s = self._hold_s(ticket)
+            except Exception as error:  # noqa: BLE001 - whatever it is belongs to the call that waits
+                self._queue.popleft()
+                future.set_exception(error)
+                continue
+            if hold_s:
+                self._set_timer(hold_s)
+                return
+            self._queue.popleft()
+            self._admit(ticket)
+            future.set_result(None)
+
+    def _hold_s(self, ticket: Ticket) -> float:
+        """Return 0 when the call may go now, else the seconds after which to look again (inf: when one comes back)."""
+        now = time.monotonic()
+        if self._closed is not None:
+            raise ModelUnavailable(self._closed)
+        fits = self._budget.check(ticket.want)
+        gone = self.circuit.gone_for_s(now)
+        if gone is not None:
+            url = self._settings.shown_url()
+            raise ModelUnavailable(
+                f"{url} has not been reachable for {gone:.0f} s: start it or correct base_url, then run again; "
+                "every answer so far is kept"
+            )
+        flying = len(self._flying)
+        if not fits or flying >= self._width.now or (self.circuit.is_open and flying):
+            return math.inf
+        if self.circuit.is_open and self.circuit.next_try > now:
+            return min(self.circuit.next_try - now, max(0.001, self.circuit.gives_up_in_s(now)))
+        if flying and not self._proven:
+            first = next(iter(self._flying)).since
+            if now < first + self._head_start_s:
+                return first + self._head_start_s - now
+        return self._rates.wait_s(ticket.want.tokens, now)
+
+    def _admit(self, ticket: Ticket) -> None:
+        now = time.monotonic()
+        ticket.since = now
+        ticket.number = self._rates.spend(ticket.want.tokens, now)
+        self._budget.reserve(ticket.want)
+        self._flying[ticket] = None
+
+    def _set_timer(self, hold_s: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        left = self._budget.remaining_s()
+        self._waits_until = time.monotonic() + hold_s if hold_s < math.inf else 0.0
+        seconds = hold_s if left is None else min(hold_s, max(0.0, left))
+        if seconds < math.inf:
+            self._timer = asyncio.get_running_loop().call_later(seconds + 0.001, self._pump)

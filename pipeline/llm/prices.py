@@ -1,0 +1,32 @@
+"""What tokens cost: the user's prices, else the table of ``genai-prices``, else unknown and said so."""
+
+from __future__ import annotations
+
+from pipeline.llm.settings import ModelSettings
+from pipeline.ports import Usage
+
+
+class PriceList:
+    """The prices of one server. ``known`` tells whether this model has one; nothing is ever fetched."""
+
+    def __init__(self, settings: ModelSettings, *, model: str | None = None, embedding: bool = False) -> None:
+        self._own, self._embedding = settings.prices, embedding
+        self._model, self._url = model or settings.model, settings.base_url
+        self.known = self.cost(Usage(1, 0 if embedding else 1)) is not None
+
+    def cost(self, usage: Usage) -> float | None:
+        """Return the price of these tokens in US dollars, None where the model's price is not known."""
+        if self._own is not None:
+            price = self._own.embedding if self._embedding else self._own.input
+            return None if price is None else (usage.input_tokens * price + usage.output_tokens * self._own.output) / 1e6
+        import genai_prices
+
+        spent = genai_prices.Usage(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=min(usage.cached_tokens, usage.input_tokens),
+        )
+        try:
+            return float(genai_prices.calc_price(spent, self._model, provider_api_url=self._url).total_price)
+        except LookupError:
+            return None

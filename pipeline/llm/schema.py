@@ -1,0 +1,90 @@
+"""A pydantic model as the JSON Schema that servers with structured output take: closed, all required, inlined."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel
+
+_LIMITS = {
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "pattern": "matching {}",
+    "format": "a {}",
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "above {}",
+    "exclusiveMaximum": "below {}",
+    "multipleOf": "a multiple of {}",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+}
+_DROPPED = {"title", "default", "examples", "uniqueItems", "deprecated", "$defs"}
+
+
+@lru_cache(maxsize=128)
+def schema_text(answer: type[BaseModel]) -> str:
+    """Return ``answer_schema`` as compact JSON: the same text on every machine."""
+    return json.dumps(answer_schema(answer), ensure_ascii=False, separators=(",", ":"))
+
+
+@lru_cache(maxsize=128)
+def answer_schema(answer: type[BaseModel]) -> dict[str, Any]:
+    """Return the strict schema of an answer.
+
+    Limits on length, size and count move into the descriptions, because most servers refuse them; the answer is held
+    to them when it is read.
+
+    Raises:
+        TypeError: the model is recursive or has a mapping with free keys: no strict schema says that.
+    """
+    full = answer.model_json_schema()
+    return _strict(full, full.get("$defs", {}), ())
+
+
+def _strict(node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
+    if "allOf" in node and len(node["allOf"]) == 1:
+        rest = {key: value for key, value in node.items() if key != "allOf"}
+        node = {**node["allOf"][0], **rest}
+    if "$ref" in node:
+        name = node["$ref"].rsplit("/", 1)[-1]
+        if name in above:
+            raise TypeError(f"{name} contains itself: an answer must be flat")
+        rest = {key: value for key, value in node.items() if key != "$ref"}
+        return _strict({**definitions[name], **rest}, definitions, (*above, name))
+    strict = {key: value for key, value in node.items() if key not in _DROPPED and key not in _LIMITS}
+    limits = [text.format(node[key]) for key, text in _LIMITS.items() if key in node]
+    if limits:
+        strict["description"] = " ".join([*([node["description"]] if "description" in node else []), f"({', '.join(limits)})"])
+    for key in ("anyOf", "oneOf"):
+        if key in strict:
+            del strict[key]
+            strict["anyOf"] = [_strict(part, definitions, above) for part in node[key]]
+    if "const" in strict:
+        strict["enum"] = [strict.pop("const")]
+    if "items" in strict:
+        strict["items"] = _strict(node["items"], definitions, above)
+    if strict.get("type") == "object":
+        if "properties" not in node:
+            raise TypeError("a mapping with free keys has no strict schema: list the fields")
+        strict["properties"] = {name: _strict(part, definitions, above) for name, part in node["properties"].items()}
+        strict["required"] = list(node["properties"])
+        strict["additionalProperties"] = False
+    return strict
+
+
+@lru_cache(maxsize=128)
+def field_names(answer: type[BaseModel]) -> frozenset[str]:
+    """Return every field name the answer has at any depth."""
+    found: set[str] = set()
+    pending: list[Any] = [answer_schema(answer)]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, dict):
+            found.update(node.get("properties", {}))
+            pending.extend(node.values())
+        elif isinstance(node, list):
+            pending.extend(node)
+    return frozenset(found)

@@ -1,0 +1,119 @@
+"""One HTTP exchange through the ``openai`` client: body in, reply out, every failure put into our own words."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import aiohttp
+import httpx2
+import openai
+
+from pipeline.errors import CallFailed, GoldsetError, ModelUnavailable
+from pipeline.llm.faults import Cause, ExchangeFailed
+from pipeline.llm.headers import allowance, retry_after_s
+from pipeline.llm.settings import ModelSettings
+
+_CONNECT_S = 10.0
+_RETRIED = frozenset({408, 409, 425, 429})
+_OVERLOAD = frozenset({429, 503, 529})
+_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"})
+
+
+class ParameterRefused(Exception):
+    """The server turned the request down as wrong; ``error`` is what it said, never shown."""
+
+    def __init__(self, status: int, error: dict[str, Any], request_id: str | None) -> None:
+        self.status, self.error, self.request_id = status, error, request_id
+        super().__init__(f"http-{status}")
+
+
+class Wire:
+    """A client of one server: one event loop, one pool of connections."""
+
+    def __init__(self, client: openai.AsyncOpenAI, settings: ModelSettings) -> None:
+        self._client, self._settings = client, settings
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, str]]:
+        """Return the JSON of the response and its headers.
+
+        Raises:
+            ExchangeFailed: another attempt may work.
+            ParameterRefused: 400 or 422.
+            CallFailed: another 4xx: this call cannot work.
+            ModelUnavailable: no call can work: wrong key, wrong model, no money.
+        """
+        failure: Exception
+        try:
+            response = await self._client.post(path, body=body, cast_to=httpx2.Response)
+            found = json.loads(response.content)
+        except openai.APIStatusError as error:
+            failure = self._from_status(error)
+        except (openai.APIConnectionError, aiohttp.ClientError, OSError) as error:
+            failure = _from_connection(error)
+        except ValueError:
+            failure = ExchangeFailed(Cause.BROKEN, "not-json")
+        else:
+            if isinstance(found, dict):
+                return found, response.headers
+            failure = ExchangeFailed(Cause.BROKEN, "not-json")
+        raise failure  # outside the except blocks: the client's own errors carry bodies and must not be chained
+
+    def _from_status(self, error: openai.APIStatusError) -> Exception:
+        status, headers = error.status_code, error.response.headers
+        said = error.body if isinstance(error.body, dict) else {}
+        code, message = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "").lower()
+        if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
+            return ModelUnavailable(f"{self._where()} says the account has no credit left: top it up, then run again")
+        if status in {401, 403} and not ("moderation" in message or "flagged" in message):
+            return ModelUnavailable(f"{self._where()} refuses the key (HTTP {status}): set the right one, then run again")
+        if status == 404:
+            return ModelUnavailable(f"{self._where()} does not know model {self._settings.model!r} or the path (HTTP 404)")
+        if status in {400, 422}:
+            return ParameterRefused(status, said, error.request_id)
+        if status >= 500 or status in _RETRIED:
+            cause = Cause.OVERLOADED if status in _OVERLOAD else Cause.BROKEN if status >= 500 else Cause.REFUSED
+            kind = "rate-limit" if status == 429 else f"http-{status}"
+            wait_s = retry_after_s(headers)
+            left = allowance(headers)
+            return ExchangeFailed(cause, kind, retry_after_s=wait_s, request_id=error.request_id, allowance=left)
+        kind = "content-filter" if status == 403 else f"http-{status}"
+        return CallFailed(kind, f"{self._where()} refuses the call: HTTP {status}", request_id=error.request_id)
+
+    def _where(self) -> str:
+        return self._settings.shown_url()
+
+
+def _from_connection(error: Exception) -> ExchangeFailed:
+    chain: list[BaseException] = [error]
+    while (below := chain[-1].__cause__) is not None and len(chain) < 8:
+        chain.append(below)
+    if any(isinstance(one, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)) for one in chain):
+        return ExchangeFailed(Cause.UNREACHABLE, "connect")
+    if any(isinstance(one, TimeoutError) for one in chain):
+        return ExchangeFailed(Cause.OVERLOADED, "timeout")
+    return ExchangeFailed(Cause.BROKEN, "connection")
+
+
+@contextlib.asynccontextmanager
+async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
+    """Open a client for the server of these settings; the key is theirs alone, never taken from the environment."""
+    limits = httpx2.Limits(max_connections=max(100, settings.concurrency), max_keepalive_connections=None)
+    timeout = httpx2.Timeout(None, connect=_CONNECT_S)
+    no_key: dict[str, Any] = {} if settings.api_key else {"Authorization": openai.Omit()}
+    try:
+        http = openai.DefaultAioHttpClient(limits=limits, timeout=timeout)
+        client = openai.AsyncOpenAI(
+            base_url=settings.base_url,
+            api_key=settings.api_key or "none",
+            default_headers=no_key,
+            max_retries=0,
+            timeout=timeout,
+            http_client=http,
+        )
+    except (openai.OpenAIError, ValueError) as error:
+        raise GoldsetError(f"the client for {settings.shown_url()} cannot be made ({type(error).__name__})") from None
+    async with client:
+        yield Wire(client, settings)

@@ -1,0 +1,97 @@
+"""Which chunks are worth a question, and in which order they are asked about.
+
+Reads: chunks, twice (near-duplicates are read again). Writes: a ``Selection`` of positions. Fails: never by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.ports import Stored
+from pipeline.stages.select.eligibility import READY, RULES, Limits, fault
+from pipeline.stages.select.near_duplicates import Sketcher, Sketches, cluster
+from pipeline.stages.select.sampling import draw_hash, drawing_order, firsts, source_hash
+from schemas.corpus import Chunk
+
+__all__ = ["READY", "Limits", "Selection", "select"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What may be asked about.
+
+    ``order`` holds the positions of the chunks to draw, in drawing order; any first part of it is a fair sample.
+    ``ineligible`` counts the chunks each rule turned down (the first that did), ``near_duplicates`` the eligible ones
+    that another of their cluster stands for: ``chunks == len(order) + near_duplicates + sum(ineligible.values())``.
+    """
+
+    order: npt.NDArray[np.int64]
+    ineligible: Counter[str]
+    near_duplicates: int
+    labels: npt.NDArray[np.int32]
+    """The cluster of each chunk."""
+    by_label: npt.NDArray[np.int64]
+    """All positions, sorted by cluster."""
+
+    @property
+    def eligible(self) -> int:
+        """How many chunks passed the rules."""
+        return len(self.order) + self.near_duplicates
+
+    def cluster_of(self, position: int) -> tuple[int, ...]:
+        """Return the positions of all near-duplicates of a chunk, eligible or not, itself among them, ascending."""
+        ordered = self.labels[self.by_label]
+        label = self.labels[position]
+        first, last = np.searchsorted(ordered, label, "left"), np.searchsorted(ordered, label, "right")
+        return tuple(self.by_label[first:last].tolist())
+
+
+def select(
+    chunks: Stored[Chunk],
+    *,
+    seed: int,
+    ready: bool = False,
+    limits: Limits | None = None,
+    advance: Callable[[], None] | None = None,
+) -> Selection:
+    """Return the eligible chunks, one per cluster of near-duplicates, in drawing order.
+
+    What is chosen depends on the chunks, the seed and the limits, not on the order the chunks stand in.
+
+    Args:
+        chunks: All chunks; each is read once, and near-duplicates a few times more.
+        seed: Any whole number; another seed draws other chunks.
+        ready: Whether the chunks are rows that came ready; the shortest allowed is then shorter.
+        limits: The thresholds of the rules, instead of those that ``ready`` says.
+        advance: Called after each chunk.
+    """
+    limits = limits or (READY if ready else Limits())
+    count = len(chunks)
+    faults = np.zeros(count, np.uint8)
+    draws, sources = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
+    sketches, sketcher = Sketches.empty(count), Sketcher()
+    names = [name for name, _ in RULES]
+    for position, chunk in enumerate(chunks):
+        found = fault(chunk.text, limits)
+        faults[position] = names.index(found) + 1 if found else 0
+        draws[position] = draw_hash(seed, chunk.chunk_id)
+        sources[position] = source_hash(chunk.span.doc_id)
+        sketcher.write(chunk.text, sketches, position)
+        if advance:
+            advance()
+    labels = cluster(sketches, text_at=lambda position: chunks.at(position).text)
+    eligible = np.flatnonzero(faults == 0)
+    chosen = firsts(draws, labels, eligible)
+    counts = np.bincount(faults, minlength=len(names) + 1).tolist()
+    return Selection(
+        order=drawing_order(draws, sources, chosen),
+        ineligible=Counter({name: n for name, n in zip(names, counts[1:], strict=True) if n}),
+        near_duplicates=len(eligible) - len(chosen),
+        labels=labels,
+        by_label=np.argsort(labels, kind="stable"),
+    )

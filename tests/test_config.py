@@ -1,0 +1,81 @@
+"""The configuration: one frozen object, every mistake named at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import Config, Generator, load_config
+from pipeline.errors import ConfigError
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "goldset.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_every_unknown_key_is_named_at_once(tmp_path: Path) -> None:
+    path = written(tmp_path, "[chunk]\nsise = 3\n[generate]\nqueriez = 1\n[generate.constraints]\nmax_wrods = 3\n[nope]\n")
+    with pytest.raises(ConfigError) as caught:
+        load_config(path, {})
+    for key in ("chunk.sise", "generate.queriez", "generate.constraints.max_wrods", "nope"):
+        assert key in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path, "[chunk]\nsize = 500\noverlap = 20\n[generate.constraints]\nmax_words = 7\n")
+    config = load_config(path, {"chunk": {"size": 300}, "generate": {"constraints": {"language": "zh"}}})
+    assert (config.chunk.size, config.chunk.overlap_characters) == (300, 20)
+    assert (config.generate.constraints.max_words, config.generate.constraints.language) == (7, "zh")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[chunk]\nsize = 100\noverlap = 100\n", "smaller than size"),
+        ("[chunk]\nsize = 0\n", "chunk.size"),
+        ("[generate]\nqueries = 0\n", "generate.queries"),
+        ("[generate.constraints]\nper_chunk = 4\n", "per_chunk"),
+        ("[generate.constraints]\nmin_words = 9\nmax_words = 3\n", "min_words 9"),
+        ("[generate.kinds]\nfact = 0\n", "not all 0"),
+        ("[generate.kinds]\npoem = 1\n", "poem"),
+        ("[model]\nbase_url = 'localhost'\n", "base_url"),
+        ("[chunk\n", "is not TOML"),
+        ("chunk = 3\n", "chunk"),
+    ],
+)
+def test_an_impossible_value_is_refused_in_one_line(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says) as caught:
+        load_config(written(tmp_path, text), {})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nowhere\.toml: there is no such file"):
+        load_config(tmp_path / "nowhere.toml", {})
+
+
+def test_a_key_or_a_base_url_chooses_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not load_config(None, {}).uses_model()
+    assert load_config(None, {"model": {"base_url": "http://127.0.0.1:1/v1"}}).uses_model()
+    assert load_config(None, {"generate": {"generator": "model"}}).uses_model()
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    assert load_config(None, {}).uses_model()
+    assert not load_config(None, {"generate": {"generator": Generator.OFFLINE}}).uses_model()
+
+
+def test_the_fingerprint_does_not_depend_on_who_serves_the_model_or_how_fast() -> None:
+    plain = Config()
+    other = load_config(None, {"model": {"base_url": "http://127.0.0.1:1/v1", "concurrency": 3, "max_usd": 1.0}})
+    assert plain.fingerprint() == other.fingerprint()
+    assert plain.fingerprint() != load_config(None, {"generate": {"seed": 1}}).fingerprint()
+
+
+def test_a_key_never_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    config = load_config(None, {})
+    assert config.api_key() == "sk-canary"
+    assert "canary" not in repr(config) + str(config.shaping())

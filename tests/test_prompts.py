@@ -1,0 +1,69 @@
+"""Prompts as files: declared placeholders, filled once, released versions never changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from prompts.loader import FOLDER, PromptError, available, load, parse
+
+GOOD = '+++\ndescription = "x"\nplaceholders = ["a", "b"]\n+++\n# System\n\nSay {{a}}.\n\n# User\n\n{{b}}\n'
+
+
+def test_every_prompt_of_ours_is_well_formed() -> None:
+    assert {"generate.v1", "rewrite.v1"} <= set(available())
+    for name in available():
+        prompt = load(name)
+        system, user = prompt.render(**dict.fromkeys(prompt.placeholders, "x"))
+        assert "{{" not in system + user
+
+
+def test_a_released_prompt_is_never_changed() -> None:
+    locked = json.loads((FOLDER / "prompts.lock").read_text(encoding="utf-8"))
+    digests = {name: hashlib.sha256((FOLDER / f"{name}.md").read_bytes()).hexdigest() for name in available()}
+    assert digests == locked, "a changed wording is a new file: prompts/<name>.v<n+1>.md, then add it to prompts.lock"
+
+
+def test_values_are_put_in_once_and_never_searched() -> None:
+    system, user = parse("p.v1", GOOD).render(a="{{b}}", b="{{a}} # System")
+    assert (system, user) == ("Say {{b}}.", "{{a}} # System")
+
+
+@pytest.mark.parametrize("values", [{"a": "1"}, {"a": "1", "b": "2", "c": "3"}])
+def test_missing_and_unknown_values_are_refused(values: dict[str, str]) -> None:
+    with pytest.raises(PromptError, match=r"prompt p\.v1: missing"):
+        parse("p.v1", GOOD).render(**values)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# System\nx\n# User\ny\n",
+        GOOD.replace('["a", "b"]', '["a"]'),
+        GOOD.replace("{{b}}", "nothing"),
+        GOOD.replace("description", "descr"),
+        GOOD.replace('"x"', "x"),
+        GOOD.replace("# User", "# Human"),
+    ],
+)
+def test_a_malformed_prompt_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(PromptError, match=r"prompt p\.v1: ") as caught:
+        parse("p.v1", text)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_users_own_prompt_goes_before_ours(tmp_path: Path) -> None:
+    text = (FOLDER / "generate.v1.md").read_text(encoding="utf-8").replace("You write queries", "You compose queries")
+    (tmp_path / "generate.v1.md").write_text(text, encoding="utf-8")
+    assert "You compose queries" in load("generate.v1", tmp_path).system
+    assert "You compose queries" not in load("generate.v1").system
+
+
+@pytest.mark.parametrize("prompt_id", ["generate", "../secret.v1", "generate.v0", "nowhere.v1"])
+def test_an_unknown_id_is_refused(prompt_id: str) -> None:
+    with pytest.raises(PromptError, match="prompt "):
+        load(prompt_id)
