@@ -12,6 +12,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from pipeline.errors import CallFailed, LimitReached
 from pipeline.ports import Brief, QueryGenerator, Stored
 from pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
@@ -65,7 +68,7 @@ class Drawing:
     concurrency: int
     advance: Callable[[int], None]
 
-    async def draw(self, order: Sequence[int], *, target: int, per_chunk: int) -> Drawn:
+    async def draw(self, order: npt.NDArray[np.int64], *, target: int, per_chunk: int) -> Drawn:
         """Return at most ``target`` queries, drawn from the chunks at ``order``, first ones first.
 
         Raises:

@@ -13,7 +13,8 @@
         ├── ModelUnavailable         the server cannot be reached or refuses us: no use asking again now
         ├── CallFailed               one call failed for good after its retries: a counted failure, not the end
         ├── AnswerRejected           an answer came but cannot be used (misfit, refusal, cut off): counted
-        └── LimitReached             a cap on requests, tokens, money or time stops the spending
+        ├── LimitReached             a cap on requests, tokens, money or time stops the spending
+        └── AnswerMissing            a replay needs an answer that the store does not hold
 
 Messages are one line: what was found, where, what to do. They never hold a key, a prompt, a reply or document text.
 """
@@ -94,3 +95,11 @@ class LimitReached(ModelError):
     def __init__(self, limit: str, message: str) -> None:
         self.limit = limit
         super().__init__(message)
+
+
+class AnswerMissing(ModelError):
+    """A replay asks nobody, and the store lacks an answer. ``key`` is the beginning of the answer's key."""
+
+    def __init__(self, stage: str, key: str) -> None:
+        self.stage, self.key = stage, key
+        super().__init__(f"{stage}: the store has no answer {key}: run without --replay to ask the model for it")

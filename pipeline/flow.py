@@ -6,6 +6,7 @@ so running again resumes, and running again with more documents adds to the set.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib.metadata
 import time
@@ -123,7 +124,9 @@ async def build(
         documents = load(config, found, place, books, progress)
         chunks = chunk(config, documents, place, books, progress)
         selection = choose(config, chunks, books, progress)
-        async with open_generator(chunks) as generator:
+        async with contextlib.AsyncExitStack() as stack:
+            with progress.stage("fit", len(chunks)) as step:
+                generator = await stack.enter_async_context(open_generator(Watched(chunks, step)))
             drawn = await draw(config, chunks, selection, generator, place, books, progress)
             name, level = generator.name, generator.evidence_level
         assemble(chunks, selection, drawn, place, books, metadata=describe(config, name, level, drawn))
@@ -159,12 +162,14 @@ def load(config: Config, found: Found, place: Path, books: Books, progress: Prog
         failures.append(Failure(stage="load", item=str(error.path), kind="unreadable", message=str(error)))
         progress.note(f"skipped {error}")
 
+    for problem in found.failures:
+        on_failure(problem)
     with progress.stage("load", None) as step:
         texts = read_documents(found.files, reading(config), on_failure=on_failure)
         documents = RecordFile.write(place / "0-documents.jsonl", Document, counted(texts, step))
     if not documents:
         reason = f"; the first of {len(failures)} bad ones: {failures[0].message}" if failures else ""
-        raise InputError(found.described, f"no document could be read{reason}")
+        raise InputError(found.files[0].path.parent, f"no document could be read{reason}")
     books.failures.extend(failures)
     books.close("load", read=len(documents) + len(failures), written=len(documents), failed=len(failures))
     return documents

@@ -114,9 +114,13 @@ class Proposal:
 class QueryGenerator(Protocol):
     """Writes queries about one chunk at a time. Raises as ``ChatModel`` does."""
 
-    name: str
-    evidence_level: str
-    """``smoke`` for simulated queries, ``model`` for a model's."""
+    @property
+    def name(self) -> str:
+        """What wrote the queries, with its version."""
+
+    @property
+    def evidence_level(self) -> str:
+        """``smoke`` for simulated queries, ``model`` for a model's."""
 
     async def propose(self, brief: Brief) -> Proposal:
         """Return candidates for one chunk."""

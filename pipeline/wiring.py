@@ -63,7 +63,7 @@ class ModelWriter:
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[QueryGenerator]:  # noqa: ARG002  it needs no corpus
         """Open the path to the model."""
-        from pipeline.llm.path import open_model
+        from pipeline.llm.open import open_model
         from pipeline.llm.store import AnswerStore
 
         generate, model = self.config.generate, self.config.model

@@ -121,7 +121,14 @@ def _is_about(name: str, param: str, message: str) -> bool:
 
 
 def _about_system(dialect: Dialect, param: str, message: str) -> Dialect | None:
-    words = ("system role", "role 'system'", 'role "system"', "developer instruction", "system message", "system prompt")
+    words = (
+        "system role",
+        "role 'system'",
+        'role "system"',
+        "developer instruction",
+        "system message",
+        "system prompt",
+    )
     if dialect.system and any(word in message for word in words):
         return replace(dialect, system=False)
     return None

@@ -146,7 +146,9 @@ class Gate:
     def snapshot(self) -> Snapshot:
         """Return where the calls are now."""
         now = time.monotonic()
-        oldest = [(ticket.label, now - ticket.since) for ticket, _ in zip(self._flying, range(_OLDEST_SHOWN), strict=False)]
+        oldest = [
+            (ticket.label, now - ticket.since) for ticket, _ in zip(self._flying, range(_OLDEST_SHOWN), strict=False)
+        ]
         return Snapshot(
             in_flight=len(self._flying),
             queued=len(self._queue),

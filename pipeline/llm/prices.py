@@ -18,7 +18,9 @@ class PriceList:
         """Return the price of these tokens in US dollars, None where the model's price is not known."""
         if self._own is not None:
             price = self._own.embedding if self._embedding else self._own.input
-            return None if price is None else (usage.input_tokens * price + usage.output_tokens * self._own.output) / 1e6
+            return (
+                None if price is None else (usage.input_tokens * price + usage.output_tokens * self._own.output) / 1e6
+            )
         import genai_prices
 
         spent = genai_prices.Usage(

@@ -101,5 +101,9 @@ class Rates:
         if allowance is None:
             return
         said = allowance
-        self._announced_requests.hear(said.requests, said.requests_reset_s, call=call, latest=self._sent, each=1, now=now)
-        self._announced_tokens.hear(said.tokens, said.tokens_reset_s, call=call, latest=self._sent, each=tokens, now=now)
+        self._announced_requests.hear(
+            said.requests, said.requests_reset_s, call=call, latest=self._sent, each=1, now=now
+        )
+        self._announced_tokens.hear(
+            said.tokens, said.tokens_reset_s, call=call, latest=self._sent, each=tokens, now=now
+        )

@@ -57,7 +57,9 @@ def _strict(node: dict[str, Any], definitions: dict[str, Any], above: tuple[str,
     strict = {key: value for key, value in node.items() if key not in _DROPPED and key not in _LIMITS}
     limits = [text.format(node[key]) for key, text in _LIMITS.items() if key in node]
     if limits:
-        strict["description"] = " ".join([*([node["description"]] if "description" in node else []), f"({', '.join(limits)})"])
+        strict["description"] = " ".join(
+            [*([node["description"]] if "description" in node else []), f"({', '.join(limits)})"]
+        )
     for key in ("anyOf", "oneOf"):
         if key in strict:
             del strict[key]

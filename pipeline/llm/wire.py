@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 import httpx2
 import openai
+from openai import RequestOptions
 
 from pipeline.errors import CallFailed, GoldsetError, ModelUnavailable
 from pipeline.llm.faults import Cause, ExchangeFailed
@@ -35,6 +36,9 @@ class Wire:
 
     def __init__(self, client: openai.AsyncOpenAI, settings: ModelSettings) -> None:
         self._client, self._settings = client, settings
+        # Said outright, because the client would otherwise look for a key in the environment.
+        key = settings.api_key
+        self._options: RequestOptions = {"headers": {"Authorization": f"Bearer {key}" if key else openai.Omit()}}
 
     async def post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, str]]:
         """Return the JSON of the response and its headers.
@@ -47,7 +51,7 @@ class Wire:
         """
         failure: Exception
         try:
-            response = await self._client.post(path, body=body, cast_to=httpx2.Response)
+            response = await self._client.post(path, body=body, options=self._options, cast_to=httpx2.Response)
             found = json.loads(response.content)
         except openai.APIStatusError as error:
             failure = self._from_status(error)
@@ -68,9 +72,13 @@ class Wire:
         if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
             return ModelUnavailable(f"{self._where()} says the account has no credit left: top it up, then run again")
         if status in {401, 403} and not ("moderation" in message or "flagged" in message):
-            return ModelUnavailable(f"{self._where()} refuses the key (HTTP {status}): set the right one, then run again")
+            return ModelUnavailable(
+                f"{self._where()} refuses the key (HTTP {status}): set the right one, then run again"
+            )
         if status == 404:
-            return ModelUnavailable(f"{self._where()} does not know model {self._settings.model!r} or the path (HTTP 404)")
+            return ModelUnavailable(
+                f"{self._where()} does not know model {self._settings.model!r} or the path (HTTP 404)"
+            )
         if status in {400, 422}:
             return ParameterRefused(status, said, error.request_id)
         if status >= 500 or status in _RETRIED:
@@ -102,13 +110,11 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
     """Open a client for the server of these settings; the key is theirs alone, never taken from the environment."""
     limits = httpx2.Limits(max_connections=max(100, settings.concurrency), max_keepalive_connections=None)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
-    no_key: dict[str, Any] = {} if settings.api_key else {"Authorization": openai.Omit()}
     try:
         http = openai.DefaultAioHttpClient(limits=limits, timeout=timeout)
         client = openai.AsyncOpenAI(
             base_url=settings.base_url,
             api_key=settings.api_key or "none",
-            default_headers=no_key,
             max_retries=0,
             timeout=timeout,
             http_client=http,

@@ -53,7 +53,7 @@ class Pool:
         self.ids = [chunk_id for chunk_id, _ in chunks]
         self.texts = [text for _, text in chunks]
         self._vocabulary: dict[str, int] = {}
-        self.forms: dict[str, Counter[str]] = defaultdict(Counter)
+        self._forms: dict[str, Counter[str]] = defaultdict(Counter)
         counts = self._count(analysis)
         self._found = np.bincount(counts.indices, minlength=len(self._vocabulary))
         self._matrix = self._weighted(counts)
@@ -67,7 +67,7 @@ class Pool:
         for text in self.texts:
             tokens = analysis.tokens(text)
             for token in tokens:
-                self.forms[token.stem][token.form] += 1
+                self._forms[token.stem][token.form] += 1
             for stem, count in Counter(token.stem for token in tokens).items():
                 indices.append(self._vocabulary.setdefault(stem, len(self._vocabulary)))
                 data.append(count)
@@ -97,6 +97,10 @@ class Pool:
         column = self._vocabulary.get(stem)
         found = int(self._found[column]) if column is not None else 0
         return float(np.log((1 + len(self.texts)) / (1 + found)) + 1)
+
+    def forms_of(self, stem: str) -> Mapping[str, int]:
+        """Return how often the sample writes a stem in each of its forms; nothing for an unknown stem."""
+        return self._forms.get(stem, {})
 
     def share(self, stem: str) -> float:
         """Return in which share of the sampled chunks a stem occurs."""

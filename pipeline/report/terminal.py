@@ -45,6 +45,11 @@ class LineStep:
         if time.monotonic() - self._shown >= _QUIET_SECONDS:
             self.show()
 
+    def close(self) -> None:
+        """Print the last line, unless nothing was to be done."""
+        if self._done:
+            self.show()
+
     def show(self) -> None:
         """Print the line."""
         self._shown = time.monotonic()
@@ -66,7 +71,7 @@ class TerminalProgress:
         if not self._console.is_terminal:
             step = LineStep(self._console, name, total)
             yield step
-            step.show()
+            step.close()
             return
         columns = (
             SpinnerColumn(),

@@ -83,7 +83,7 @@ def spans(text: str, *, size: int, overlap: int, length: Callable[[str], int]) -
     Raises:
         RuntimeError: The pieces the splitter gave could not be proven to be spans that hold all of the text.
     """
-    from langchain_text_splitters import RecursiveCharacterTextSplitter  # noqa: PLC0415 - slow to import
+    from langchain_text_splitters import RecursiveCharacterTextSplitter  # slow to import
 
     if not text or text.isspace():
         return []

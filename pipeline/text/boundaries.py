@@ -13,6 +13,8 @@ _WORD_MARKS = "\u200b\u0f0b\u1361"  # zero-width space, Tibetan tsheg, Ethiopic 
 
 _JOINERS = "\u200d\u0e40-\u0e44\u0ec0-\u0ec4\ud800-\udbff"  # what follows belongs to them: ZWJ, Thai and Lao vowels
 _EXTENDERS = "\u200d\u0e33\u0eb3\u1160-\u11ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\udc00-\udfff"
+_BMP, _BEYOND = "[\\x00-,.-\uffff]", "[\U00010000-\U0010ffff]"
+_VIRAMA = 9  # the canonical combining class of signs that join the consonants around them
 _FLAG = "\U0001f1e6-\U0001f1ff"
 
 
@@ -49,14 +51,24 @@ def _graphemes() -> tuple[re.Pattern[str], str]:
 
     Source: Unicode Standard Annex 29, extended grapheme clusters, without counting flags in pairs (none is cut).
     """
-    marks, viramas = [], []
-    for code in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)):
-        character = chr(code)
-        if unicodedata.category(character)[0] == "M":
-            marks.append(character)
-            if unicodedata.combining(character) == 9:
-                viramas.append(character)
-    extenders = "".join(marks) + _EXTENDERS
-    joiners = "".join(viramas) + _JOINERS
-    composed = re.compile(f"[{extenders}{joiners}{_FLAG}]")
-    return composed, rf"(?<![{joiners}])(?![{extenders}])(?!(?<=[{_FLAG}])[{_FLAG}])"
+    marks = [chr(code) for code in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)) if _is_mark(chr(code))]
+    viramas = [mark for mark in marks if unicodedata.combining(mark) == _VIRAMA]
+    extenders, joiners = _classes(marks, _EXTENDERS), _classes(viramas, _JOINERS)
+    after = "".join(f"(?<!{joiner})" for joiner in joiners)
+    before = "".join(f"(?!{extender})" for extender in extenders)
+    # All beyond the first plane is taken for composed here: one range is looked up fast, some 400 are not.
+    composed = re.compile(f"{extenders[0]}|{joiners[0]}|[\U00010000-\U0010ffff]")
+    return composed, rf"{after}{before}(?!(?<=[{_FLAG}])[{_FLAG}])"
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("M")
+
+
+def _classes(marks: list[str], ranges: str) -> list[str]:
+    """Return a character class for the first plane, which ``re`` looks up in a table, and one for what lies beyond."""
+    first = "".join(mark for mark in marks if mark < "\U00010000") + "".join(re.findall(f"{_BMP}(?:-{_BMP})?", ranges))
+    beyond = "".join(mark for mark in marks if mark >= "\U00010000") + "".join(
+        re.findall(f"{_BEYOND}-{_BEYOND}", ranges)
+    )
+    return [f"[{''.join(chosen)}]" for chosen in (first, beyond) if chosen]

@@ -25,6 +25,7 @@ _CLUSTER = regex.compile(r"\X")
 _IGNORED = regex.compile(r"[\s\p{Cf}\p{Cc}*_`\\]")  # white space, invisible marks, Markdown emphasis
 _QUOTE = regex.compile("[\"'`´‘’‚‛“”„‟‹›«»「」『』〝〞〟＂＇]")
 _DASH = regex.compile(r"[\p{Pd}−‐⁃]")
+_WORDLIKE = regex.compile(r"[\p{L}\p{N}]")
 _LONGEST_CUT_WORD = 40
 
 
@@ -42,14 +43,14 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
 
     First as it is, then without regard to case, white space, kinds of quotation marks and dashes, and Unicode
     composition, then the best alignment with at least nine characters in ten in common. Of several places the first
-    that cuts no word.
+    that cuts no word. A quotation without a letter or a digit is nowhere.
 
     Args:
         quote: What somebody says stands in the text.
         text: The text, of any length.
     """
     wanted = quote.strip()
-    if not wanted:
+    if not _WORDLIKE.search(wanted):
         return None
     exact = _first(wanted, text)
     if exact:
@@ -92,7 +93,7 @@ def _fold(text: str) -> _Folded:
 
 def _fold_long(cluster: str) -> str:
     normal = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", cluster).casefold())
-    return _QUOTE.sub('"', _DASH.sub("-", _IGNORED.sub("", normal)))
+    return str(_QUOTE.sub('"', _DASH.sub("-", _IGNORED.sub("", normal))))
 
 
 _fold_cluster = lru_cache(maxsize=8192)(_fold_long)
@@ -137,9 +138,9 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
     low, high = max(0, start - _LONGEST_CUT_WORD), min(len(text), end + _LONGEST_CUT_WORD)
     for word_start, word_end in word_spans(text[low:high]):
         word_start, word_end = low + word_start, low + word_end  # noqa: PLW2901 (offsets of the whole text)
-        if low < word_start < start < word_end:
+        if (low < word_start or low == 0) and word_start < start < word_end:
             start = word_start
-        if word_start < end < word_end < high:
+        if word_start < end < word_end and (word_end < high or high == len(text)):
             end = word_end
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())

@@ -24,12 +24,12 @@ _SEVERAL_LANGUAGES = {
     "Devanagari": "hi mr ne",
     "Bengali": "as bn",
     "Ethiopic": "am ti",
-    "Han": "ja zh",
     "Latin": "af az bs ca cs cy da de en es et eu fi fr ga gl ha hr hu id is it kk ku lt lv mg ms mt nl no pl pt ro sk "
     "sl so sq sr sv sw tl tr uz vi xh yo zu",
 }
-_SCRIPTS_OF = {language: {script} for script, language in _ONE_LANGUAGE.items()} | {
+_SCRIPTS_OF: dict[str, set[str]] = {language: {script} for script, language in _ONE_LANGUAGE.items()} | {
     "ja": {"Han", "Hiragana", "Katakana"},
+    "zh": {"Han"},
 }
 for _script, _languages in _SEVERAL_LANGUAGES.items():
     for _language in _languages.split():
@@ -44,7 +44,6 @@ _SAME = {
 _HARD_TO_TELL = ({"bs", "hr", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"da", "no"}, {"af", "nl"}, {"cs", "sk"})
 """Languages a short text does not tell apart for certain."""
 
-_KANA = {"Hiragana", "Katakana"}
 _WINDOWS, _WINDOW = 4, 500
 
 
@@ -59,60 +58,86 @@ def detect_language(text: str) -> str | None:
         return None
     script = max(counts, key=lambda name: (counts[name], name))
     if script == "Han":
-        return "ja" if 20 * sum(counts[kana] for kana in _KANA) >= counts[script] else "zh"
-    if script in _ONE_LANGUAGE:
-        return _ONE_LANGUAGE[script]
-    if script not in _SEVERAL_LANGUAGES or counts[script] < 3:
-        return None
-    language, probability = next(iter(_probabilities(sample, script)))
-    return language if probability >= 0.5 else None
+        return "ja" if 20 * _kana(counts) >= counts[script] else "zh"
+    if script not in _SEVERAL_LANGUAGES:
+        return _ONE_LANGUAGE.get(script)
+    language, probability = _probabilities(sample, script)[0]
+    return language if counts[script] >= 3 and probability >= 0.5 else None
 
 
 def same_language(query: str, expected: str) -> bool | None:
     """Return whether a short text is in the expected language, None where it is too short or too mixed to say.
 
-    False needs clear evidence: no word, or hardly one, in a script of the language; kana in Chinese; or a text of at least
-    four words and 20 letters that the model gives to another language with a probability of 0.9 or more.
-    Names and abbreviations in Latin script are no evidence against a language of another script.
+    False needs clear evidence: a script that does not fit, or at least four words and 20 letters that the model gives
+    to another language with a probability of 0.9 or more.
 
     Args:
         query: A query.
         expected: ISO 639-1, with or without a region.
     """
-    wanted = expected.split("-")[0]
-    wanted = _SAME.get(wanted, wanted)
+    wanted = _code(expected)
+    fits = script_fits(query, wanted)
+    if not fits:
+        return fits
     counts = _words_by_script(query)
-    if not counts or wanted not in _SCRIPTS_OF:
-        return None
-    if not _script_fits(counts, _SCRIPTS_OF[wanted]):
-        return False
-    kana = sum(counts[name] for name in _KANA)
-    if wanted == "zh" and kana >= max(2, 0.15 * counts["Han"]):
-        return False
-    if wanted == "ja" and kana == 0:
-        return _japanese_without_kana(query, counts["Han"])
     script = max(counts, key=lambda name: (counts[name], name))
     if script not in _SCRIPTS_OF[wanted]:
         return None
     if script in _ONE_LANGUAGE or script == "Han":
-        return True
+        return None if wanted == "ja" and not _kana(counts) else True
     return _model_agrees(query, wanted, script, counts[script])
 
 
-def _script_fits(counts: Counter[str], scripts: set[str]) -> bool:
-    own = sum(counts[script] for script in scripts)
+def script_fits(query: str, expected: str) -> bool | None:
+    """Return whether a short text is in a script of the expected language, None for a language not known here.
+
+    Names and abbreviations in Latin script are no evidence against a language of another script as long as
+    there are words in it. Kana are not Chinese, and characters simplified in China alone are not Japanese.
+
+    Args:
+        query: A query.
+        expected: ISO 639-1, with or without a region.
+    """
+    wanted = _code(expected)
+    counts = _words_by_script(query)
+    if not counts or wanted not in _SCRIPTS_OF:
+        return None
+    own = sum(counts[script] for script in _SCRIPTS_OF[wanted])
     total = sum(counts.values())
-    if "Latin" in scripts:
+    if wanted == "zh" and _kana(counts) >= max(2, 0.15 * counts["Han"]):
+        return False
+    if wanted == "ja" and not _kana(counts) and _unknown_in_japan(query) >= 2:
+        return False
+    if "Latin" in _SCRIPTS_OF[wanted]:
         return 2 * own >= total
     latin = counts["Latin"]
-    others = total - own - latin
-    return own > 0 and own >= others and (latin < 5 or 5 * own >= own + latin)
+    return own > 0 and own >= total - own - latin and (latin < 5 or 5 * own >= own + latin)
 
 
 def same_script(query: str, text: str) -> bool:
-    """Whether at least one script of the query's words is one of the text's, or either has no letters."""
+    """Whether a word of the query is in the main script of a text, or most of its words in one with a tenth of it.
+
+    True too where either has no letters.
+    """
     asked, there = _words_by_script(query), _words_by_script(_sample(text))
-    return not asked or not there or bool(asked.keys() & there.keys())
+    if not asked or not there:
+        return True
+    shared = sum(asked[script] for script in asked if 10 * there[script] >= sum(there.values()))
+    return max(there, key=lambda name: (there[name], name)) in asked or 2 * shared >= sum(asked.values())
+
+
+def _code(language: str) -> str:
+    code = language.split("-", maxsplit=1)[0]
+    return _SAME.get(code, code)
+
+
+def _kana(counts: Counter[str]) -> int:
+    return counts["Hiragana"] + counts["Katakana"]
+
+
+def _unknown_in_japan(text: str) -> int:
+    """Count the characters that Japanese encodings do not have."""
+    return len(text) - len(text.encode("cp932", errors="ignore").decode("cp932", errors="ignore"))
 
 
 def _model_agrees(query: str, wanted: str, script: str, count: int) -> bool | None:
@@ -123,13 +148,6 @@ def _model_agrees(query: str, wanted: str, script: str, count: int) -> bool | No
     if count < 4 or sum(map(str.isalpha, query)) < 20 or any({best, wanted} <= group for group in _HARD_TO_TELL):
         return None
     return False if probability >= 0.9 and dict(ranked).get(wanted, 0.0) <= 0.02 else None
-
-
-def _japanese_without_kana(query: str, characters: int) -> bool | None:
-    """Rule out what is Chinese beyond doubt; a heading of a few characters may be either."""
-    if characters < 8:
-        return None
-    return False if dict(_probabilities(query, "Han")).get("zh", 0.0) >= 0.95 else None
 
 
 def _sample(text: str) -> str:
@@ -166,6 +184,6 @@ def _probabilities(text: str, script: str) -> list[tuple[str, float]]:
 @lru_cache(maxsize=1)
 def _identifier() -> LanguageIdentifier:
     # Loading the model takes most of a second: only the first text that needs it pays.
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

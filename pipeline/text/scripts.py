@@ -33,7 +33,7 @@ def script_of(text: str) -> str | None:
 
 def is_spaceless(text: str) -> bool:
     """Whether at least half of the letters belong to a script without spaces between words."""
-    if not _MAY_BE_SPACELESS.search(text):
+    if text.isascii() or not _MAY_BE_SPACELESS.search(text):
         return False
     letters = letter_count(text)
     return letters > 0 and 2 * len(_SPACELESS_CHAR.findall(text)) >= letters

@@ -34,7 +34,7 @@ _STEMMERS = {
 
 def words(text: str) -> list[str]:
     """Return the words as written, hyphenated and dotted compounds whole (``re-use``, ``v2.1``)."""
-    return (_WORD if _UNPLAIN.search(text) else _PLAIN_WORD).findall(text)
+    return (_PLAIN_WORD if _is_plain(text) else _WORD).findall(text)
 
 
 def word_count(text: str) -> int:
@@ -44,14 +44,18 @@ def word_count(text: str) -> int:
 
 def word_spans(text: str) -> list[tuple[int, int]]:
     """Return the start and end of every word of ``words``."""
-    pattern = _WORD if _UNPLAIN.search(text) else _PLAIN_WORD
+    pattern = _PLAIN_WORD if _is_plain(text) else _WORD
     return [match.span() for match in pattern.finditer(text)]
 
 
 def terms(text: str) -> list[str]:
     """Return lower-cased index terms: compounds in their parts, one term per character in scripts without spaces."""
     folded = text.casefold()
-    return (_PLAIN if _UNPLAIN.search(folded) else _PLAIN_TERM).findall(folded)
+    return (_PLAIN_TERM if _is_plain(folded) else _PLAIN).findall(folded)
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() or not _UNPLAIN.search(text)
 
 
 @lru_cache(maxsize=64)
@@ -119,3 +123,22 @@ def _grams(piece: str) -> list[str]:
     if len(characters) < size:
         return ["".join(characters)] if characters and size == 2 else []
     return ["".join(characters[i : i + size]) for i in range(len(characters) - size + 1)]
+
+
+def term_weight(term: str) -> float:
+    """Return how many words a term of ``terms`` is worth: 1, or in scripts without spaces the part a character is.
+
+    A word has about two characters in Chinese and Japanese, five in Thai, Lao, Khmer and Myanmar.
+    """
+    if not _SPACELESS_RUN.match(term):
+        return 1.0
+    return 0.2 if _ALPHASYLLABLE.match(term) else 0.5
+
+
+def count_words(text: str) -> int:
+    """Return how many words a reader would count; in Chinese and Japanese every character.
+
+    In Thai, Lao, Khmer and Myanmar script, five characters with their marks count as a word.
+    """
+    fifths = sum(1 if _ALPHASYLLABLE.match(word) else 5 for word in words(text))
+    return -(-fifths // 5)

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 import signal
+import sys
 from pathlib import Path
 
 from tests.model_server.app import ModelServer
@@ -22,6 +23,11 @@ async def _serve(arguments: argparse.Namespace) -> None:
     done = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(name, done.set)
+    if arguments.until_stdin_closes:
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        closed = asyncio.create_task(reader.read())
+        closed.add_done_callback(lambda _: done.set())
     await done.wait()
     await server.stop()
 
@@ -30,6 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.model_server", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
     parser.add_argument("--latency-ms", type=float, default=None, help="wait this long before every answer")
+    parser.add_argument("--until-stdin-closes", action="store_true", help="stop when whoever started it is gone")
     parser.add_argument("--script", default=None, help="JSON file: {settings: {...}, rules: [...]}, see scenario.py")
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve(parser.parse_args()))

@@ -49,8 +49,9 @@ class ServerHandle:
         """End the process."""
         self.process.terminate()
         self.process.wait(10)
-        if self.process.stdout:
-            self.process.stdout.close()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe:
+                pipe.close()
 
     def _call(self, path: str, body: dict[str, Any] | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -61,8 +62,8 @@ class ServerHandle:
 
 def start_server(*arguments: str) -> ServerHandle:
     """Start a server with these command line arguments and wait until it listens."""
-    command = [sys.executable, "-m", "tests.model_server", "--port", "0", *arguments]
-    process = subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "tests.model_server", "--port", "0", "--until-stdin-closes", *arguments]
+    process = subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:

@@ -57,7 +57,7 @@ def select(
     seed: int,
     ready: bool = False,
     limits: Limits | None = None,
-    advance: Callable[[], None] | None = None,
+    advance: Callable[[int], None] | None = None,
 ) -> Selection:
     """Return the eligible chunks, one per cluster of near-duplicates, in drawing order.
 
@@ -68,7 +68,7 @@ def select(
         seed: Any whole number; another seed draws other chunks.
         ready: Whether the chunks are rows that came ready; the shortest allowed is then shorter.
         limits: The thresholds of the rules, instead of those that ``ready`` says.
-        advance: Called after each chunk.
+        advance: Called with 1 after each chunk.
     """
     limits = limits or (READY if ready else Limits())
     count = len(chunks)
@@ -83,7 +83,7 @@ def select(
         sources[position] = source_hash(chunk.span.doc_id)
         sketcher.write(chunk.text, sketches, position)
         if advance:
-            advance()
+            advance(1)
     labels = cluster(sketches, text_at=lambda position: chunks.at(position).text)
     eligible = np.flatnonzero(faults == 0)
     chosen = firsts(draws, labels, eligible)

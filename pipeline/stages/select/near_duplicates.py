@@ -113,7 +113,7 @@ def _components(signatures: npt.NDArray[np.uint8], similar: Callable[[int, int],
 
 
 def _rounds(keys: npt.NDArray[np.uint32]) -> Iterator[tuple[Positions, Positions]]:
-    """Yield the pairs of rows with the same key, the n-th member of each group against all later ones at the n-th time."""
+    """Yield pairs of rows with the same key: the n-th of each group against all later ones, at the n-th time."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
@@ -127,9 +127,7 @@ def _rounds(keys: npt.NDArray[np.uint32]) -> Iterator[tuple[Positions, Positions
         yield order[start[places] + nth], order[places]
 
 
-def _agreeing(
-    signatures: npt.NDArray[np.uint8], one: Positions, other: Positions
-) -> Iterator[tuple[int, int]]:
+def _agreeing(signatures: npt.NDArray[np.uint8], one: Positions, other: Positions) -> Iterator[tuple[int, int]]:
     """Yield the pairs whose signatures agree in enough rows, block by block."""
     for begin in range(0, len(one), _BLOCK):
         a, b = one[begin : begin + _BLOCK], other[begin : begin + _BLOCK]

@@ -37,9 +37,8 @@ def drawing_order(
     """
     by_source = positions[np.lexsort((draws[positions], sources[positions]))]
     source = sources[by_source]
-    begins = np.flatnonzero(np.concatenate(([True], source[1:] != source[:-1]))) if len(source) else source
-    sizes = np.diff(np.concatenate((begins, [len(source)])).astype(np.int64))
-    rank = np.arange(len(source)) - np.repeat(begins.astype(np.int64), sizes)
+    begins = np.flatnonzero(np.diff(source, prepend=source[:1] ^ np.uint64(1)))
+    rank = np.arange(len(source)) - np.repeat(begins, np.diff(begins, append=len(source)))
     return by_source[np.lexsort((draws[by_source], rank))]
 
 

@@ -1,0 +1,41 @@
+"""Text and Markdown: kept as they are, every character of them; only the title is looked for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pipeline.formats.charsets import decode
+from pipeline.formats.opening import read_whole
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_TITLE = re.compile(r"^title:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r"^ {0,3}#[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t]*$")
+_UNDERLINE = re.compile(r"^ {0,3}=+[ \t]*$")
+
+
+def read_text(path: Path, *, megabytes: int) -> str:
+    """Return the text of a file; see ``charsets.decode`` and ``opening.read_whole`` for what is refused."""
+    return decode(read_whole(path, megabytes=megabytes), path)
+
+
+def markdown_title(text: str) -> str | None:
+    """Return the ``title`` of the front matter, else the first heading of level 1, else None. Code is not searched."""
+    front = _FRONT_MATTER.match(text[:20_000])
+    if front and (title := _FRONT_TITLE.search(front.group(1))):
+        return title.group(1).strip("\"'")
+    fence, before = "", ""
+    for line in text[front.end() if front else 0 :].split("\n"):
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark.group(1)
+        elif mark and mark.group(1).startswith(fence):
+            fence = ""
+        elif not fence:
+            if heading := _HEADING.match(line):
+                return heading.group(1)
+            if before.strip() and _UNDERLINE.match(line):
+                return before
+        before = line if not fence else ""
+    return None

@@ -1,0 +1,230 @@
+"""Tables to rows, one at a time: CSV, TSV, JSON Lines, JSON (a list of objects), Parquet.
+
+A table that is malformed anywhere is refused with the line. CSV is read strictly: every record has as many fields as
+the header, every quote is closed, no NUL. Its delimiter is the one of ``,``, ``;``, tab and ``|`` that cuts the first
+records alike. A TSV that is malformed with quotes is read without them, as the format was first defined.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import jsonlines
+
+from pipeline.errors import UnreadableDocument
+from pipeline.formats.charsets import MAX_LINE, encoding_of
+from pipeline.formats.opening import open_regular, shown
+from pipeline.formats.plain import read_text
+
+_MAX_COLUMNS = 10_000
+_PEEK = 100
+_DELIMITERS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row. ``number`` counts rows from 1; ``line`` is where it begins in the file, None where there are no lines."""
+
+    number: int
+    line: int | None
+    values: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that can be read any number of times. ``flat`` says that every row has all the columns."""
+
+    columns: tuple[str, ...]
+    rows: Callable[[], Iterator[Row]]
+    flat: bool
+
+
+def open_table(path: Path, *, megabytes: int) -> Table:
+    """Return a table by its suffix; reads no more than its first rows (of JSON, which cannot be streamed, all).
+
+    Args:
+        path: a ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json`` or ``.parquet`` file.
+        megabytes: the most a JSON file may hold; the others may have any size.
+
+    Raises:
+        UnreadableDocument: it is empty, malformed or not text; so may the iteration.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return _parquet(path)
+    if suffix == ".json":
+        return _json(path, megabytes)
+    encoding = encoding_of(path)
+    if suffix in {".jsonl", ".ndjson"}:
+        return _objects(lambda: _json_lines(path, encoding))
+    return _csv(path, encoding, "\t" if suffix == ".tsv" else None)
+
+
+def _lines(path: Path, encoding: str, newline: str) -> Iterator[str]:
+    number = 0
+    try:
+        with open_regular(path) as raw, io.TextIOWrapper(raw, encoding=encoding, newline=newline) as file:
+            while line := file.readline(MAX_LINE + 1):
+                number += 1
+                if len(line) > MAX_LINE:
+                    raise UnreadableDocument(shown(path), f"is longer than {MAX_LINE:,} characters", line=number)
+                yield line
+    except UnicodeDecodeError:
+        raise UnreadableDocument(shown(path), f"is no valid {encoding} text after this line", line=number) from None
+    except OSError as error:
+        raise UnreadableDocument(shown(path), f"cannot be read: {error.strerror}", line=number) from None
+
+
+def _csv(path: Path, encoding: str, delimiter: str | None) -> Table:
+    def reader(delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> Callable[[], Iterator[tuple[int, list[str]]]]:
+        return lambda: _records(path, encoding, delimiter, quoting)
+
+    if delimiter is None:
+        records = reader(_delimiter(reader))
+    else:
+        records = reader(delimiter)
+        if _fails(records) and not _fails(reader(delimiter, csv.QUOTE_NONE)):
+            records = reader(delimiter, csv.QUOTE_NONE)
+    header = next(records(), None)
+    if header is None:
+        raise UnreadableDocument(shown(path), "is empty")
+    columns = tuple(name.strip() or f"column {number}" for number, name in enumerate(header[1], start=1))
+    if len(columns) > _MAX_COLUMNS:
+        raise UnreadableDocument(shown(path), f"has {len(columns):,} columns, more than {_MAX_COLUMNS:,}", line=1)
+    twice = next((name for index, name in enumerate(columns) if name in columns[:index]), None)
+    if twice is not None:
+        raise UnreadableDocument(shown(path), f"has two columns named {shown(twice)}", line=header[0])
+
+    def rows() -> Iterator[Row]:
+        for number, (line, cells) in enumerate(islice(records(), 1, None), start=1):
+            yield Row(number, line, dict(zip(columns, cells, strict=True)))
+
+    return Table(columns, rows, flat=True)
+
+
+def _records(path: Path, encoding: str, delimiter: str, quoting: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record with the line it begins on; all have the first one's number of fields."""
+    # The limit is the process's; it is only ever raised, and a field cannot be longer than a record.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
+    lines = _without_nul(_lines(path, encoding, newline=""), path)
+    reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
+    width, begins = 0, 1
+    try:
+        for cells in reader:
+            width = width or len(cells)
+            if cells and len(cells) != width:
+                problem = f"has {len(cells)} fields where the header has {width}"
+                raise UnreadableDocument(shown(path), problem, line=begins)
+            if cells:
+                yield begins, [cell.replace("\r\n", "\n").replace("\r", "\n") for cell in cells]
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise UnreadableDocument(shown(path), f"is malformed in the record beginning here: {error}", line=begins) from None
+
+
+def _without_nul(lines: Iterator[str], path: Path) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise UnreadableDocument(shown(path), "holds a NUL character", line=number)
+        yield line
+
+
+def _delimiter(reader: Callable[[str], Callable[[], Iterator[tuple[int, list[str]]]]]) -> str:
+    """Return the delimiter that cuts the first records into the same number of fields, more than one; else a comma."""
+    for delimiter in _DELIMITERS:
+        try:
+            records = [cells for _, cells in islice(reader(delimiter)(), _PEEK)]
+        except UnreadableDocument:
+            continue
+        if records and len(records[0]) > 1:
+            return delimiter
+    return ","
+
+
+def _fails(records: Callable[[], Iterator[tuple[int, list[str]]]]) -> bool:
+    try:
+        for _ in records():
+            pass
+    except UnreadableDocument:
+        return True
+    return False
+
+
+def _json_lines(path: Path, encoding: str) -> Iterator[Row]:
+    line = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal line
+        for line, text in enumerate(_lines(path, encoding, newline="\n"), start=1):  # noqa: B020  # the reader skips blank lines; this counts them
+            yield text
+
+    objects = jsonlines.Reader(counted()).iter(type=dict, skip_empty=True)
+    try:
+        for number, values in enumerate(objects, start=1):
+            yield Row(number, line, values)
+    except jsonlines.InvalidLineError as error:
+        raise UnreadableDocument(shown(path), _json_problem(error), line=line) from None
+    except RecursionError:
+        raise UnreadableDocument(shown(path), "is nested too deeply", line=line) from None
+
+
+def _json_problem(error: jsonlines.InvalidLineError) -> str:
+    cause = error.__cause__
+    if isinstance(cause, json.JSONDecodeError):
+        return f"is no valid JSON: {cause.msg} at column {cause.colno}"
+    return "is no JSON object" if cause is None else "is no valid JSON"
+
+
+def _json(path: Path, megabytes: int) -> Table:
+    try:
+        values = json.loads(read_text(path, megabytes=megabytes))
+    except json.JSONDecodeError as error:
+        raise UnreadableDocument(shown(path), f"is no valid JSON: {error.msg}", line=error.lineno) from None
+    except (ValueError, RecursionError) as error:
+        raise UnreadableDocument(shown(path), f"is no JSON that can be read ({type(error).__name__})") from None
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        raise UnreadableDocument(shown(path), "is JSON, but no list of objects: give JSON Lines, one object a line")
+    rows = [Row(number, None, value) for number, value in enumerate(values, start=1)]
+    return _objects(lambda: iter(rows))
+
+
+def _objects(rows: Callable[[], Iterator[Row]]) -> Table:
+    """Return a table of objects, whose columns are the keys of the first rows, in order of appearance."""
+    columns: dict[str, None] = {}
+    for row in islice(rows(), _PEEK):
+        columns.update(dict.fromkeys(islice(row.values, _MAX_COLUMNS)))
+    return Table(tuple(columns), rows, flat=False)
+
+
+def _parquet(path: Path) -> Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def damaged(error: Exception) -> UnreadableDocument:
+        return UnreadableDocument(shown(path), f"is damaged, or no Parquet file ({type(error).__name__})")
+
+    def rows() -> Iterator[Row]:
+        number = 0
+        try:
+            with open_regular(path) as raw, pq.ParquetFile(raw) as file:
+                for batch in file.iter_batches(batch_size=256):
+                    for values in batch.to_pylist():
+                        number += 1
+                        yield Row(number, None, values)
+        except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+            raise damaged(error) from None
+
+    try:
+        with open_regular(path) as raw, pq.ParquetFile(raw) as file:
+            columns: Sequence[str] = file.schema_arrow.names
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        raise damaged(error) from None
+    if len(columns) > _MAX_COLUMNS or len(set(columns)) < len(columns):
+        raise UnreadableDocument(shown(path), f"has {len(columns):,} columns: too many, or two of one name")
+    return Table(tuple(columns), rows, flat=True)

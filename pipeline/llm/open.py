@@ -1,0 +1,117 @@
+"""Opening the model path: one call that stacks the layers and closes them again."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from pipeline.errors import UsageError
+from pipeline.llm.budget import Budget
+from pipeline.llm.chat import OpenAIChat
+from pipeline.llm.dialect import Dialect
+from pipeline.llm.embedding import LimitedEmbedder, OpenAIEmbedder, RecordedEmbedder
+from pipeline.llm.gate import Gate, Snapshot
+from pipeline.llm.limited import Accounts, Door, Limited
+from pipeline.llm.prices import PriceList
+from pipeline.llm.recorded import Recorded
+from pipeline.llm.repairing import Repairing
+from pipeline.llm.retrying import Retrying
+from pipeline.llm.settings import ModelSettings
+from pipeline.llm.store import AnswerStore
+from pipeline.llm.wire import Wire, open_wire
+from pipeline.ports import ChatModel, ChatRequest, Completion, Embedder
+from schemas.manifest import StageUsage
+
+T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPath:
+    """An open path: a ``ChatModel``, an ``Embedder`` where one is configured, and its books."""
+
+    chat: ChatModel
+    embedder: Embedder | None
+    gate: Gate
+    accounts: Accounts
+    price_known: bool
+
+    async def complete(self, request: ChatRequest[T]) -> Completion[T]:
+        """Return the model's answer."""
+        return await self.chat.complete(request)
+
+    def snapshot(self) -> Snapshot:
+        """Return where the calls are now."""
+        return self.gate.snapshot()
+
+    def usage(self) -> dict[str, StageUsage]:
+        """Return what was spent so far, by stage."""
+        return self.accounts.report()
+
+
+@contextlib.asynccontextmanager
+async def open_model(
+    settings: ModelSettings, *, answers: AnswerStore | None = None, replay: bool = False
+) -> AsyncIterator[ModelPath]:
+    """Open the path to a model: ``Recorded(Repairing(Retrying(Limited(OpenAIChat))))``.
+
+    Args:
+        settings: server, speed and caps.
+        answers: an open store; without one nothing is kept, and every call is paid.
+        replay: answer from the store alone; no client is made and no address is resolved.
+
+    Raises:
+        UsageError: a replay without a store, or a cap on money for a model whose price is not known.
+    """
+    accounts, budget = Accounts(), Budget(settings)
+    gate = Gate(settings, budget=budget)
+    if replay:
+        if answers is None:
+            raise UsageError("a replay needs an answer store")
+        chat = Recorded(None, store=answers, model=settings.model, accounts=accounts)
+        vectors = RecordedEmbedder(None, store=answers, settings=settings, accounts=accounts)
+        yield ModelPath(chat, vectors if settings.embedding_model else None, gate, accounts, price_known=True)
+        return
+    prices = PriceList(settings)
+    embedding_prices = PriceList(settings, model=settings.embedding_model, embedding=True)
+    known = prices.known and (embedding_prices.known or settings.embedding_model is None)
+    if settings.max_usd is not None and not known:
+        raise UsageError(
+            f"max_usd is set, but the price of {settings.model!r} at {settings.shown_url()} is not known: "
+            "state the prices in the configuration"
+        )
+    door = Door(gate, budget=budget, settings=settings, prices=prices, accounts=accounts)
+    embedding_door = Door(gate, budget=budget, settings=settings, prices=embedding_prices, accounts=accounts)
+    async with open_wire(settings) as wire:
+        innermost = await _chat(wire, settings=settings, prices=prices, answers=answers, gate=gate)
+        limited = Limited(innermost, door=door, settings=settings)
+        asking = Repairing(Retrying(limited, settings=settings, gate=gate))
+        embedding = OpenAIEmbedder(wire, settings=settings, prices=embedding_prices)
+        batches = LimitedEmbedder(embedding, door=embedding_door, gate=gate, settings=settings)
+        embedder = RecordedEmbedder(batches, store=answers, settings=settings, accounts=accounts)
+        top: ChatModel = asking
+        if answers is not None:
+            top = Recorded(asking, store=answers, model=settings.model, accounts=accounts)
+        yield ModelPath(top, embedder if settings.embedding_model else None, gate, accounts, price_known=known)
+
+
+async def _chat(
+    wire: Wire, *, settings: ModelSettings, prices: PriceList, answers: AnswerStore | None, gate: Gate
+) -> OpenAIChat:
+    fixed = settings.response_format
+    remembered = await answers.dialect(settings.shown_url(), settings.model) if answers else None
+    known = Dialect.loads(remembered) if remembered else Dialect()
+    if remembered:
+        gate.prove()
+    dialect = Dialect(
+        format=known.format if fixed == "auto" else fixed,
+        length=known.length,
+        temperature=known.temperature and settings.sends_temperature,
+        system=known.system,
+    )
+    return OpenAIChat(
+        wire, settings=settings, prices=prices, dialect=dialect, settled=remembered is not None, memory=answers
+    )

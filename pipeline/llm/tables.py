@@ -1,0 +1,112 @@
+"""The answer store's file: its tables, how it is opened, and whether the process behind a claim still lives."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+import time
+from pathlib import Path
+
+from pipeline.errors import InputError, OutputError
+
+APPLICATION_ID = 0x676F6C64
+"""«gold»: tells an answer store from any other SQLite file."""
+VERSION = 1
+
+_BUSY_S = 60.0
+_TABLES = """
+CREATE TABLE answers (
+  key BLOB PRIMARY KEY, stage TEXT NOT NULL, prompt TEXT NOT NULL, model TEXT NOT NULL, outcome TEXT NOT NULL,
+  reply BLOB NOT NULL, message TEXT NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL, usd REAL, created REAL NOT NULL);
+CREATE TABLE vectors (key BLOB PRIMARY KEY, model TEXT NOT NULL, vector BLOB NOT NULL, created REAL NOT NULL);
+CREATE TABLE claims (
+  key BLOB PRIMARY KEY, owner TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
+  expires REAL NOT NULL);
+CREATE TABLE dialects (base_url TEXT, model TEXT, dialect TEXT NOT NULL, PRIMARY KEY (base_url, model));
+"""
+TAKE_OVER = "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?)"
+
+
+def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
+    """Open an answer store, made and set up where it is new; two processes may do so at once.
+
+    Raises:
+        InputError: the file is no answer store, is damaged, or is of a newer goldset.
+        OutputError: it cannot be made or opened.
+    """
+    if not create and not path.is_file():
+        raise InputError(path, "there is no answer store here")
+    until = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        except (sqlite3.Error, OSError) as error:
+            raise OutputError(f"{path}: the answer store cannot be opened ({type(error).__name__})") from None
+        try:
+            _set_up(connection, path)
+        except sqlite3.OperationalError as error:
+            connection.close()
+            # Switching to the write-ahead log does not wait for its turn as everything else does.
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise OutputError(f"{path}: the answer store cannot be opened ({error})") from None
+            time.sleep(0.01)
+        except sqlite3.DatabaseError:
+            connection.close()
+            raise InputError(path, "this is no answer store, or a damaged one; move it away or name another") from None
+        except InputError:
+            connection.close()
+            raise
+        else:
+            return connection
+
+
+def _set_up(connection: sqlite3.Connection, path: Path) -> None:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application != APPLICATION_ID and (tables or application):
+        raise InputError(path, "this SQLite file is no answer store; name another")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > VERSION:
+        raise InputError(
+            path, f"this answer store is of version {version}, this goldset reads up to {VERSION}: update it"
+        )
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    if version == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # nobody was faster
+        for statement in _TABLES.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
+
+
+def process_start(pid: int) -> str:
+    """Return when a process began, in the system's own unit, empty where the system does not say or there is none."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return ""
+    return fields[19].decode("ascii")
+
+
+def is_alive(host: str, pid: int, started: str) -> bool:
+    """Whether the process behind a claim may still be at work; of another machine only the lease tells."""
+    if host != platform.node():
+        return True
+    if started:
+        return process_start(pid) == started
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,25 @@
+"""Mechanical filters: what a proposed query must be before anybody, person or model, looks at it.
+
+Reads: a candidate, its chunk and the user's constraints. Writes: a finding (the first rule it breaks), or the query.
+Fails: never; any text whatever gets an answer.
+
+The rules stand in one ordered table, ``CHECKS`` in ``table.py``, cheap ones first; ``SetChecks`` holds those that
+look at the other queries of the set.
+"""
+
+from pipeline.stages.check.finding import CheckContext, Finding
+from pipeline.stages.check.overlap import overlap
+from pipeline.stages.check.table import CHECKS, Check, accepted, check_candidate, query_id
+from pipeline.stages.check.together import SetChecks
+
+__all__ = [
+    "CHECKS",
+    "Check",
+    "CheckContext",
+    "Finding",
+    "SetChecks",
+    "accepted",
+    "check_candidate",
+    "overlap",
+    "query_id",
+]

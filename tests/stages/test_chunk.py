@@ -1,0 +1,184 @@
+"""Documents cut into chunks that are exact, new spans."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+from pipeline.errors import UsageError
+from pipeline.stages.chunk import chunk_documents
+from pipeline.text.words import words
+from schemas.corpus import Chunk, Document
+
+
+def document(text: str, **fields: object) -> Document:
+    return Document(**{"doc_id": "d", "title": "T", "text": text, "source": "d.txt", **fields})
+
+
+def cut(text: str, size: int = 1000, overlap: int = 100, length: Callable[[str], int] = len) -> list[Chunk]:
+    return list(chunk_documents([document(text)], size=size, overlap=overlap, length=length))
+
+
+def langchain(text: str, size: int, overlap: int) -> list[str]:
+    return RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=overlap).split_text(text)
+
+
+def in_words(text: str) -> int:
+    return len(words(text))
+
+
+def assert_exact_and_new(text: str, chunks: list[Chunk]) -> None:
+    held: set[int] = set()
+    for chunk in chunks:
+        assert text[chunk.span.start : chunk.span.end] == chunk.text
+        assert chunk.text == chunk.text.strip() != ""
+        assert not held.issuperset(range(chunk.span.start, chunk.span.end))
+        held.update(range(chunk.span.start, chunk.span.end))
+    assert [chunk.span.start for chunk in chunks] == sorted({chunk.span.start for chunk in chunks})
+    assert [chunk.span.end for chunk in chunks] == sorted({chunk.span.end for chunk in chunks})
+    assert all(text[place].isspace() for place in range(len(text)) if place not in held)
+
+
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
+PERIODIC = st.builds(
+    lambda unit, count: unit * count, st.text("ab \n。，ก\u0301", min_size=1, max_size=6), st.integers(1, 80)
+)
+MARKED = st.text(st.sampled_from("ab我们 \n\t。！？，、」ดีक्षि।؟\u200b\u0301👍🏽\x00"), max_size=200)
+TEXTS = st.one_of(ANY_TEXT, PERIODIC, MARKED, st.lists(st.one_of(PERIODIC, MARKED), max_size=4).map("\n\n".join))
+SIZES = st.integers(1, 40).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size - 1)))
+
+
+@given(TEXTS, SIZES)
+@example("aaaa " * 100, (10, 9))
+@example("\n" + "\n" + "b" * 9 + " " + "c" * 30, (10, 3))
+@settings(max_examples=300, deadline=None)
+def test_every_chunk_is_an_exact_new_span_and_all_are_the_text(text: str, sizes: tuple[int, int]) -> None:
+    assert_exact_and_new(text, cut(text, *sizes))
+
+
+@given(TEXTS, SIZES)
+@settings(max_examples=200, deadline=None)
+def test_chunks_measured_in_words_are_exact_new_spans(text: str, sizes: tuple[int, int]) -> None:
+    assert_exact_and_new(text, cut(text, *sizes, length=in_words))
+
+
+@given(TEXTS, SIZES)
+@settings(deadline=None)
+def test_no_chunk_is_longer_than_the_size(text: str, sizes: tuple[int, int]) -> None:
+    assert all(len(chunk.text) <= sizes[0] for chunk in cut(text, *sizes))
+
+
+@given(
+    st.text("abc d.,\n", max_size=400),
+    st.integers(2, 40).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n - 1))),
+)
+@settings(max_examples=300, deadline=None)
+def test_plain_text_gives_langchains_chunks_but_those_inside_a_neighbour(text: str, sizes: tuple[int, int]) -> None:
+    theirs = langchain(text, *sizes)
+    ours = [chunk.text for chunk in cut(text, *sizes)]
+    kept = iter(ours)
+    wanted = next(kept, None)
+    for index, chunk in enumerate(theirs):
+        if chunk == wanted:
+            wanted = next(kept, None)
+        else:
+            neighbours = theirs[max(index - 1, 0) : index] + theirs[index + 1 : index + 2]
+            assert any(chunk in neighbour for neighbour in neighbours)
+    assert wanted is None
+
+
+def test_war_and_peace_gives_langchains_4343_chunks_with_the_ground_truths_in_place(collections: Path) -> None:
+    text = (collections / "war_and_peace" / "2600-0.txt").read_text(encoding="utf-8")
+    texts = [chunk.text for chunk in cut(text)]
+    assert texts == langchain(text, 1000, 100)
+    assert len(texts) == 4343
+    assert all("Anna Pávlovna" in texts[truth] for truth in (9, 685, 686))
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "ar", "hi", "th"])
+def test_real_text_of_five_scripts_is_cut_into_exact_spans(collections: Path, language: str) -> None:
+    with (collections / f"xquad_{language}" / "corpus.jsonl").open(encoding="utf-8") as lines:
+        text = "\n\n".join(json.loads(line)["text"] for line in lines)
+    assert_exact_and_new(text, cut(text, 300, 30))
+
+
+def test_chinese_is_cut_at_sentence_ends() -> None:
+    sentence = "水泵停止运转时，应当先检查电源和保险丝是否正常。"
+    chunks = cut(sentence * 40, 200, 30)
+    assert all(chunk.text.endswith("。") and chunk.text.startswith("水泵") for chunk in chunks)
+
+
+def test_thai_is_never_cut_between_a_letter_and_its_vowel_sign() -> None:
+    chunks = cut("สวัสดีครับ" * 200, 50, 5)
+    assert all(chunk.text[0] not in "\u0e31\u0e35" and chunk.text[-1] not in "เแโใไ" for chunk in chunks)
+
+
+def test_a_long_word_of_one_letter_overlaps_by_exactly_what_was_asked() -> None:
+    spans = [(chunk.span.start, chunk.span.end) for chunk in cut("a" * 3000)]
+    assert spans == [(0, 1000), (900, 1900), (1800, 2800), (2700, 3000)]
+
+
+def test_repeated_words_measured_in_words_overlap_by_what_was_asked() -> None:
+    chunks = cut("word " * 100, 10, 2, length=in_words)
+    assert [in_words(chunk.text) for chunk in chunks[:-1]] == [10] * (len(chunks) - 1)
+    assert chunks[1].span.start == 8 * 5
+
+
+def test_a_ready_document_is_one_chunk_with_its_id_and_untouched() -> None:
+    text = "  ready \n" * 300
+    [chunk] = chunk_documents([document(text, ready=True)])
+    assert (chunk.chunk_id, chunk.text, chunk.span.end, chunk.title) == ("d", text, len(text), "T")
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n\t\u3000\n"])
+def test_a_document_without_words_gives_no_chunk(text: str) -> None:
+    assert cut(text) == []
+
+
+def test_a_chunk_id_says_document_and_place() -> None:
+    assert [chunk.chunk_id for chunk in cut("aaa bbb ccc", 4, 0)] == ["d:0-3", "d:4-7", "d:8-11"]
+
+
+def test_chunk_ids_of_long_document_ids_are_short_enough_and_distinct() -> None:
+    documents = [document("aaa bbb", doc_id="x" * 199 + last) for last in "ab"]
+    ids = [chunk.chunk_id for chunk in chunk_documents(documents, size=4, overlap=0)]
+    assert len(set(ids)) == 4
+    assert max(map(len, ids)) <= 200
+
+
+def test_headings_go_with_their_chunks() -> None:
+    text = "# Pump\n\n## Start\n\n" + "Press the switch. " * 10 + "\n\n## Stop\n\n" + "Pull the plug. " * 10
+    paths = [chunk.headings for chunk in cut(text, 120, 10)]
+    assert paths[0] == ("Pump", "Start")
+    assert paths[-1] == ("Pump", "Stop")
+
+
+@pytest.mark.parametrize(("size", "overlap"), [(0, 0), (-1, 0), (10, 10), (10, 11), (10, -1)])
+def test_sizes_no_text_can_be_cut_to_are_a_usage_error(size: int, overlap: int) -> None:
+    with pytest.raises(UsageError, match="must be"):
+        list(chunk_documents([document("text")], size=size, overlap=overlap))
+
+
+def test_documents_are_taken_one_at_a_time() -> None:
+    def endless() -> object:
+        while True:
+            yield document("one two")
+
+    assert next(chunk_documents(endless())).text == "one two"
+
+
+@pytest.mark.parametrize("unit", ["a", "word ", "我们", "a line of words\n", "para\n\n", "水泵停了。"])
+def test_the_time_for_one_giant_document_is_linear(unit: str) -> None:
+    def seconds(characters: int) -> float:
+        text = unit * (characters // len(unit))
+        began = time.process_time()
+        cut(text)
+        return time.process_time() - began
+
+    cut("warm up")
+    assert seconds(400_000) < 16 * max(seconds(50_000), 0.01)

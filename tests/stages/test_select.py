@@ -1,0 +1,146 @@
+"""The drawing order and the counts of a selection."""
+
+import csv
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.stages.chunk import chunk_documents
+from pipeline.stages.select import Limits, Selection, select
+from schemas.corpus import Chunk, Document, Span
+
+ANY = Limits(min_words=1, min_characters=1, min_letters=0.0, sentence_words=1)
+
+
+class Held(list[Chunk]):
+    """Chunks in memory, read as stored ones are."""
+
+    def at(self, position: int) -> Chunk:
+        return self[position]
+
+
+def chunk(doc: str, number: int, text: str | None = None) -> Chunk:
+    text = text or " ".join(f"{doc}{number}x{word}" for word in range(12)) + "."
+    return Chunk(chunk_id=f"{doc}:{number}", span=Span(doc_id=doc, start=number, end=number + len(text)), text=text)
+
+
+def corpus(sizes: dict[str, int]) -> Held:
+    return Held(chunk(doc, number) for doc, count in sizes.items() for number in range(count))
+
+
+def drawn(chunks: Held, selection: Selection) -> list[str]:
+    return [chunks[position].chunk_id for position in selection.order]
+
+
+SIZES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 9), min_size=1)
+
+
+@given(SIZES, st.integers(0, 5), st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=50)
+def test_what_is_drawn_does_not_depend_on_the_order_of_chunks(sizes: dict[str, int], seed: int, chance) -> None:
+    chunks = corpus(sizes)
+    shuffled = Held(chunks)
+    chance.shuffle(shuffled)
+    assert drawn(chunks, select(chunks, seed=seed, limits=ANY)) == drawn(
+        shuffled, select(shuffled, seed=seed, limits=ANY)
+    )
+
+
+@given(SIZES, st.integers(1, 9))
+@settings(deadline=None, max_examples=50)
+def test_a_document_that_is_added_leaves_the_order_of_the_others_as_it_was(sizes: dict[str, int], more: int) -> None:
+    before = corpus(sizes)
+    after = corpus({**sizes, "new": more})
+    order = drawn(after, select(after, seed=1, limits=ANY))
+    assert [chunk_id for chunk_id in order if not chunk_id.startswith("new")] == drawn(
+        before, select(before, seed=1, limits=ANY)
+    )
+
+
+@given(SIZES, st.integers(0, 80))
+@settings(deadline=None, max_examples=50)
+def test_the_first_n_fill_documents_like_water(sizes: dict[str, int], budget: int) -> None:
+    chunks = corpus(sizes)
+    first = drawn(chunks, select(chunks, seed=2, limits=ANY))[:budget]
+    taken = Counter(chunk_id.split(":")[0] for chunk_id in first)
+    level = max(taken.values(), default=0)
+    assert all(taken[doc] >= min(count, level - 1) for doc, count in sizes.items())
+    assert len(first) == min(budget, sum(sizes.values()))
+
+
+def test_no_document_has_more_than_a_twentieth_where_the_others_can_fill() -> None:
+    chunks = corpus({"giant": 500, **{f"small{i}": 6 for i in range(40)}})
+    first = drawn(chunks, select(chunks, seed=3, limits=ANY))[:200]
+    assert max(Counter(chunk_id.split(":")[0] for chunk_id in first).values()) <= 200 * 0.05
+
+
+def test_another_seed_draws_other_chunks() -> None:
+    chunks = corpus({"a": 50})
+    assert drawn(chunks, select(chunks, seed=1, limits=ANY)) != drawn(chunks, select(chunks, seed=2, limits=ANY))
+
+
+def test_a_chunk_is_placed_by_the_hash_of_seed_and_id_within_its_document_then_among_all() -> None:
+    def by_hash(chunk_id: str) -> str:
+        return hashlib.blake2b(f"42\0{chunk_id}".encode(), digest_size=8).hexdigest()
+
+    documents = [sorted((f"{doc}:{number}" for number in range(3)), key=by_hash) for doc in "ab"]
+    rounds = [sorted(round_, key=by_hash) for round_ in zip(*documents, strict=True)]
+    chunks = corpus({"a": 3, "b": 3})
+    assert drawn(chunks, select(chunks, seed=42, limits=ANY)) == [chunk_id for round_ in rounds for chunk_id in round_]
+
+
+def test_of_near_duplicates_one_is_drawn_and_all_are_named() -> None:
+    same = "The pump stops when the water in the tank falls below the lower mark of the scale."
+    chunks = Held([chunk("a", 0), chunk("a", 1, same), chunk("b", 0, same.upper()), chunk("c", 0, same), chunk("c", 1)])
+    selection = select(chunks, seed=1, limits=ANY)
+    assert len(selection.order) == 3
+    assert selection.near_duplicates == 2
+    assert selection.eligible == 5
+    assert selection.cluster_of(1) == selection.cluster_of(2) == selection.cluster_of(3) == (1, 2, 3)
+    assert selection.cluster_of(0) == (0,)
+
+
+def test_an_ineligible_near_duplicate_belongs_to_the_cluster_but_does_not_stand_for_it() -> None:
+    same = "The pump stops when the water in the tank falls below the lower mark of the scale"
+    chunks = Held([chunk("a", 0, same.replace(" ", " . . . . . . . . . . ")), chunk("b", 0, same + ".")])
+    selection = select(chunks, seed=1, limits=Limits(min_words=5))
+    assert selection.order.tolist() == [1]
+    assert selection.cluster_of(1) == (0, 1)
+    assert selection.ineligible == {"few-letters": 1}
+    assert selection.near_duplicates == 0
+
+
+def test_counts_add_up_on_a_published_row_set(collections: Path) -> None:
+    with (collections / "percent4" / "doc_qa_dataset.csv").open(encoding="utf-8", newline="") as rows:
+        documents = [
+            Document(doc_id=row["cont_id"], title="", text=row["content"], source="rows.csv", ready=True)
+            for row in csv.DictReader(rows)
+        ]
+    chunks = Held(chunk_documents(documents))
+    selection = select(chunks, seed=1, ready=True)
+    assert len(chunks) == 433 == len(selection.order) + selection.near_duplicates + sum(selection.ineligible.values())
+
+
+def test_a_cut_book_is_nearly_all_drawn_and_overlaps_are_no_near_duplicates(collections: Path) -> None:
+    text = (collections / "war_and_peace" / "2600-0.txt").read_text(encoding="utf-8")
+    chunks = Held(chunk_documents([Document(doc_id="w", title="", text=text, source="w.txt")]))
+    selection = select(chunks, seed=1)
+    assert len(selection.order) > 4000
+    assert selection.near_duplicates == 0
+
+
+def test_progress_is_told_of_every_chunk() -> None:
+    told: list[int] = []
+    select(corpus({"a": 4}), seed=1, advance=told.append)
+    assert sum(told) == 4
+
+
+@pytest.mark.parametrize("sizes", [{}, {"a": 1}])
+def test_hardly_any_chunks_are_no_special_case(sizes: dict[str, int]) -> None:
+    selection = select(corpus(sizes), seed=1, limits=ANY)
+    assert len(selection.order) == sum(sizes.values())
+    assert not selection.ineligible

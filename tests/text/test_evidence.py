@@ -1,0 +1,117 @@
+"""Quotations are found again in the document's own words."""
+
+import time
+import unicodedata
+
+import pytest
+import regex
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from pipeline.text.evidence import find_quote
+
+TEXT = "He said “the robot’s battery — 5 h — lasts”. Then\nit  was **charged** again for two hours. Party art. 数据\n中心在北京。"
+
+
+def found(quote: str, text: str = TEXT) -> str | None:
+    span = find_quote(quote, text)
+    return text[span[0] : span[1]] if span else None
+
+
+@pytest.mark.parametrize(
+    ("quote", "words"),
+    [
+        ("Then\nit  was", "Then\nit  was"),
+        ("  it  was  ", "it  was"),
+        ("the robot's battery - 5 h - lasts", "the robot’s battery — 5 h — lasts"),
+        ("then it was charged again", "Then\nit  was **charged** again"),
+        ("数据中心在北京", "数据\n中心在北京"),
+        ("art", "art"),
+        ("again for two", "again for two"),
+        ("it was chargd again for two hours", "it  was **charged** again for two hours"),
+        ("ｌａｓｔｓ", "lasts"),
+        ("harged** again for two hou", "charged** again for two hours"),
+    ],
+)
+def test_a_quotation_is_found_in_the_texts_own_words(quote: str, words: str):
+    assert found(quote) == words
+
+
+@pytest.mark.parametrize("quote", ["", "  \n", "…", "**", "the cat", "charged for a full week in the garage", "\x00"])
+def test_what_is_not_there_is_not_found(quote: str):
+    assert found(quote) is None
+
+
+def test_composed_and_decomposed_letters_are_the_same():
+    text = unicodedata.normalize("NFD", "Der Käse reift in der Höhle.")
+    assert found("käse reift", text) == unicodedata.normalize("NFD", "Käse reift")
+    assert found(unicodedata.normalize("NFD", "각 나라"), "그 각 나라는") == "각 나라는"
+
+
+def test_letters_that_fold_to_several_keep_their_place():
+    assert found("STRASSE", "Die Straße ist ﬁnster.") == "Straße"
+    assert found("finster", "Die Straße ist ﬁnster.") == "ﬁnster"
+
+
+def test_the_place_that_cuts_no_word_is_preferred():
+    assert find_quote("art", "party start art") == (12, 15)
+
+
+def test_a_changed_quotation_is_found_up_to_one_character_in_ten():
+    text = "The warranty covers the motor for a period of five full years after purchase."
+    assert found("The warranty covers the motor for five full years after purchase.", text) is None
+    assert found("The waranty covers the motor for a period of 5 full years after purchase", text) == text.rstrip(".")
+
+
+def test_a_short_quotation_is_not_guessed():
+    assert found("batter", "the better way") is None
+
+
+def test_a_quotation_longer_than_the_text_is_not_in_it():
+    assert find_quote("one two three four five six seven eight nine ten", "three four five six") is None
+
+
+def test_a_changed_quotation_is_found_in_a_giant_text_soon():
+    filler = "".join(f"Paragraph {number} tells of something else entirely. " for number in range(40_000))
+    sentence = "The lighthouse keeper counted nineteen grey herons on the northern breakwater."
+    text = filler + sentence + filler
+    started = time.perf_counter()
+    span = find_quote(sentence.replace("nineteen", "ninteen").replace("grey", "gray"), text)
+    assert time.perf_counter() - started < 30
+    assert span is not None
+    assert text[slice(*span)].startswith("The lighthouse keeper")
+
+
+def test_a_giant_word_is_no_trouble():
+    text = "x" * 200_000
+    assert find_quote("x" * 500, text) is not None
+
+
+@given(st.text(max_size=60), st.text(max_size=300))
+@example("İ", "i̇stanbul")
+@example("ß", "SS")
+@example("\u0301a", "a\u0301a")
+def test_any_answer_is_a_stretch_of_the_text_without_outer_space(quote: str, text: str):
+    span = find_quote(quote, text)
+    if span is not None:
+        start, end = span
+        assert 0 <= start < end <= len(text)
+        assert text[start:end].strip() == text[start:end]
+
+
+@given(st.text(min_size=1, max_size=300), st.data())
+def test_whatever_stands_in_the_text_is_found(text: str, data: st.DataObject):
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    quote = text[start:end]
+    assume(regex.search(r"[\p{L}\p{N}]", quote))
+    span = find_quote(quote, text)
+    assert span is not None
+    assert quote.strip() in text[span[0] : span[1]]
+
+
+@given(st.lists(st.sampled_from("The robot’s battery — lasts “five” hours 电池 बैटरी Straße".split()), min_size=3))
+def test_case_space_quotes_and_dashes_do_not_hide_a_quotation(pieces: list[str]):
+    text = "Intro. " + " ".join(pieces) + " End."
+    quote = "\n ".join(pieces).upper().replace("’", "'").replace("—", "-").replace("“", '"').replace("”", '"')
+    assert find_quote(quote, text) is not None
