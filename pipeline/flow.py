@@ -25,7 +25,7 @@ from pipeline.formats.folder import publish, staging
 from pipeline.formats.gold import GoldSet, Passage, write_gold
 from pipeline.formats.jsonl import RecordFile
 from pipeline.formats.sources import Found
-from pipeline.formats.tables import ReadOptions
+from pipeline.formats.options import ReadOptions
 from pipeline.formats.toml import write_toml
 from pipeline.offline.notice import notice
 from pipeline.ports import Brief, Progress, QueryGenerator, Step, Stored

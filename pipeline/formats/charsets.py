@@ -1,9 +1,9 @@
 """Bytes to text: which encoding a file is in, and whether it is text at all.
 
-In this order: a byte order mark; strict UTF-8; what ``chardet`` recognises (UTF-16 and UTF-32 without a mark, the
-charset an HTML page declares, then statistics over some 80 encodings; Macintosh and mainframe code pages are left out,
-because they win over Windows code pages on short texts). Decoding is strict: no character is replaced or dropped but
-the byte order mark, and line ends are read as LF.
+In this order: a byte order mark; UTF-16 and UTF-32 without one, by their NUL bytes; strict UTF-8; what ``chardet``
+recognises (the charset an HTML page declares, then statistics over some 80 encodings; Macintosh and mainframe code
+pages are left out, because they win over Windows code pages on short texts). Decoding is strict: no character is
+replaced or dropped but the byte order mark, and line ends are read as LF.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ _WIDER = {
 """Encodings that are in practice written as their superset."""
 _ERAS = EncodingEra.ALL & ~EncodingEra.MAINFRAME & ~EncodingEra.LEGACY_MAC
 _WINDOW = 200_000
+_PIECE = re.compile(rb"[\r\n]+|(?<=[.!?>;])(?= )")  # at bytes that are part of no other character
 _CONTROL = re.compile(r"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
 
 
@@ -49,10 +50,11 @@ def decode(data: bytes, path: Path) -> str:
     Raises:
         UnreadableDocument: the bytes are no text in any encoding that is recognised.
     """
-    text = _decoded(data, path)
+    text, sure = _decoded(data, path)
     controls = len(_CONTROL.findall(text))
     # A few NULs or bells occur in real text; a program, a picture or noise is full of them.
-    if data.startswith(b"%PDF-") or 2 * controls > len(text) or (controls > 8 and 20 * controls > len(text)):
+    bearable = max(8, len(text) // 20) if sure else len(text) // 100
+    if data.startswith(b"%PDF-") or controls > bearable or 2 * controls > len(text):
         raise _not_text(path)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -73,84 +75,98 @@ def encoding_of(path: Path) -> str:
 
 def _by_reading(file: BinaryIO, path: Path) -> str:
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
-    before, since_line_end, nuls, total = b"", 0, 0, 0
+    before, since_line_end = b"", 0
     while piece := file.read(2**20):
         last = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
         since_line_end = len(piece) - last if last >= 0 else since_line_end + len(piece)
         if since_line_end > MAX_LINE:
             raise UnreadableDocument(shown(path), f"holds a line of more than {MAX_LINE // 2**20} MB")
-        nuls, total = nuls + piece.count(0), total + len(piece)
         try:
             decoder.decode(piece)
         except UnicodeDecodeError as error:
-            return _recognised(_around(before + piece, len(before) + error.start), path)
-        if 5 * nuls > total:
-            return _recognised(piece[:_WINDOW], path)
+            return _recognised(before + piece, len(before) + error.start, path)
+        if not before and (encoding := _without_bytes_above_127(piece)):
+            return encoding
         before = piece
     if decoder.getstate()[0]:
-        return _recognised(before[-_WINDOW:], path)
+        return _recognised(before, max(0, len(before) - 4), path)
     return "utf-8"
 
 
-def _decoded(data: bytes, path: Path) -> str:
+def _decoded(data: bytes, path: Path) -> tuple[str, bool]:
+    """Return the text, and whether its encoding was known rather than guessed."""
+    guessed = False
     encoding = _by_mark(data)
     if encoding == "utf-32":
         try:
-            return data.decode("utf-32")
+            return data.decode("utf-32"), True
         except UnicodeDecodeError:
             encoding = "utf-16"
-    if encoding is not None:
-        return _strictly(data, encoding, path)
+    if encoding is None:
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            encoding, guessed = _recognised(data, error.start, path), True
+        else:
+            encoding = _without_bytes_above_127(data)
+            if encoding is None:
+                return text, True
     try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return _strictly(data, _recognised(_around(data, error.start), path), path)
-    if 5 * text.count("\0") > len(text):
-        return _strictly(data, _recognised(data[:_WINDOW], path), path)
-    return text
+        return data.decode(encoding), not guessed
+    except (UnicodeDecodeError, LookupError):
+        problem = f"is no valid {encoding}, the encoding it seems to be in: save it as UTF-8"
+        raise UnreadableDocument(shown(path), problem) from None
 
 
 def _by_mark(data: bytes) -> str | None:
     return next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
 
 
-def _around(data: bytes, position: int) -> bytes:
-    """Return a window about the first byte that is not UTF-8, of whole lines, so that no character is cut."""
-    start = data.rfind(b"\n", 0, max(0, position - 1000)) + 1
-    end = data.find(b"\n", start + max(_WINDOW, position - start + 1000))
-    return data[start : end + 1 or len(data)]
+def _without_bytes_above_127(data: bytes) -> str | None:
+    """Return the encoding of text that is valid UTF-8 but is something else: by its escape sequences or NUL bytes."""
+    if b"\x1b$" in data:
+        found = detect(data[:_WINDOW], compat_names=False)["encoding"]
+        return found if found and found.startswith("iso2022") else None
+    return _by_nul(data[: _WINDOW // 4 * 4])
 
 
-def _recognised(sample: bytes, path: Path) -> str:
-    found = detect(sample, encoding_era=_ERAS, max_bytes=len(sample) or 1, compat_names=False)["encoding"]
-    encoding = found or _utf_16_without_mark(sample)
+def _recognised(data: bytes, position: int, path: Path) -> str:
+    """Return the encoding of data that is no UTF-8 from a position on."""
+    encoding = _by_nul(data[: _WINDOW // 4 * 4])
+    if encoding is None:
+        sample = _telling(data, position)
+        encoding = detect(sample, encoding_era=_ERAS, max_bytes=len(sample) or 1, compat_names=False)["encoding"]
     if encoding is None:
         raise _not_text(path)
     return _WIDER.get(encoding, encoding)
 
 
-def _utf_16_without_mark(sample: bytes) -> str | None:
-    """Return the byte order in which every character of a sample with NUL bytes is an assigned one."""
-    if b"\0" not in sample:
+def _telling(data: bytes, position: int) -> bytes:
+    """Return what tells encodings apart: pieces with other bytes than ASCII, and where the page declares its charset.
+
+    Plain ASCII lines would outweigh them: among a hundred of those, a Russian line counts as noise in English.
+    """
+    start = max(data.rfind(b"\n", 0, position), position - 1000) + 1
+    pieces = [piece for piece in _PIECE.split(data[start : start + 20 * _WINDOW]) if not piece.isascii()]
+    declared = [line for line in data[:4096].split(b"\n") if b"charset" in line or b"encoding=" in line]
+    return b"\n".join(declared + pieces)[: 2 * _WINDOW]
+
+
+def _by_nul(sample: bytes) -> str | None:
+    """Return UTF-16 or UTF-32 without a mark, where the NUL bytes of the sample show its order of bytes."""
+    nuls = sample.count(0)
+    if nuls < 4 or 100 * nuls < len(sample):
         return None
-    even = sample[: len(sample) // 2 * 2]
-    for encoding in ("utf-16-le", "utf-16-be"):
+    for encoding, step, high in (("utf-32-le", 4, 3), ("utf-32-be", 4, 0), ("utf-16-le", 2, 1), ("utf-16-be", 2, 0)):
+        if len(sample) % step or (step == 2 and 10 * sample[high::2].count(0) < 9 * nuls):
+            continue
         try:
-            text = even.decode(encoding)
+            text = sample.decode(encoding)
         except UnicodeDecodeError:
             continue
         if not any(unicodedata.category(char) in {"Cn", "Co", "Cs", "Cc"} for char in set(text) - set("\t\r\n\f")):
             return encoding
     return None
-
-
-def _strictly(data: bytes, encoding: str, path: Path) -> str:
-    try:
-        return data.decode(encoding)
-    except (UnicodeDecodeError, LookupError):
-        raise UnreadableDocument(
-            shown(path), f"is no valid {encoding}, the encoding it seems to be in: save it as UTF-8"
-        ) from None
 
 
 def _not_text(path: Path) -> UnreadableDocument:

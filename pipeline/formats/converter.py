@@ -1,4 +1,4 @@
-"""Conversions that may fail badly, handed to one worker process: it is reused, and replaced when it had to be killed."""
+"""Conversions that may fail badly, handed to one worker process: reused, and replaced when it was killed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ class Converter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stop()
 
     def convert(self, path: Path) -> tuple[str | None, str]:

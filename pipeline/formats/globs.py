@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 _WILD = re.compile(r"[*?\[]")
@@ -23,35 +24,29 @@ class Glob:
         parts = Path(pattern).parts
         fixed = next(index for index, part in enumerate(parts) if is_glob(part))
         self.top = Path(*parts[:fixed])
-        self._parts = parts[fixed:]
-        self._whole = _regex(self._parts)
+        wild = parts[fixed:]
+        # «**/**» is «**»; left as it is, each would double the ways to try.
+        self._parts = tuple(
+            part for index, part in enumerate(wild) if part != "**" or wild[index - 1 : index] != ("**",)
+        )
 
     def matches(self, relative: str) -> bool:
         """Whether the path below ``top``, or a folder above it, matches."""
-        names = relative.split("/")
-        return any(self._whole.fullmatch("/".join(names[:depth])) for depth in range(1, len(names) + 1))
+        names = tuple(relative.split("/"))
+        return any(_fits(self._parts, names[:depth]) for depth in range(1, len(names) + 1))
 
     def may_hold_matches(self, relative: str) -> bool:
         """Whether a folder is worth walking: something below it could match."""
-        depth = relative.count("/") + 1
-        start = self._parts[:depth]
-        return "**" in start or _regex(start).fullmatch(relative) is not None or self.matches(relative)
+        names = tuple(relative.split("/"))
+        start = self._parts[: len(names)]
+        return "**" in start or _fits(start, names) or self.matches(relative)
 
 
-def _regex(parts: tuple[str, ...]) -> re.Pattern[str]:
-    pieces = []
-    for part in parts[:-1]:
-        pieces.append(r"(?:[^/]+/)*" if part == "**" else _name(part) + "/")
-    pieces.append(r".+" if parts[-1] == "**" else _name(parts[-1]))
-    return re.compile("".join(pieces), re.DOTALL)
-
-
-def _name(part: str) -> str:
-    return "".join(_piece(piece) for piece in re.findall(r"\[!?\]?[^\]]*\]|[*?]|[^*?\[]+|\[", part))
-
-
-def _piece(piece: str) -> str:
-    if piece[0] != "[" or len(piece) < 3:
-        return {"*": "[^/]*", "?": "[^/]"}.get(piece, re.escape(piece))
-    body = re.sub(r"([\\^\[\]&~|])", r"\\\1", piece[1:-1].removeprefix("!"))
-    return f"[^{body}/]" if piece[1] == "!" else f"[{body}]"
+def _fits(parts: tuple[str, ...], names: tuple[str, ...]) -> bool:
+    if not parts or not names:
+        return not parts and not names
+    if parts[0] != "**":
+        return fnmatchcase(names[0], parts[0]) and _fits(parts[1:], names[1:])
+    if len(parts) == 1:
+        return True
+    return any(_fits(parts[1:], names[skipped:]) for skipped in range(len(names)))

@@ -7,7 +7,6 @@ import hashlib
 import regex
 
 _OTHER = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
-_SPACE = regex.compile(r"\s+")
 
 
 def document_id(source: str, text: str) -> str:
@@ -33,7 +32,7 @@ def digest(*parts: str) -> bytes:
 
 def slug(source: str) -> str:
     """Return the file name without suffix, letters and digits of any script kept, at most 60 characters."""
-    name = _OTHER.sub("-", stem(source)).strip("-")
+    name: str = _OTHER.sub("-", stem(source)).strip("-")
     return name[:60].rstrip("-") or "document"
 
 
@@ -45,4 +44,4 @@ def stem(source: str) -> str:
 
 def one_line(title: str) -> str:
     """Return a title as one line of at most 200 characters."""
-    return _SPACE.sub(" ", title[:1000]).strip()[:200].rstrip()
+    return " ".join(title[:1000].split())[:200].rstrip()

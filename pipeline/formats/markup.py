@@ -10,18 +10,21 @@ from markdownify import MarkdownConverter
 
 _DROPPED = ("script", "style", "noscript", "template", "iframe", "object", "svg", "canvas", "nav", "footer", "aside")
 _DROPPED_ROLES = frozenset({"navigation", "contentinfo", "complementary", "search", "dialog", "alertdialog"})
-_CONSENT = re.compile(r"\b(?:cookies?|consent|gdpr)[-_]?(?:banner|bar|notice|popup|modal|overlay|dialog)\b", re.IGNORECASE)
+_CONSENT = re.compile(
+    r"\b(?:cookies?|consent|gdpr)[-_]?(?:banner|bar|notice|popup|modal|overlay|dialog)\b", re.IGNORECASE
+)
+_SKIP_LINK = re.compile(r"(?:^|[\s_-])skip(?:[-_\s]|link|to|nav|$)", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 _TRAILING = re.compile(r"[ \t]+(?=\n|\Z)")
 
 
-class _Text(MarkdownConverter):  # type: ignore[misc]  # markdownify carries no types
+class _Text(MarkdownConverter):
     """Markdown without addresses: in a page they outweigh the words, and no query is asked about them."""
 
-    def convert_a(self, _el: Tag, text: str, parent_tags: set[str]) -> str:
+    def convert_a(self, _el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002  # called by this name
         return text
 
-    def convert_img(self, el: Tag, _text: str, parent_tags: set[str]) -> str:
+    def convert_img(self, el: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002  # called by this name
         return str(el.get("alt") or "")
 
 
@@ -69,5 +72,11 @@ def _is_left_out(element: Tag) -> bool:
         return True
     if str(attributes.get("role", "")) in _DROPPED_ROLES:
         return True
-    names = attributes.get("class") or []
-    return _CONSENT.search(f"{attributes.get('id', '')} {names if isinstance(names, str) else ' '.join(names)}") is not None
+    if element.name == "a" and str(attributes.get("href", "")).startswith("#") and _SKIP_LINK.search(_names(element)):
+        return True
+    return _CONSENT.search(_names(element)) is not None
+
+
+def _names(element: Tag) -> str:
+    names: str | list[str] = element.get("class") or []
+    return f"{element.get('id', '')} {names if isinstance(names, str) else ' '.join(names)}"

@@ -14,22 +14,38 @@ from __future__ import annotations
 import io
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 from pipeline.errors import UnreadableDocument
 from pipeline.formats.archives import check_archive
 from pipeline.formats.markup import tidy
 
+if TYPE_CHECKING:
+    from markitdown import DocumentConverter
+
 _PICTURE = re.compile(r"!\[([^\]]*)\]\([^)\n]*\)")
-_LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\((?:https?:|mailto:|file:|#|\.{0,2}/)[^)\s]*(?: \"[^\"\n]*\")?\)")
+_LINK = re.compile(
+    r"(?<!!)\[([^\]\n]*)\]"
+    r"\((?:(?:https?:|mailto:|file:|#|\.{0,2}/)[^)\s]*|[^)\s]*\.x?html?(?:#[^)\s]*)?)(?: \"[^\"\n]*\")?\)"
+)
 _SLIDE = re.compile(r"^<!-- Slide number: \d+ -->\n", re.MULTILINE)
 _EPUB_METADATA = re.compile(r"\A(?:\*\*[A-Z][a-z]+:\*\* .*\n)+\n")
 _UNMAPPED = re.compile(r"\(cid:\d+\)")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_HEADING = re.compile(r"^#{1,6} +(\S.*)$", re.MULTILINE)
+_HEADING = re.compile(r"#{1,6} +(\S.*)")
+
+
+class _Sheet(Protocol):
+    """What is used of openpyxl's worksheet, which carries no types."""
+
+    def reset_dimensions(self) -> None: ...
+
+    def iter_rows(self, *, values_only: bool) -> Iterator[tuple[object, ...]]: ...
+
+
 _HTML_OPTIONS = {"escape_asterisks": False, "escape_underscores": False, "table_infer_header": True}
 
 
@@ -49,7 +65,7 @@ def office_to_text(data: bytes, path: Path) -> tuple[str | None, str]:
     if not text.strip():
         hint = ": its pages are pictures, recognise them (OCR) first" if kind == ".pdf" else ""
         raise UnreadableDocument(path, f"holds no text{hint}")
-    if title is None and (heading := _HEADING.search(text)):
+    if title is None and kind in {".docx", ".pptx"} and (heading := _HEADING.match(text)):
         title = heading.group(1)
     return title, text
 
@@ -60,7 +76,7 @@ def _pdf(data: bytes) -> tuple[str | None, str]:
     from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 
     try:
-        text = _markitdown(PdfConverter(), data, ".pdf")[1]
+        text = _markitdown(PdfConverter, data, ".pdf")[1]
     except (PDFPasswordIncorrect, PDFEncryptionError):
         raise UnreadableDocument("", "is encrypted: save it without a password") from None
     if is_misread_as_table(text, plain := extract_text(io.BytesIO(data)) if "\n|" in f"\n{text}" else ""):
@@ -100,7 +116,7 @@ def is_in_paper_order(text: str) -> bool:
 
 
 def _pdfium(data: bytes) -> str:
-    from pypdfium2 import PdfDocument
+    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]  # it carries no types
 
     document = PdfDocument(data)
     try:
@@ -112,27 +128,27 @@ def _pdfium(data: bytes) -> str:
 def _docx(data: bytes) -> tuple[str | None, str]:
     from markitdown.converters import DocxConverter
 
-    return None, _without_addresses(_markitdown(DocxConverter(), data, ".docx")[1])
+    return None, _without_addresses(_markitdown(DocxConverter, data, ".docx")[1])
 
 
 def _pptx(data: bytes) -> tuple[str | None, str]:
     from markitdown.converters import PptxConverter
 
-    return None, _without_addresses(_SLIDE.sub("", _markitdown(PptxConverter(), data, ".pptx")[1]))
+    return None, _without_addresses(_SLIDE.sub("", _markitdown(PptxConverter, data, ".pptx")[1]))
 
 
 def _epub(data: bytes) -> tuple[str | None, str]:
     from markitdown.converters import EpubConverter
 
-    title, text = _markitdown(EpubConverter(), data, ".epub")
+    title, text = _markitdown(EpubConverter, data, ".epub")
     return title, _without_addresses(_EPUB_METADATA.sub("", text))
 
 
-def _markitdown(converter: Any, data: bytes, extension: str) -> tuple[str | None, str]:
+def _markitdown(converter: Callable[[], DocumentConverter], data: bytes, extension: str) -> tuple[str | None, str]:
     from markitdown import MissingDependencyException, StreamInfo
 
     try:
-        result = converter.convert(io.BytesIO(data), StreamInfo(extension=extension), **_HTML_OPTIONS)
+        result = converter().convert(io.BytesIO(data), StreamInfo(extension=extension), **_HTML_OPTIONS)
     except MissingDependencyException as error:
         raise ImportError("markitdown", name=f"markitdown[{extension[1:]}]") from error
     return result.title, result.markdown
@@ -143,7 +159,7 @@ def _without_addresses(text: str) -> str:
 
 
 def _xlsx(data: bytes) -> tuple[str | None, str]:
-    from openpyxl import load_workbook
+    from openpyxl import load_workbook  # type: ignore[import-untyped]  # it carries no types
 
     book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
     try:
@@ -153,7 +169,7 @@ def _xlsx(data: bytes) -> tuple[str | None, str]:
         book.close()
 
 
-def _table(sheet: Any) -> str:
+def _table(sheet: _Sheet) -> str:
     sheet.reset_dimensions()  # what the file claims can be wrong
     rows = [cells for cells in _filled_rows(sheet) if cells]
     width = max(map(len, rows), default=0)
@@ -161,7 +177,7 @@ def _table(sheet: Any) -> str:
     return "\n".join([*lines[:1], "|" + " --- |" * width, *lines[1:]]) if lines else ""
 
 
-def _filled_rows(sheet: Any) -> Iterator[list[str]]:
+def _filled_rows(sheet: _Sheet) -> Iterator[list[str]]:
     for values in sheet.iter_rows(values_only=True):
         cells = [_cell(value) for value in values]
         while cells and not cells[-1]:

@@ -17,7 +17,7 @@ import hashlib
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,6 +69,8 @@ class _Walk:
     ignored: Counter[str] = field(default_factory=Counter)
     repeated: list[str] = field(default_factory=list)
     failures: list[UnreadableDocument] = field(default_factory=list)
+    folders: set[Path] = field(default_factory=set)
+    """Listed already, by their real paths."""
 
 
 def find_files(paths: Sequence[str]) -> Found:
@@ -85,7 +87,9 @@ def find_files(paths: Sequence[str]) -> Found:
     walks = [_walk_argument(given) for given in paths]
     files: dict[str, SourceFile] = {}
     repeated = [source for walk in walks for source in walk.repeated]
-    for source, path in sorted((pair for walk in walks for pair in walk.files), key=lambda pair: (pair[0], *_tie(pair))):
+    for source, path in sorted(
+        (pair for walk in walks for pair in walk.files), key=lambda pair: (pair[0], *_tie(pair))
+    ):
         # A file given directly (source: its name) and through a folder (source: the path below it) is the same file.
         if files.setdefault(os.path.realpath(path), SourceFile(path, source)).path is not path:
             repeated.append(source)
@@ -104,7 +108,7 @@ def _tie(pair: tuple[str, Path]) -> tuple[int, str]:
 
 def _walk_argument(given: str) -> _Walk:
     path = Path(given)
-    if not os.path.lexists(path):
+    if not os.path.lexists(given):
         if not is_glob(given):
             raise UsageError(f"{shown(given)}: no such file or folder")
         glob = Glob(given)
@@ -136,43 +140,48 @@ def _passed_over(walk: _Walk) -> str:
 def _walk_folder(walk: _Walk) -> None:
     """Walk real files first, then links in order of name: a file's own path is its source, not a link's."""
     _list_tree(walk, walk.top, "")
-    inside = os.path.realpath(walk.top)
-    known = {os.path.realpath(path) for _, path in walk.files}
-    folders = {inside}
+    inside = Path(os.path.realpath(walk.top))
+    known = {Path(os.path.realpath(path)) for _, path in walk.files}
     while walk.links:
         links, walk.links = sorted(walk.links), []
         for relative, path in links:
-            _follow(walk, relative, path, inside=inside, known=known, folders=folders)
+            _follow(walk, relative, path, inside=inside, known=known)
 
 
-def _follow(walk: _Walk, relative: str, path: Path, *, inside: str, known: set[str], folders: set[str]) -> None:
-    target = os.path.realpath(path)
-    if not os.path.exists(target):
+def _follow(walk: _Walk, relative: str, path: Path, *, inside: Path, known: set[Path]) -> None:
+    target = Path(os.path.realpath(path))
+    if not target.exists():
         walk.failures.append(UnreadableDocument(shown(path), "is a link that leads nowhere or to itself"))
-    elif os.path.commonpath([inside, target]) != inside:
+    elif not target.is_relative_to(inside):
         walk.failures.append(UnreadableDocument(shown(path), "is a link out of the folder given: not followed"))
-    elif not os.path.isdir(target):
-        if target in known:
-            walk.repeated.append(_source(relative))
+    elif not target.is_dir():
+        _add_new(walk, lambda: _take(walk, relative, path), known)
+    elif target in walk.folders:
+        walk.repeated.append(_source(relative) + "/")
+    else:
+        _add_new(walk, lambda: _list_tree(walk, path, relative + "/"), known)
+
+
+def _add_new(walk: _Walk, list_more: Callable[[], None], known: set[Path]) -> None:
+    """Keep of what ``list_more`` adds to the files only those that are not read under another name."""
+    before = walk.files
+    walk.files = []
+    list_more()
+    more, walk.files = walk.files, before
+    for source, path in more:
+        real = Path(os.path.realpath(path))
+        if real in known:
+            walk.repeated.append(source)
         else:
-            before = len(walk.files)
-            _take(walk, relative, path)
-            known.update({target} if len(walk.files) > before else ())
-    elif target not in folders and not inside.startswith(target + os.sep):
-        folders.add(target)
-        before = len(walk.files)
-        _list_tree(walk, path, relative + "/")
-        found, walk.files = walk.files[before:], walk.files[:before]
-        for source, file in found:
-            real = os.path.realpath(file)
-            (walk.repeated.append(source) if real in known else walk.files.append((source, file)))
             known.add(real)
+            walk.files.append((source, path))
 
 
 def _list_tree(walk: _Walk, top: Path, prefix: str) -> None:
     stack = [(top, prefix)]
     while stack:
         folder, prefix = stack.pop()
+        walk.folders.add(Path(os.path.realpath(folder)))
         for entry in _entries(walk, folder):
             relative = prefix + entry.name
             if entry.name.startswith("."):
@@ -210,7 +219,7 @@ def _take(walk: _Walk, relative: str, path: Path) -> None:
 
 
 def _source(relative: str) -> str:
-    """Return a path as text that any file can hold: NFC, bytes that are no UTF-8 as ``\\xe9``."""
+    """Return a path as text that any file can hold: NFC, bytes that are no UTF-8 written as escapes."""
     text = os.fsencode(relative.replace(os.sep, "/")).decode("utf-8", "backslashreplace")
     return unicodedata.normalize("NFC", text)
 
@@ -243,4 +252,3 @@ def _fingerprint(file: SourceFile) -> str:
         # It will fail again when it is read, and be named then; until then it is nobody's copy.
         return f"unreadable {file.path}"
     return digest.hexdigest()
-

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import jsonlines
 
@@ -22,6 +23,7 @@ from pipeline.formats.charsets import MAX_LINE, encoding_of
 from pipeline.formats.opening import open_regular, shown
 from pipeline.formats.plain import read_text
 
+_Quoting = Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
 _MAX_COLUMNS = 10_000
 _PEEK = 100
 _DELIMITERS = (",", ";", "\t", "|")
@@ -82,7 +84,7 @@ def _lines(path: Path, encoding: str, newline: str) -> Iterator[str]:
 
 
 def _csv(path: Path, encoding: str, delimiter: str | None) -> Table:
-    def reader(delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> Callable[[], Iterator[tuple[int, list[str]]]]:
+    def reader(delimiter: str, quoting: _Quoting = csv.QUOTE_MINIMAL) -> Callable[[], Iterator[tuple[int, list[str]]]]:
         return lambda: _records(path, encoding, delimiter, quoting)
 
     if delimiter is None:
@@ -108,7 +110,7 @@ def _csv(path: Path, encoding: str, delimiter: str | None) -> Table:
     return Table(columns, rows, flat=True)
 
 
-def _records(path: Path, encoding: str, delimiter: str, quoting: int) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, encoding: str, delimiter: str, quoting: _Quoting) -> Iterator[tuple[int, list[str]]]:
     """Yield each record with the line it begins on; all have the first one's number of fields."""
     # The limit is the process's; it is only ever raised, and a field cannot be longer than a record.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
@@ -125,7 +127,9 @@ def _records(path: Path, encoding: str, delimiter: str, quoting: int) -> Iterato
                 yield begins, [cell.replace("\r\n", "\n").replace("\r", "\n") for cell in cells]
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise UnreadableDocument(shown(path), f"is malformed in the record beginning here: {error}", line=begins) from None
+        raise UnreadableDocument(
+            shown(path), f"is malformed in the record beginning here: {error}", line=begins
+        ) from None
 
 
 def _without_nul(lines: Iterator[str], path: Path) -> Iterator[str]:
@@ -161,7 +165,8 @@ def _json_lines(path: Path, encoding: str) -> Iterator[Row]:
 
     def counted() -> Iterator[str]:
         nonlocal line
-        for line, text in enumerate(_lines(path, encoding, newline="\n"), start=1):  # noqa: B020  # the reader skips blank lines; this counts them
+        for text in _lines(path, encoding, newline="\n"):
+            line += 1  # the reader passes over blank lines
             yield text
 
     objects = jsonlines.Reader(counted()).iter(type=dict, skip_empty=True)

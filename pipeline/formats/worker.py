@@ -11,15 +11,18 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from pipeline.errors import UnreadableDocument
 from pipeline.formats.charsets import decode
 from pipeline.formats.opening import read_whole
 
 _MEMORY = 2 * 2**30
-_FORBIDDEN = frozenset({"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"})
+_FORBIDDEN = frozenset(
+    {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"}
+)
 
 
 def main() -> None:
@@ -34,7 +37,12 @@ def main() -> None:
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer each request: ``{"path", "megabytes", "seconds"}`` by ``{"title", "text"}``, ``{"problem"}`` or ``{"missing"}``."""
+    """Answer each request until there are no more.
+
+    Args:
+        requests: ``path`` (bytes in hexadecimal), ``megabytes`` and ``seconds``, as one JSON object a line.
+        replies: where ``title`` and ``text``, or ``problem``, or ``missing`` go, as one JSON object a line.
+    """
     for line in requests:
         request = json.loads(line)
         _alarm(int(request["seconds"]) + 30)  # should the parent be gone, nobody else would end a spin
@@ -51,24 +59,27 @@ def _alarm(seconds: int) -> None:
 
 def convert(path: Path, *, megabytes: int) -> dict[str, str | None]:
     """Return the reply for one file; every problem becomes a sentence that holds nothing of the document."""
-    kind = path.suffix.lower()
     try:
         data = read_whole(path, megabytes=megabytes)
         with _memory_limit():
             title, text = _convert(data, path)
-    except UnreadableDocument as failure:
-        return {"problem": failure.problem}
+        if len(text) > megabytes * 2**20:
+            return {"problem": f"gives more than {megabytes} million characters of text: split it"}
     except ImportError as error:
         return {"missing": error.name or "markitdown"}
-    except RecursionError:
-        return {"problem": "is nested too deeply"}
-    except MemoryError:
-        return {"problem": f"needs more than {_MEMORY // 2**30} GB of memory"}
     except Exception as error:  # noqa: BLE001  # a parser of hostile files raises anything; its message may quote them
-        return {"problem": f"is damaged, or no {kind} file ({type(error).__name__})"}
-    if len(text) > megabytes * 2**20:
-        return {"problem": f"gives more than {megabytes} million characters of text: split it"}
+        return {"problem": _problem(error, path)}
     return {"title": title, "text": text}
+
+
+def _problem(error: Exception, path: Path) -> str:
+    if isinstance(error, UnreadableDocument):
+        return error.problem
+    if isinstance(error, RecursionError):
+        return "is nested too deeply"
+    if isinstance(error, MemoryError):
+        return f"needs more than {_MEMORY // 2**30} GB of memory"
+    return f"is damaged, or no {path.suffix.lower()} file ({type(error).__name__})"
 
 
 def _convert(data: bytes, path: Path) -> tuple[str | None, str]:
@@ -82,7 +93,7 @@ def _convert(data: bytes, path: Path) -> tuple[str | None, str]:
 
 
 @contextlib.contextmanager
-def _memory_limit() -> Any:
+def _memory_limit() -> Iterator[None]:
     """Let the process grow by so much only; where the system has no such limit, go without."""
     try:
         import resource
@@ -99,7 +110,7 @@ def _memory_limit() -> Any:
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
-def _refuse(event: str, _arguments: tuple[Any, ...]) -> None:
+def _refuse(event: str, _arguments: tuple[object, ...]) -> None:
     if event in _FORBIDDEN:
         raise PermissionError(f"a document may not cause {event}")
 

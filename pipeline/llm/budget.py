@@ -36,6 +36,12 @@ class Budget:
         limit = self.settings.deadline_s
         return None if limit is None else self._opened + limit - time.monotonic()
 
+    def check_deadline(self) -> None:
+        """Raise ``LimitReached`` once the deadline has passed."""
+        left = self.remaining_s()
+        if left is not None and left <= 0:
+            raise LimitReached("deadline", f"the deadline of {self.settings.deadline_s:g} s has passed: {_RESUME}")
+
     def check(self, want: Reservation) -> bool:
         """Return whether the call fits now; False means: wait, calls in flight have set aside what it needs.
 
@@ -43,20 +49,18 @@ class Budget:
             LimitReached: it does not fit, whatever the calls in flight turn out to cost.
         """
         cap = self.settings
-        left = self.remaining_s()
-        if left is not None and left <= 0:
-            raise LimitReached("deadline", f"the deadline of {cap.deadline_s:g} s has passed: {_RESUME}")
+        self.check_deadline()
         if cap.max_requests is not None and self.requests >= cap.max_requests:
             raise LimitReached("max-requests", f"the cap of {cap.max_requests} requests is reached: {_RESUME}")
         if cap.max_tokens is not None and self.tokens + want.tokens > cap.max_tokens:
             raise LimitReached(
                 "max-tokens",
-                f"the next call may take {want.tokens} tokens, {self.tokens} of at most {cap.max_tokens} are spent: {_RESUME}",
+                f"the next call may take {want.tokens} tokens, {self.tokens} of {cap.max_tokens} are spent: {_RESUME}",
             )
         if cap.max_usd is not None and self.usd + want.usd > cap.max_usd:
             raise LimitReached(
                 "max-usd",
-                f"the next call may cost ${want.usd:.4f}, ${self.usd:.4f} of at most ${cap.max_usd:.4f} are spent: {_RESUME}",
+                f"the next call may cost ${want.usd:.4f}, ${self.usd:.4f} of ${cap.max_usd:.4f} are spent: {_RESUME}",
             )
         fits_tokens = cap.max_tokens is None or self.tokens + self._aside_tokens + want.tokens <= cap.max_tokens
         return fits_tokens and (cap.max_usd is None or self.usd + self._aside_usd + want.usd <= cap.max_usd)

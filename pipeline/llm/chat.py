@@ -174,7 +174,7 @@ def priced(usage: Usage, prices: PriceList) -> Usage:
     return replace(usage, usd=prices.cost(usage)) if usage.input_tokens or usage.output_tokens else usage
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     return int(value) if isinstance(value, (int, float)) and 0 <= value < 2**53 else 0
 
 

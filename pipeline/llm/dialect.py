@@ -21,6 +21,9 @@ _FORMAT_WORDS = (
     "response_format", "response format", "json_schema", "json_object", "json schema", "structured output",
     "structured_output", "guided", "grammar", "json mode",
 )  # fmt: skip
+_SYSTEM_WORDS = (
+    "system role", "role 'system'", 'role "system"', "developer instruction", "system message", "system prompt",
+)  # fmt: skip
 _OTHER_WORDS = (
     "context length", "context_length", "maximum context", "too long", "too many tokens", "content_filter",
     "content management", "safety", "moderation", "api key", "api_key", "billing", "quota",
@@ -98,37 +101,28 @@ def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_fo
     """
     param = str(error.get("param") or "").lower()
     message = f"{error.get('code') or ''} {error.get('message') or ''}".lower()
+    simpler = _simpler_parameters(dialect, param, message, settled=settled)
+    if simpler or fixed_format or dialect.format == "text":
+        return simpler
+    about_format = any(word in param or word in message for word in _FORMAT_WORDS)
+    if about_format or not (settled or any(word in message for word in _OTHER_WORDS)):
+        return replace(dialect, format=FORMATS[FORMATS.index(dialect.format) + 1])
+    return None
+
+
+def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: bool) -> Dialect | None:
     if dialect.length == "max_tokens" and "max_completion_tokens" in message:
         return replace(dialect, length="max_completion_tokens")
-    if dialect.length == "max_completion_tokens" and _is_about("max_completion_tokens", param, message):
+    # Only a name that has worked before is given up for the older one, or lessons could go round in circles.
+    if settled and dialect.length == "max_completion_tokens" and _is_about("max_completion_tokens", param, message):
         return replace(dialect, length="max_tokens")
     if dialect.temperature and _is_about("temperature", param, message):
         return replace(dialect, temperature=False)
-    if fixed_format or dialect.format == "text":
-        return _about_system(dialect, param, message)
-    lower = replace(dialect, format=FORMATS[FORMATS.index(dialect.format) + 1])
-    if any(word in param or word in message for word in _FORMAT_WORDS):
-        return lower
-    about_system = _about_system(dialect, param, message)
-    if about_system or settled or any(word in message for word in _OTHER_WORDS):
-        return about_system
-    return lower
+    if dialect.system and any(word in message for word in _SYSTEM_WORDS):
+        return replace(dialect, system=False)
+    return None
 
 
 def _is_about(name: str, param: str, message: str) -> bool:
     unsupported = ("unsupported", "not support", "not allowed", "deprecated", "unknown", "unrecognized", "extra")
     return param == name or (name in message and any(word in message for word in unsupported))
-
-
-def _about_system(dialect: Dialect, param: str, message: str) -> Dialect | None:
-    words = (
-        "system role",
-        "role 'system'",
-        'role "system"',
-        "developer instruction",
-        "system message",
-        "system prompt",
-    )
-    if dialect.system and any(word in message for word in words):
-        return replace(dialect, system=False)
-    return None

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.errors import AnswerMissing, CallFailed
+from pipeline.llm.budget import Budget
 from pipeline.llm.chat import priced, usage_of
 from pipeline.llm.faults import Reply, ReplyRejected
 from pipeline.llm.gate import Gate
@@ -65,7 +66,7 @@ class OpenAIEmbedder:
         return Embedded(rows, reply)
 
 
-def _rows(data: Any, count: int) -> np.ndarray | None:
+def _rows(data: object, count: int) -> np.ndarray | None:
     """Return the vectors in the order of the texts, None where they are not one finite vector for each."""
     if not isinstance(data, list) or len(data) != count or not all(isinstance(row, dict) for row in data):
         return None
@@ -99,10 +100,17 @@ class RecordedEmbedder:
     """An ``Embedder``: vectors from the store where it has them, the rest asked for in batches and kept."""
 
     def __init__(
-        self, inner: LimitedEmbedder | None, *, store: AnswerStore | None, settings: ModelSettings, accounts: Accounts
+        self,
+        inner: LimitedEmbedder | None,
+        *,
+        store: AnswerStore | None,
+        settings: ModelSettings,
+        accounts: Accounts,
+        budget: Budget,
     ) -> None:
         """Take the layer below; None for a replay, which asks nobody."""
-        self._inner, self._store, self._settings, self._accounts = inner, store, settings, accounts
+        self._inner, self._store, self._settings = inner, store, settings
+        self._accounts, self._budget = accounts, budget
 
     async def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return one float32 row per text, in order.
@@ -137,6 +145,7 @@ class RecordedEmbedder:
             if ours:
                 vectors |= await self._ask(wanted, ours)
             elif not known:
+                self._budget.check_deadline()
                 await asyncio.sleep(_LOOK_S)  # another process is asking
         return vectors
 

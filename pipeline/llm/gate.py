@@ -16,9 +16,10 @@ from pipeline.llm.rates import Rates
 from pipeline.llm.settings import ModelSettings
 from pipeline.llm.width import Width
 
-HEAD_START_S = 0.05
+HEAD_START_TICKS, TICK_S = 6, 0.01
 """How long the very first call to a server goes alone. A server that refuses a parameter does so within that time as
-a rule, so that one call learns for all; a longer wait would cost every run that goes well."""
+a rule, so that one call learns for all; a longer wait would cost every run that goes well. It is counted in ticks of
+the event loop, because a loop that is busy starting calls has not yet had the time to read an answer."""
 
 _OLDEST_SHOWN = 3
 
@@ -74,7 +75,7 @@ class Gate:
         self._rates = Rates(settings.requests_per_minute, settings.tokens_per_minute)
         self.circuit = Circuit(settings.unreachable_s, settings.never_reached_s)
         # With a cap on requests none is to be wasted: the first call goes alone until it is answered.
-        self._head_start_s = HEAD_START_S if settings.max_requests is None else math.inf
+        self._ticks_left = HEAD_START_TICKS if settings.max_requests is None else math.inf
         self._proven = False
         self._closed: str | None = None
         self._flying: dict[Ticket, None] = {}
@@ -200,10 +201,8 @@ class Gate:
             return math.inf
         if self.circuit.is_open and self.circuit.next_try > now:
             return min(self.circuit.next_try - now, max(0.001, self.circuit.gives_up_in_s(now)))
-        if flying and not self._proven:
-            first = next(iter(self._flying)).since
-            if now < first + self._head_start_s:
-                return first + self._head_start_s - now
+        if flying and not self._proven and self._ticks_left > 0:
+            return TICK_S
         return self._rates.wait_s(ticket.want.tokens, now)
 
     def _admit(self, ticket: Ticket) -> None:
@@ -214,10 +213,20 @@ class Gate:
         self._flying[ticket] = None
 
     def _set_timer(self, hold_s: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
         left = self._budget.remaining_s()
         self._waits_until = time.monotonic() + hold_s if hold_s < math.inf else 0.0
         seconds = hold_s if left is None else min(hold_s, max(0.0, left))
-        if seconds < math.inf:
-            self._timer = asyncio.get_running_loop().call_later(seconds + 0.001, self._pump)
+        if seconds == math.inf:
+            return
+        loop = asyncio.get_running_loop()
+        at = loop.time() + seconds + 0.001
+        if self._timer is not None:
+            if self._timer.when() <= at:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(at, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        self._ticks_left -= 1
+        self._pump()

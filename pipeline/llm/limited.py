@@ -105,18 +105,14 @@ class Door:
         """Return what the exchange returns, in a slot, within the time a call and the run may take."""
         ticket = await self._gate.enter(label, want)
         ending = _Ending(cause=None)
-        finished = False
+        cancelled = False
         try:
-            result = await self._timed(exchange, ending)
-            finished = True
-            return result
+            return await self._timed(exchange, ending)
         except ModelUnavailable as error:
-            ending.cause = Cause.REFUSED
-            finished = True
             self._gate.close(str(error))
             raise
-        except Exception:
-            finished = True
+        except asyncio.CancelledError:
+            cancelled = True
             raise
         finally:
             usage = self._spent(ending, want)
@@ -127,7 +123,7 @@ class Door:
                 allowance=ending.allowance,
                 tokens=usage.input_tokens + usage.output_tokens,
                 usd=usage.usd or 0.0,
-                abandoned=not finished,
+                abandoned=cancelled,
             )
             self._accounts.book(stage, requests=ending.cause is not Cause.UNREACHABLE, usage=usage)
 

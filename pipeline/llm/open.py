@@ -71,8 +71,8 @@ async def open_model(
     if replay:
         if answers is None:
             raise UsageError("a replay needs an answer store")
-        chat = Recorded(None, store=answers, model=settings.model, accounts=accounts)
-        vectors = RecordedEmbedder(None, store=answers, settings=settings, accounts=accounts)
+        chat = Recorded(None, store=answers, model=settings.model, accounts=accounts, budget=budget)
+        vectors = RecordedEmbedder(None, store=answers, settings=settings, accounts=accounts, budget=budget)
         yield ModelPath(chat, vectors if settings.embedding_model else None, gate, accounts, price_known=True)
         return
     prices = PriceList(settings)
@@ -91,10 +91,10 @@ async def open_model(
         asking = Repairing(Retrying(limited, settings=settings, gate=gate))
         embedding = OpenAIEmbedder(wire, settings=settings, prices=embedding_prices)
         batches = LimitedEmbedder(embedding, door=embedding_door, gate=gate, settings=settings)
-        embedder = RecordedEmbedder(batches, store=answers, settings=settings, accounts=accounts)
+        embedder = RecordedEmbedder(batches, store=answers, settings=settings, accounts=accounts, budget=budget)
         top: ChatModel = asking
         if answers is not None:
-            top = Recorded(asking, store=answers, model=settings.model, accounts=accounts)
+            top = Recorded(asking, store=answers, model=settings.model, accounts=accounts, budget=budget)
         yield ModelPath(top, embedder if settings.embedding_model else None, gate, accounts, price_known=known)
 
 

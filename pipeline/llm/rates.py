@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pipeline.llm.faults import Allowance
 
 _WINDOW_S = 60.0
+_UNSAID_RESET_S = 1.0
 
 
 @dataclass(slots=True)
@@ -51,20 +52,19 @@ class Announced:
             return
         self._newest = call
         self.left = left - (latest - call) * each
-        self.until = now + (1.0 if reset_s is None else reset_s)
+        self.until = now + (_UNSAID_RESET_S if reset_s is None else reset_s)
 
     def wait_s(self, units: int, now: float) -> float:
         """Return how long until so many units are there again."""
-        if self.left is None or self.left >= units or now >= self.until:
-            return 0.0
-        return self.until - now
+        return 0.0 if self.left is None or self.left >= units else max(0.0, self.until - now)
 
     def spend(self, units: int, now: float) -> None:
-        """Count units that leave now; past the reset nothing is known any more."""
-        if self.left is not None and now >= self.until:
-            self.left = None
-        if self.left is not None:
-            self.left -= units
+        """Count units that leave now. After a reset one call goes ahead, and its answer says how many may follow."""
+        if self.left is None:
+            return
+        if self.left < units:
+            self.until = now + _UNSAID_RESET_S
+        self.left = max(0, self.left - units)
 
 
 class Rates:

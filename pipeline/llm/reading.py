@@ -55,13 +55,10 @@ def read_answer(text: str, answer: type[T]) -> T:
 
 def _without_thinking(text: str) -> str:
     text = _THINKING.sub("", text.lstrip("\ufeff"))
-    end = None
-    for end in _THINKING_END.finditer(text):  # a block whose beginning the server has cut off
-        pass
-    return text[end.end() :] if end else text
+    return _THINKING_END.split(text)[-1]  # some servers cut off where a block begins, but leave where it ends
 
 
-def _objects(text: str) -> Iterator[Any]:
+def _objects(text: str) -> Iterator[object]:
     """Yield what could be the answer, the likeliest first."""
     fenced = [match.group(1) for match in _FENCE.finditer(text)]
     for piece in (text, *reversed(fenced)):
@@ -72,7 +69,7 @@ def _objects(text: str) -> Iterator[Any]:
         yield from reversed(list(_embedded(piece)))
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> object:
     for attempt in (text, _STRING_OR_COMMA.sub(r"\1", text)):
         try:
             return json.loads(attempt, strict=False, parse_constant=_no_constant)

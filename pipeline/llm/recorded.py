@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from pipeline.errors import AnswerMissing, AnswerRejected
+from pipeline.llm.budget import Budget
 from pipeline.llm.faults import Reply, ReplyRejected
 from pipeline.llm.limited import Accounts
 from pipeline.llm.reading import Misfit, read_answer
@@ -39,9 +40,12 @@ class Recorded:
     Rejected replies were paid for as well: they are kept and stay rejected until they are pruned.
     """
 
-    def __init__(self, inner: Repairing | None, *, store: AnswerStore, model: str, accounts: Accounts) -> None:
+    def __init__(
+        self, inner: Repairing | None, *, store: AnswerStore, model: str, accounts: Accounts, budget: Budget
+    ) -> None:
         """Take the layer below; None for a replay, which asks nobody."""
-        self._inner, self._store, self._model, self._accounts = inner, store, model, accounts
+        self._inner, self._store, self._model = inner, store, model
+        self._accounts, self._budget = accounts, budget
         self._asking: dict[bytes, asyncio.Future[StoredReply]] = {}
 
     async def complete(self, request: ChatRequest[T]) -> Completion[T]:
@@ -84,6 +88,7 @@ class Recorded:
                 return taken.answer, None
             if taken.ours:
                 return await self._ask(self._inner, key, request)
+            self._budget.check_deadline()
             await asyncio.sleep(pause_s)  # another process is asking
             pause_s = min(_LONGEST_LOOK_S, 2 * pause_s)
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from pipeline.llm.chat import Answered, Repeat
-from pipeline.llm.faults import Reply, ReplyRejected
+from pipeline.llm.faults import ReplyRejected
 from pipeline.llm.retrying import Retrying
 from pipeline.ports import ChatRequest, Usage
 

@@ -41,26 +41,28 @@ class Patience:
     def __init__(self, settings: ModelSettings, *, gate: Gate) -> None:
         self._settings, self._gate = settings, gate
         self.attempts = self._lessons = 0
-        self._waited_s = self._next_s = 0.0
+        self._waited_s = 0.0
 
-    def stop(self, state: RetryCallState) -> bool:
-        """Take in the failure of an attempt and return whether it was the last."""
+    def wait(self, state: RetryCallState) -> float:
+        """Take in the failure of an attempt and return the seconds to wait before the next; asked before ``stop``."""
         failed = _failure(state)
-        self._next_s = 0.0
         if failed.cause is Cause.LEARNED:
             self._lessons += 1
-            return self._lessons >= _LESSONS
+            return 0.0
         if self._gate.circuit.is_open:  # the gate waits for the server, and gives up for everybody when it must
-            return False
+            return 0.0
         self.attempts += 1
-        self._next_s = self._wait_s(failed)
-        too_long = self._waited_s + self._next_s > self._settings.retry_s
-        return too_long or self.attempts >= self._settings.max_attempts
+        seconds = self._wait_s(failed)
+        self._waited_s += seconds
+        return seconds
 
-    def wait(self, _: RetryCallState) -> float:
-        """Return the seconds to wait before the next attempt."""
-        self._waited_s += self._next_s
-        return self._next_s
+    def stop(self, _: RetryCallState) -> bool:
+        """Return whether the attempt just taken in was the last."""
+        return (
+            self._lessons >= _LESSONS
+            or self.attempts >= self._settings.max_attempts
+            or self._waited_s > self._settings.retry_s
+        )
 
     def _wait_s(self, failed: ExchangeFailed) -> float:
         # Jitter only spreads calls over time; no output depends on it.

@@ -45,36 +45,36 @@ def answer_schema(answer: type[BaseModel]) -> dict[str, Any]:
 
 
 def _strict(node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
-    if "allOf" in node and len(node["allOf"]) == 1:
-        rest = {key: value for key, value in node.items() if key != "allOf"}
-        node = {**node["allOf"][0], **rest}
+    if len(node.get("allOf", ())) == 1:
+        node = {**node["allOf"][0], **_without(node, "allOf")}
     if "$ref" in node:
         name = node["$ref"].rsplit("/", 1)[-1]
         if name in above:
             raise TypeError(f"{name} contains itself: an answer must be flat")
-        rest = {key: value for key, value in node.items() if key != "$ref"}
-        return _strict({**definitions[name], **rest}, definitions, (*above, name))
+        return _strict({**definitions[name], **_without(node, "$ref")}, definitions, (*above, name))
     strict = {key: value for key, value in node.items() if key not in _DROPPED and key not in _LIMITS}
     limits = [text.format(node[key]) for key, text in _LIMITS.items() if key in node]
     if limits:
-        strict["description"] = " ".join(
-            [*([node["description"]] if "description" in node else []), f"({', '.join(limits)})"]
-        )
+        strict["description"] = f"{node.get('description', '')} ({', '.join(limits)})".strip()
     for key in ("anyOf", "oneOf"):
-        if key in strict:
-            del strict[key]
-            strict["anyOf"] = [_strict(part, definitions, above) for part in node[key]]
-    if "const" in strict:
-        strict["enum"] = [strict.pop("const")]
-    if "items" in strict:
+        if key in node:
+            strict = _without(strict, key) | {"anyOf": [_strict(part, definitions, above) for part in node[key]]}
+    if "const" in node:
+        strict = _without(strict, "const") | {"enum": [node["const"]]}
+    if "items" in node:
         strict["items"] = _strict(node["items"], definitions, above)
-    if strict.get("type") == "object":
-        if "properties" not in node:
-            raise TypeError("a mapping with free keys has no strict schema: list the fields")
-        strict["properties"] = {name: _strict(part, definitions, above) for name, part in node["properties"].items()}
-        strict["required"] = list(node["properties"])
-        strict["additionalProperties"] = False
-    return strict
+    return strict | _closed(node, definitions, above) if node.get("type") == "object" else strict
+
+
+def _closed(node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
+    if "properties" not in node:
+        raise TypeError("a mapping with free keys has no strict schema: list the fields")
+    fields = {name: _strict(part, definitions, above) for name, part in node["properties"].items()}
+    return {"properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def _without(node: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in node.items() if name != key}
 
 
 @lru_cache(maxsize=128)

@@ -192,18 +192,19 @@ class AnswerStore:
             connection.execute("BEGIN IMMEDIATE")
             results = [job(connection) for job, _ in jobs]
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except Exception as error:  # noqa: BLE001 - the thread must live on: whoever waits is told
             problem = self._problem(error)
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
         _hand_over(jobs, results, problem)
 
-    def _problem(self, error: sqlite3.Error) -> GoldsetError:
+    def _problem(self, error: Exception) -> GoldsetError:
         if isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error):
             return InputError(
                 self.path, "the answer store is damaged; move it away, or repair it with sqlite3's .recover"
             )
-        return OutputError(f"{self.path}: the answer store cannot be written ({error}); free the disk or the file")
+        what = str(error) if isinstance(error, sqlite3.Error) else type(error).__name__
+        return OutputError(f"{self.path}: the answer store cannot be written ({what}); free the disk or the file")
 
 
 def _hand_over(jobs: list[Job], results: list[Any], problem: GoldsetError | None) -> None:
@@ -235,14 +236,16 @@ def _answer(connection: sqlite3.Connection, key: bytes) -> StoredReply | None:
     if row is None:
         return None
     reply = row[4].decode("utf-8", "surrogatepass")
-    return StoredReply(*row[:4], reply, row[5], Usage(*row[6:10]))
+    stage, prompt, model, outcome = row[:4]
+    return StoredReply(stage, prompt, model, outcome, reply, row[5], Usage(*row[6:10]))
 
 
 def _put(connection: sqlite3.Connection, key: bytes, answer: StoredReply) -> None:
     usage = answer.usage
     counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.usd)
     reply = answer.reply.encode("utf-8", "surrogatepass")
-    row = (key, answer.stage, answer.prompt, answer.model, answer.outcome, reply, answer.message, *counts, time.time())
+    model = answer.model.encode("utf-8", "replace").decode()  # the server says it, so it may be anything
+    row = (key, answer.stage, answer.prompt, model, answer.outcome, reply, answer.message, *counts, time.time())
     connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     connection.execute("DELETE FROM claims WHERE key = ?", (key,))
 

@@ -1,52 +1,64 @@
-"""The short stretch of a chunk that a simulated query stands for."""
+"""The short stretches of a chunk that simulated queries stand for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import regex
 
 from pipeline.offline.analysis import Token
 from pipeline.text.sentences import sentence_spans
 
 LONGEST = 300
-"""Characters; a longer sentence is cut to a window of this size."""
+"""Characters; a longer sentence is cut into parts."""
+_BREAK = regex.compile(r"[,;:，、；：،؛]|\s")
+_MARK = regex.compile(r"\p{M}")
 
 
-def heaviest_span(text: str, tokens: Sequence[Token], weights: Mapping[str, float]) -> tuple[int, int]:
-    """Return the sentence (or the part of a long one) whose different stems weigh most, the first of several.
+def pieces(text: str) -> list[tuple[int, int]]:
+    """Return the sentences of a text as spans, long ones cut after a comma or at a space, in order."""
+    return [part for start, end in sentence_spans(text) for part in _parts(text, start, end)]
+
+
+def heaviest_piece(text: str, tokens: Sequence[Token], weights: Mapping[str, float]) -> tuple[int, int]:
+    """Return the piece whose different stems weigh most, the first of several.
 
     Args:
-        text: The passage; at least one character that is not white space.
+        text: The passage; at least one character is not white space.
         tokens: Its words, in order.
         weights: Weight of each stem that counts.
     """
-    sentences = sentence_spans(text)
-    best, most = sentences[0], -1.0
+    best, most = (0, 0), -1.0
     place = 0
-    for start, end in sentences:
-        while place < len(tokens) and tokens[place].start < start:
+    for start, end in pieces(text):
+        inside: set[str] = set()
+        while place < len(tokens) and tokens[place].start < end:
+            inside.add(tokens[place].stem)
             place += 1
-        inside = []
-        while place < len(tokens) and tokens[place].end <= end:
-            inside.append(tokens[place])
-            place += 1
-        span, weight = _window(start, end, inside, weights)
+        # Summed in a fixed order: rounding must not depend on the hash seed.
+        weight = sum(weights[stem] for stem in sorted(inside) if stem in weights)
         if weight > most:
-            best, most = span, weight
+            best, most = (start, end), weight
     return best
 
 
-def _window(
-    start: int, end: int, tokens: Sequence[Token], weights: Mapping[str, float]
-) -> tuple[tuple[int, int], float]:
-    """Return the heaviest stretch of at most ``LONGEST`` characters between two offsets, and its weight."""
-    if end - start <= LONGEST:
-        return (start, end), sum(weights.get(stem, 0.0) for stem in {token.stem for token in tokens})
-    best, most = (start, start + LONGEST), -1.0
-    last = 0
-    for first, token in enumerate(tokens):
-        while last < len(tokens) and tokens[last].end - token.start <= LONGEST:
-            last += 1
-        weight = sum(weights.get(stem, 0.0) for stem in {other.stem for other in tokens[first:last]})
-        if weight > most and last > first:
-            best, most = (token.start, tokens[last - 1].end), weight
-    return best, max(most, 0.0)
+def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > LONGEST:
+        cut = _cut(text, start)
+        trimmed = text[start:cut].rstrip()
+        if trimmed:
+            yield start, start + len(trimmed)
+        start = cut + len(text[cut:end]) - len(text[cut:end].lstrip())
+    if start < end:
+        yield start, end
+
+
+def _cut(text: str, start: int) -> int:
+    """Return where to end a part: after the last break of its second half, else before the last letter that fits."""
+    breaks = [found.end() for found in _BREAK.finditer(text, start + LONGEST // 2, start + LONGEST)]
+    if breaks:
+        return breaks[-1]
+    cut = start + LONGEST
+    while cut > start + LONGEST // 2 and _MARK.match(text, cut):
+        cut -= 1
+    return cut

@@ -7,7 +7,7 @@ import regex
 
 from pipeline.offline.analysis import Analysis
 from pipeline.offline.draws import key_of
-from pipeline.offline.evidence import heaviest_span
+from pipeline.offline.evidence import heaviest_piece
 from pipeline.offline.pool import Pool
 from pipeline.offline.recipes import Draft, Passage
 from pipeline.offline.wording import fitted_sentence, one_line, without_numbering
@@ -78,7 +78,7 @@ def heading_draft(
         return None
     if not _QUESTION.search(name) and not 0 < len(shared) <= HIGHEST_OVERLAP * len(stems):
         return None
-    evidence = heaviest_span(passage.text, passage.tokens, {stem: pool.idf(stem) for stem in shared})
+    evidence = heaviest_piece(passage.text, passage.tokens, {stem: pool.idf(stem) for stem in shared})
     return Draft(text, Recipe.HEADING, evidence)
 
 

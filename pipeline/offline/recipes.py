@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from pipeline.offline.analysis import LONGEST_TEXT, Analysis, Token
 from pipeline.offline.draws import Draws
-from pipeline.offline.evidence import heaviest_span
+from pipeline.offline.evidence import heaviest_piece, pieces
 from pipeline.offline.pool import Pool
 from pipeline.offline.wording import allowed_terms, fitted_sentence, fitted_terms
-from pipeline.text.sentences import sentence_spans
 from schemas.constraints import Constraints
 from schemas.query import Recipe
 
@@ -88,7 +87,7 @@ class Recipes:
         kept = [stem for stem in own if stem in chosen]
         if not kept:
             return None
-        evidence = heaviest_span(passage.text, passage.tokens, {stem: self._pool.idf(stem) for stem in kept})
+        evidence = heaviest_piece(passage.text, passage.tokens, {stem: self._pool.idf(stem) for stem in kept})
         return Draft(" ".join(chosen[stem] for stem in ordered), Recipe.TERMS, evidence)
 
     def held_out_sentence(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
@@ -144,7 +143,7 @@ class Recipes:
         """Return the sentences that say something and leave something that says something too."""
         whole = {token.stem for token in passage.tokens}
         found = []
-        for start, end in sentence_spans(passage.text):
+        for start, end in pieces(passage.text):
             own = {token.stem for token in passage.between(start, end).tokens}
             if SENTENCE_STEMS <= len(own) <= len(whole) / 2:
                 found.append((start, end))

@@ -142,12 +142,14 @@ def _unknown_in_japan(text: str) -> int:
 
 def _model_agrees(query: str, wanted: str, script: str, count: int) -> bool | None:
     ranked = _probabilities(query, script)
-    best, probability = ranked[0]
+    best = ranked[0][0]
     if best == wanted:
         return True
-    if count < 4 or sum(map(str.isalpha, query)) < 20 or any({best, wanted} <= group for group in _HARD_TO_TELL):
+    alike = next((group for group in _HARD_TO_TELL if best in group), {best})
+    if count < 4 or sum(map(str.isalpha, query)) < 20 or wanted in alike:
         return None
-    return False if probability >= 0.9 and dict(ranked).get(wanted, 0.0) <= 0.02 else None
+    other = sum(probability for language, probability in ranked if language in alike)
+    return False if other >= 0.9 and dict(ranked).get(wanted, 0.0) <= 0.02 else None
 
 
 def _sample(text: str) -> str:

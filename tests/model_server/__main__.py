@@ -9,12 +9,12 @@ import json
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 from tests.model_server.app import ModelServer
 
 
-async def _serve(arguments: argparse.Namespace) -> None:
-    script = json.loads(Path(arguments.script).read_text("utf-8")) if arguments.script else {}
+async def _serve(arguments: argparse.Namespace, script: dict[str, Any]) -> None:
     if arguments.latency_ms is not None:
         script.setdefault("settings", {})["latency_ms"] = arguments.latency_ms
     server = ModelServer(script)
@@ -38,8 +38,10 @@ def main() -> None:
     parser.add_argument("--latency-ms", type=float, default=None, help="wait this long before every answer")
     parser.add_argument("--until-stdin-closes", action="store_true", help="stop when whoever started it is gone")
     parser.add_argument("--script", default=None, help="JSON file: {settings: {...}, rules: [...]}, see scenario.py")
+    arguments = parser.parse_args()
+    script = json.loads(Path(arguments.script).read_text("utf-8")) if arguments.script else {}
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(parser.parse_args()))
+        asyncio.run(_serve(arguments, script))
 
 
 if __name__ == "__main__":

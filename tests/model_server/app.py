@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import random
@@ -132,7 +133,8 @@ class ModelServer:
             code, reply, headers = self._decide(request, kind, body, action, answer)
             status = str(code)
             response = await self._send(request, code, reply, headers, action)
-            if code == 200 and action.get("connection") != "half":
+            gone = request.transport is None or request.transport.is_closing()
+            if code == 200 and action.get("connection") != "half" and not gone:
                 counters.answered[key] += 1
             return response
         finally:
@@ -197,9 +199,10 @@ class ModelServer:
             request.transport.abort()  # type: ignore[attr-defined]
             return response
         step = max(1, len(data) // 10)
-        for start in range(0, len(data), step):
-            await response.write(data[start : start + step])
-            await asyncio.sleep(float(slow or 0) / 10000)
+        with contextlib.suppress(ConnectionError):  # the client may have had enough
+            for start in range(0, len(data), step):
+                await response.write(data[start : start + step])
+                await asyncio.sleep(float(slow or 0) / 10000)
         return response
 
     # answers

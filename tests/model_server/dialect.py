@@ -26,7 +26,8 @@ def _complaint_about_chat(settings: dict[str, Any], body: dict[str, Any]) -> Com
     if settings["reasoning"] and "max_tokens" in body:
         return _error(
             400,
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+            "Unsupported parameter: 'max_tokens' is not supported with this model. "
+            "Use 'max_completion_tokens' instead.",
             code="unsupported_parameter",
             param="max_tokens",
         )

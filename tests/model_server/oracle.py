@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 import re
 from typing import Any
@@ -23,18 +24,20 @@ _FRAMES = (
     "Can {a} help a newcomer handle {b} under {x} and {y}?",
     "When do people with {x} rely on {a} for {b} and {y}?",
 )
-_FILLERS = (
-    "budgets weekends teenagers landlords winters freelancers travellers migrations outages audits renovations "
-    "holidays beginners retirees emergencies overtime insurance franchises allergies humidity vibration deadlines "
-    "subscriptions warranties inheritance suppliers contractors volunteers expeditions quarantines blackouts refunds "
-    "mortgages tournaments harvests droughts earthquakes commuters apprentices grandparents"
-).split()
+_FILLERS = """
+budgets weekends teenagers landlords winters freelancers travellers migrations outages audits renovations
+holidays beginners retirees emergencies overtime insurance franchises allergies humidity vibration deadlines
+subscriptions warranties inheritance suppliers contractors volunteers expeditions quarantines blackouts refunds
+mortgages tournaments harvests droughts earthquakes commuters apprentices grandparents
+""".split()  # noqa: SIM905 - a list of forty strings reads worse
 _HAN_FRAMES = ("{a}怎样影响{b}", "为何{a}需要{b}", "{a}与{b}有何差别", "如何用{a}改善{b}", "{a}何时优于{b}")
 _STOP = frozenset(
-    "this that these those with from have been were they their there which while where when what will would could "
-    "should about after before above below under over into than then them some such only also more most other each "
-    "here your does very between because through during following mentioned passage section text table figure chapter".split()
-)  # fmt: skip
+    """
+this that these those with from have been were they their there which while where when what will would could should
+about after before above below under over into than then them some such only also more most other each here your does
+very between because through during following mentioned passage section text table figure chapter
+""".split()  # noqa: SIM905 - as above
+)
 
 
 def good_answer(schema: dict[str, Any], system: str, user: str) -> Any:
@@ -52,7 +55,7 @@ def passage_in(prompt: str) -> str:
         places.setdefault(match.group(), []).append(match)
     best = ""
     for matches in places.values():
-        for first, second in zip(matches, matches[1:], strict=False):
+        for first, second in itertools.pairwise(matches):
             start, end = prompt.find("\n", first.end()), prompt.rfind("\n", 0, second.start())
             if 0 <= start < end and end - start > len(best):
                 best = prompt[start + 1 : end]
@@ -64,7 +67,7 @@ def _number(*parts: str) -> int:
 
 
 def _asked(prompt: str, name: str, allowed: tuple[str, ...]) -> str:
-    found = re.findall(rf"{name}\W{{1,12}}({'|'.join(allowed)})\b", prompt, re.IGNORECASE)
+    found = re.findall(rf"\b{name}(?: wanted)?\W{{1,12}}({'|'.join(allowed)})\b", prompt, re.IGNORECASE)
     return found[-1].lower() if found else allowed[0]
 
 
@@ -127,13 +130,18 @@ def fill(schema: dict[str, Any], root: dict[str, Any], seed: int = 0) -> Any:
     if kind == "array":
         return [fill(schema.get("items", {}), root, seed) for _ in range(schema.get("minItems", 1))]
     if kind == "string":
-        text = f"reply {seed % 10**9:09d}".ljust(schema.get("minLength", 0), ".")
-        return text[: schema.get("maxLength", len(text))]
+        low, high = _limits(schema, 0, 200)
+        return f"reply {seed % 10**9:09d}".ljust(low, ".")[:high]
     if kind in ("integer", "number"):
-        return _within(schema, seed)
+        low, high = _limits(schema, 0, 9)
+        return low + seed % (high - low + 1)
     return kind == "boolean" or None
 
 
-def _within(schema: dict[str, Any], seed: int) -> int:
-    low, high = int(schema.get("minimum", 0)), int(schema.get("maximum", schema.get("minimum", 0) + 9))
-    return low + seed % (high - low + 1)
+def _limits(schema: dict[str, Any], low: int, high: int) -> tuple[int, int]:
+    """Return the limits of a size or number: from the schema's keywords, else from its description, in words."""
+    said = schema.get("description", "")
+    least, most = re.search(r"at least (\d+)", said), re.search(r"at most (\d+)", said)
+    low = int(schema.get("minimum", schema.get("minLength", least.group(1) if least else low)))
+    high = int(schema.get("maximum", schema.get("maxLength", most.group(1) if most else max(high, low))))
+    return low, high

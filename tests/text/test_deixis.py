@@ -77,7 +77,12 @@ POINTING = {
     ],
     "ar": ["ما موضوع هذا النص؟", "وفقا للنص، كم تدوم البطارية؟", "ما الأجهزة المذكورة أعلاه؟", "متى صدر هذا المرسوم؟"],
     "hi": ["इस लेख का विषय क्या है?", "पाठ के अनुसार बैटरी कितने समय चलती है?", "निम्नलिखित में से कौन सा सही है?"],
-    "ja": ["この文章の主題は何ですか", "筆者は何を勧めていますか", "次のうち正しいものはどれですか", "それはいつ作られましたか"],
+    "ja": [
+        "この文章の主題は何ですか",
+        "筆者は何を勧めていますか",
+        "次のうち正しいものはどれですか",
+        "それはいつ作られましたか",
+    ],
     "ko": ["이 글의 주제는 무엇인가요?", "본문에 따르면 배터리는 얼마나 가나요?", "다음 중 옳은 것은?"],
     "th": ["ข้อความนี้เกี่ยวกับอะไร", "จากบทความ แบตเตอรี่ใช้ได้นานเท่าไร", "อุปกรณ์ที่กล่าวมามีอะไรบ้าง"],
 }
@@ -112,8 +117,16 @@ STANDING_ALONE = {
         "零度以下电池还能用吗",
         "圣经中提到的第一座城市",
     ],
-    "de": ["Wer ist der Autor von Faust?", "Was steht im Artikel 5 des Grundgesetzes?", "Wie oft regnet es dieses Jahr?"],
-    "fr": ["Qui est l'auteur de Germinal ?", "Qu'est-ce qui est interdit dans l'article 5 du code ?", "météo cette semaine"],
+    "de": [
+        "Wer ist der Autor von Faust?",
+        "Was steht im Artikel 5 des Grundgesetzes?",
+        "Wie oft regnet es dieses Jahr?",
+    ],
+    "fr": [
+        "Qui est l'auteur de Germinal ?",
+        "Qu'est-ce qui est interdit dans l'article 5 du code ?",
+        "météo cette semaine",
+    ],
     "es": ["¿Quién es el autor de Rayuela?", "¿Qué dice el artículo 14 de la Constitución?", "el tiempo esta semana"],
     "it": ["Chi è l'autore di Pinocchio?", "meteo di Roma"],
     "pt": ["Quem é o autor de Os Lusíadas?", "previsão do tempo em Lisboa"],
@@ -149,7 +162,7 @@ def test_the_words_at_fault_are_named():
     assert deixis("What does this section describe?", "en") == "this section"
 
 
-# Human questions do point now and then («this hymn», «the text says»): read one by one, these shares are nearly all such.
+# Human questions do point now and then («this hymn», «the text says»): read one by one, nearly all of these do.
 @pytest.mark.parametrize(("language", "share"), [("en", 0.02), ("zh", 0.03), ("ar", 0.02), ("hi", 0.02), ("th", 0.01)])
 def test_few_human_questions_point(collections: Path, language: str, share: float):
     lines = (collections / f"xquad_{language}" / "queries.jsonl").read_text(encoding="utf-8").splitlines()

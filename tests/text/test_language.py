@@ -114,7 +114,9 @@ def test_a_long_text_is_judged_by_all_of_its_parts():
 
 
 def test_a_latin_query_does_not_fit_a_chinese_text_that_has_one_latin_word():
-    assert not same_script("router setup", "路由器的设置方法：先打开 Wi-Fi 开关，然后登录管理页面，最后重新启动设备即可。")
+    assert not same_script(
+        "router setup", "路由器的设置方法：先打开 Wi-Fi 开关，然后登录管理页面，最后重新启动设备即可。"
+    )
 
 
 def test_a_latin_query_fits_a_chinese_text_half_of_which_is_latin():

@@ -30,13 +30,15 @@ class Selection:
     that another of their cluster stands for: ``chunks == len(order) + near_duplicates + sum(ineligible.values())``.
     """
 
-    order: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int32]
     ineligible: Counter[str]
     near_duplicates: int
     labels: npt.NDArray[np.int32]
-    """The cluster of each chunk."""
-    by_label: npt.NDArray[np.int64]
-    """All positions, sorted by cluster."""
+    """The number of each chunk's cluster."""
+    members: npt.NDArray[np.int32]
+    """The positions of chunks that are in a cluster with others, by cluster, ascending in each."""
+    member_labels: npt.NDArray[np.int32]
+    """The number of their cluster."""
 
     @property
     def eligible(self) -> int:
@@ -45,10 +47,8 @@ class Selection:
 
     def cluster_of(self, position: int) -> tuple[int, ...]:
         """Return the positions of all near-duplicates of a chunk, eligible or not, itself among them, ascending."""
-        ordered = self.labels[self.by_label]
-        label = self.labels[position]
-        first, last = np.searchsorted(ordered, label, "left"), np.searchsorted(ordered, label, "right")
-        return tuple(self.by_label[first:last].tolist())
+        first, last = np.searchsorted(self.member_labels, self.labels[position] + np.array([0, 1], np.int32))
+        return tuple(self.members[first:last].tolist()) or (position,)
 
 
 def select(
@@ -85,13 +85,16 @@ def select(
         if advance:
             advance(1)
     labels = cluster(sketches, text_at=lambda position: chunks.at(position).text)
-    eligible = np.flatnonzero(faults == 0)
+    eligible = np.flatnonzero(faults == 0).astype(np.int32)
     chosen = firsts(draws, labels, eligible)
+    members = np.flatnonzero(np.bincount(labels, minlength=count)[labels] > 1).astype(np.int32)
+    members = members[np.argsort(labels[members], kind="stable")]
     counts = np.bincount(faults, minlength=len(names) + 1).tolist()
     return Selection(
         order=drawing_order(draws, sources, chosen),
         ineligible=Counter({name: n for name, n in zip(names, counts[1:], strict=True) if n}),
         near_duplicates=len(eligible) - len(chosen),
         labels=labels,
-        by_label=np.argsort(labels, kind="stable"),
+        members=members,
+        member_labels=labels[members],
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +28,14 @@ BAND = 4
 AGREEMENT = 38
 """Rows of two signatures that must agree before the texts are read: a pair with .80 has fewer once in 20,000 times."""
 PIVOTS = 64
-"""In a band shared by more chunks than this, each is compared with the first so many of them, so that a form letter
-sent 100,000 times costs 100,000 comparisons a band and not 5 billion. Those it equals need no comparison at all."""
+"""In a band shared by more chunks than this, each is a candidate with the first so many of them."""
+UNLIKE = 64
+"""After so many candidates that proved unlike, a chunk is compared no more. Together with ``PIVOTS`` this bounds the
+work on boilerplate: 100,000 form letters cost some 100 comparisons each at most, not 100,000; those that are alike cost
+one each."""
 
-Positions = npt.NDArray[np.int64]
-_BLOCK = 1 << 16
+Positions: TypeAlias = npt.NDArray[np.int32]
+_BLOCK = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +68,21 @@ class Sketcher:
         into.signatures[position] = self._minhash.hashvalues.astype(np.uint8)
 
 
-def cluster(sketches: Sketches, *, text_at: Callable[[int], str]) -> npt.NDArray[np.int32]:
-    """Return for each chunk the number of its cluster; chunks without a shingle stand alone.
+def cluster(sketches: Sketches, *, text_at: Callable[[int], str]) -> Positions:
+    """Return for each chunk the number of its cluster, the position of a member; one without a shingle stands alone.
 
     Args:
         sketches: One row per chunk.
         text_at: Reads the text of the chunk at a position again.
     """
-    count = len(sketches.digests)
-    labels = np.arange(count, dtype=np.int32)
-    filled = np.flatnonzero(sketches.digests)
-    if not len(filled):
-        return labels
-    _, first, inverse = np.unique(sketches.digests[filled], return_index=True, return_inverse=True)
-    distinct = filled[first]  # in the order of their digests, so that nothing depends on the order of the chunks
-    roots = _components(sketches.signatures[distinct], _similar(distinct, text_at))
-    labels[filled] = distinct[roots][inverse]
+    labels = np.arange(len(sketches.digests), dtype=np.int32)
+    order = np.argsort(sketches.digests, kind="stable").astype(np.int32)
+    order = order[np.count_nonzero(sketches.digests == 0) :]
+    digests = sketches.digests[order]
+    is_first = np.concatenate(([True], digests[1:] != digests[:-1]))[: len(order)]
+    distinct = order[is_first]  # in the order of their digests, so that nothing depends on the order of the chunks
+    roots = _components(sketches.signatures, distinct, _similar(distinct, text_at))
+    labels[order] = distinct[roots][np.cumsum(is_first, dtype=np.int32) - 1]
     return labels
 
 
@@ -90,49 +93,64 @@ def _similar(distinct: Positions, text_at: Callable[[int], str]) -> Callable[[in
     def of(index: int) -> Shingles:
         return shingles(text_at(int(distinct[index])))
 
-    @lru_cache(maxsize=1 << 16)
     def similar(one: int, other: int) -> bool:
         return jaccard(of(one), of(other)) >= THRESHOLD
 
     return similar
 
 
-def _components(signatures: npt.NDArray[np.uint8], similar: Callable[[int, int], bool]) -> Positions:
-    """Return for each row the least row of its connected component over similar candidate pairs."""
-    parent = np.arange(len(signatures))
+def _components(
+    signatures: npt.NDArray[np.uint8], distinct: Positions, similar: Callable[[int, int], bool]
+) -> Positions:
+    """Return for each of the distinct rows the least row of its connected component over similar candidate pairs."""
+    parent = np.arange(len(distinct), dtype=np.int32)
+    unlike = np.zeros(len(distinct), np.uint8)
     keys = signatures.view(np.uint32)
     for band in range(keys.shape[1]):
-        for pivots, members in _rounds(keys[:, band]):
-            roots = _compressed(parent)
-            apart = roots[pivots] != roots[members]
-            for one, other in _agreeing(signatures, pivots[apart], members[apart]):
-                a, b = _root(parent, one), _root(parent, other)
-                if a != b and similar(min(one, other), max(one, other)):
-                    parent[max(a, b)] = min(a, b)
+        roots = _compressed(parent)
+        for one, other in _candidates(signatures, distinct, keys[distinct, band], roots):
+            a, b = _root(parent, one), _root(parent, other)
+            if a == b or unlike[other] == UNLIKE:
+                continue
+            if similar(one, other):
+                parent[max(a, b)] = min(a, b)
+            else:
+                unlike[other] += 1
     return _compressed(parent)
 
 
-def _rounds(keys: npt.NDArray[np.uint32]) -> Iterator[tuple[Positions, Positions]]:
-    """Yield pairs of rows with the same key: the n-th of each group against all later ones, at the n-th time."""
-    order = np.argsort(keys, kind="stable")
+def _candidates(
+    signatures: npt.NDArray[np.uint8], distinct: Positions, keys: npt.NDArray[np.uint32], roots: Positions
+) -> Iterator[tuple[int, int]]:
+    """Yield pairs of rows with the same key that agree enough and are not yet one cluster.
+
+    Each row comes with the first of its group before it, those first that agree with it most.
+    """
+    order, start = _groups(keys)
+    for begin in range(0, len(order), _BLOCK):
+        places = np.arange(begin, min(begin + _BLOCK, len(order)))
+        counts = np.minimum(places - start[places], PIVOTS)
+        member = np.repeat(places, counts)
+        nth = np.arange(len(member)) - np.repeat(np.cumsum(counts) - counts, counts)
+        pivot = start[member] + nth
+        apart = roots[order[pivot]] != roots[order[member]]
+        pivot, member = pivot[apart], member[apart]
+        same = signatures[distinct[order[pivot]]] == signatures[distinct[order[member]]]
+        agreement = np.count_nonzero(same, axis=1)
+        likeliest = np.lexsort((pivot, -agreement, member))
+        likeliest = likeliest[agreement[likeliest] >= AGREEMENT]
+        yield from zip(order[pivot[likeliest]].tolist(), order[member[likeliest]].tolist(), strict=True)
+
+
+def _groups(keys: npt.NDArray[np.uint32]) -> tuple[Positions, npt.NDArray[np.int64]]:
+    """Return the rows that share their key with others, group by group, and for each where its group begins."""
+    order = np.argsort(keys, kind="stable").astype(np.int32)
     ordered = keys[order]
-    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    sizes = np.diff(np.concatenate((begins, [len(keys)])))
-    start = np.repeat(begins, sizes)
-    places = np.flatnonzero(np.repeat(sizes > 1, sizes))
-    for nth in range(PIVOTS):
-        places = places[places - start[places] > nth]
-        if not len(places):
-            return
-        yield order[start[places] + nth], order[places]
-
-
-def _agreeing(signatures: npt.NDArray[np.uint8], one: Positions, other: Positions) -> Iterator[tuple[int, int]]:
-    """Yield the pairs whose signatures agree in enough rows, block by block."""
-    for begin in range(0, len(one), _BLOCK):
-        a, b = one[begin : begin + _BLOCK], other[begin : begin + _BLOCK]
-        enough = np.count_nonzero(signatures[a] == signatures[b], axis=1) >= AGREEMENT
-        yield from zip(a[enough].tolist(), b[enough].tolist(), strict=True)
+    as_before = np.concatenate(([False], ordered[1:] == ordered[:-1]))
+    as_after = np.concatenate((as_before[1:], [False]))
+    grouped = np.flatnonzero(as_before | as_after)
+    start = np.where(as_before[grouped], 0, np.arange(len(grouped)))
+    return order[grouped], np.maximum.accumulate(start)
 
 
 def _compressed(parent: Positions) -> Positions:

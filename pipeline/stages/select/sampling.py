@@ -19,8 +19,8 @@ def source_hash(doc_id: str) -> int:
 
 
 def drawing_order(
-    draws: npt.NDArray[np.uint64], sources: npt.NDArray[np.uint64], positions: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+    draws: npt.NDArray[np.uint64], sources: npt.NDArray[np.uint64], positions: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
     """Return the positions in the order in which they are drawn.
 
     Within its document a chunk is ranked by its hash; all are then sorted by rank, and by hash within a rank. So the
@@ -43,8 +43,8 @@ def drawing_order(
 
 
 def firsts(
-    draws: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], positions: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+    draws: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], positions: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
     """Return of each cluster the one position that is drawn first, whatever order the chunks stand in."""
     ordered = positions[np.lexsort((draws[positions], labels[positions]))]
     label = labels[ordered]

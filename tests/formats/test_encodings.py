@@ -1,0 +1,211 @@
+"""Bytes to text: what is recognised, what is kept, what is refused."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.errors import UnreadableDocument
+from pipeline.formats.charsets import MAX_LINE, decode, encoding_of
+from tests.formats.reading import read
+
+HERE = Path("text.txt")
+LEGACY = [
+    ("arb", "cp1256"), ("arb", "iso8859-6"), ("cmn_hans", "gb18030"), ("cmn_hant", "big5"),
+    ("ell_monotonic", "cp1253"), ("ell_monotonic", "iso8859-7"), ("heb", "cp1255"), ("heb", "iso8859-8"),
+    ("jpn", "cp932"), ("jpn", "euc_jp"), ("jpn", "iso2022_jp"), ("kor", "cp949"), ("rus", "cp1251"),
+    ("rus", "koi8-r"), ("rus", "cp866"), ("tha", "cp874"), ("jpn", "utf-16"), ("arb", "utf-32"),
+    ("tha", "utf-16-le"), ("hin", "utf-16-be"), ("cmn_hans", "utf-16-le"), ("eng", "utf-16-be"), ("kor", "utf-32-le"),
+]  # fmt: skip
+LATIN = {
+    "fr": (
+        "cp1252",
+        "Tous les êtres humains naissent libres et égaux en dignité et en droits, frères où qu'ils soient.",
+    ),
+    "de": ("cp1252", "Übermäßige Größe schützt vor Torheit nicht; Äpfel und Öl kosten 5 € – „schön“ ist das nicht."),
+    "es": ("cp1252", "¿Qué niño comió la piña del señor? El año pasado no llovió en Málaga, según el periódico."),
+    "pt": (
+        "cp1252",
+        "Todos os seres humanos nascem livres. Dotados de razão e de consciência, devem agir com coração.",
+    ),
+    "pl": ("cp1250", "Wszyscy ludzie rodzą się wolni i równi pod względem swej godności i swych praw, są też bracią."),
+    "pl-iso": ("iso8859-2", "Wszyscy ludzie rodzą się wolni i równi pod względem swej godności i swych praw i są ś."),
+    "cs": ("cp1250", "Všichni lidé rodí se svobodní a sobě rovní co do důstojnosti a práv; mají spolu jednat v duchu."),
+    "tr": (
+        "cp1254",
+        "Bütün insanlar hür, haysiyet ve haklar bakımından eşit doğarlar ve kardeşlik ile hareket ederler.",
+    ),
+}
+KEPT = "e\u0301 é \u200bzero\u200b \u202ertl\u202c \U0001f469\u200d\U0001f680 nul\0here \ufefffeff שלום हिन्दी ไทย"
+
+
+@pytest.mark.parametrize(("language", "encoding"), LEGACY)
+@pytest.mark.parametrize("length", [60, 400, 5000])
+def test_a_declaration_of_human_rights_is_read_in_its_encoding(
+    collections: Path, language: str, encoding: str, length: int
+) -> None:
+    text = (collections / f"formats/udhr/udhr_{language}.md").read_text("utf-8")[100:][:length]
+    data = text.encode(encoding, "ignore")
+    expected = codecs.decode(data, encoding)
+    assert decode(data, HERE) == expected
+
+
+@pytest.mark.parametrize("name", LATIN)
+@pytest.mark.parametrize("times", [1, 50])
+def test_a_sentence_in_a_latin_alphabet_is_read_in_its_code_page(name: str, times: int) -> None:
+    encoding, sentence = LATIN[name]
+    text = (sentence + "\n") * times
+    assert decode(text.encode(encoding), HERE) == text
+
+
+def test_a_late_first_accent_is_read_as_well() -> None:
+    text = "plain words only\n" * 40_000 + LATIN["fr"][1] + "\n" + "plain words only\n" * 40_000
+    assert decode(text.encode("cp1252"), HERE) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "encoding"), [("rus", "cp1251"), ("jpn", "cp932"), ("heb", "cp1255"), ("tha", "cp874")]
+)
+def test_one_foreign_line_among_a_thousand_plain_ones_decides(collections: Path, language: str, encoding: str) -> None:
+    line = (collections / f"formats/udhr/udhr_{language}.md").read_text("utf-8")[400:480].replace("\n", " ")
+    text = "int main(void) { return 0; }\n" * 1000 + line + "\n" + "a plain line of code\n" * 1000
+    data = text.encode(encoding, "ignore")
+    assert decode(data, HERE) == data.decode(encoding)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_byte_order_mark_is_removed_and_nothing_else(encoding: str) -> None:
+    assert decode(KEPT.encode(encoding), HERE) == KEPT
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-be", "utf-32-be"])
+def test_the_big_endian_marks_are_known(encoding: str) -> None:
+    assert decode(("\ufeff" + KEPT).encode(encoding), HERE) == KEPT
+
+
+def test_utf_8_is_kept_as_it_is() -> None:
+    assert decode(KEPT.encode(), HERE) == KEPT
+
+
+def test_line_ends_are_read_as_pythons_text_mode_reads_them(tmp_path: Path) -> None:
+    path = tmp_path / "ends.txt"
+    path.write_bytes(b"a\r\nb\rc\nd\r\r\ne")
+    assert decode(path.read_bytes(), path) == path.read_text("utf-8")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n\t\r"), min_size=1))
+def test_any_utf_8_text_is_read_as_python_reads_it(text: str) -> None:
+    if text.startswith(("\ufeff", "%PDF-")):
+        return
+    assert decode(text.encode(), HERE) == text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_read_or_refused_in_one_line(data: bytes) -> None:
+    outcome = None
+    try:
+        decode(data, HERE).encode()
+    except UnreadableDocument as refusal:
+        outcome = str(refusal)
+    assert outcome is None or "\n" not in outcome
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        Path(sys.executable).resolve().read_bytes()[:200_000],
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + random.Random(1).randbytes(200),
+        b"PK\x03\x04" + random.Random(2).randbytes(500),
+        b"%PDF-1.4\n1 0 obj <<>> endobj",
+        random.Random(3).randbytes(30),
+        random.Random(4).randbytes(100_000),
+        b"\0" * 4096,
+        b"\xff\xfe\x00\xd8\x00\xd8",
+        b"\xef\xbb\xbf\xff\xff",
+    ],
+    ids=["program", "png", "zip", "pdf", "30 random", "100,000 random", "nul", "half a pair", "mark of utf-8 only"],
+)
+def test_binary_data_named_as_text_is_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "a.txt").write_bytes(data)
+    outcome = read(tmp_path / "a.txt")
+    assert outcome.documents == []
+    assert len(outcome.failures) == 1
+
+
+@pytest.mark.parametrize("data", [b"a\0b", b"log \x1b[31mred\x1b[0m line\n" * 50, b"page one\x0cpage two", b"beep\x07"])
+def test_text_with_a_few_control_characters_is_text(data: bytes) -> None:
+    assert decode(data, HERE) == data.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("fake-text-utf-16-be.txt", "This is a test document to use for unit tests."),
+        ("fake-text-utf-16-le.txt", "This is a test document to use for unit tests."),
+        ("fake-text-utf-16.txt", "This is a test document to use for unit tests."),
+        ("fake-text-utf-32.txt", "This is a test document to use for unit tests."),
+        ("fake-html-cp1252.html", "Die schöne Frau"),
+        ("example-steelJIS-datasheet-utf-16.html", "Chemical composition 成分"),
+    ],
+)
+def test_real_files_in_odd_encodings_are_read(collections: Path, name: str, expected: str) -> None:
+    (text,) = read(collections / "formats/unstructured" / name).texts
+    assert expected in text
+
+
+def test_a_japanese_table_in_its_code_page_is_read(collections: Path) -> None:
+    texts = read(collections / "formats/markitdown/test_mskanji.csv").texts
+    assert texts == [
+        "名前: 佐藤太郎\n年齢: 30\n住所: 東京",
+        "名前: 三木英子\n年齢: 25\n住所: 大阪",
+        "名前: 髙橋淳\n年齢: 35\n住所: 名古屋",
+    ]
+
+
+def test_a_page_is_read_in_the_charset_it_declares(tmp_path: Path) -> None:
+    page = '<html><head><meta charset="windows-1251"></head><body><p>Москва</p></body></html>'
+    (tmp_path / "a.html").write_bytes(page.encode("cp1251"))
+    assert read(tmp_path).texts == ["Москва"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp932", "utf-16-le"])
+def test_a_tables_encoding_is_that_of_the_whole_file(tmp_path: Path, encoding: str) -> None:
+    text = "text\n" + "only ascii here\n" * 100_000 + "住所は東京です\n" * 3
+    (tmp_path / "a.csv").write_bytes(text.encode(encoding))
+    assert read(tmp_path).texts[-1] == "住所は東京です"
+
+
+def test_a_character_cut_by_the_end_of_a_piece_is_still_a_character(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("x" * (2**20 - 1) + "é\n" + "é\n" * 2**19, encoding="utf-8")
+    assert encoding_of(path) == "utf-8"
+
+
+@pytest.mark.timeout(10)
+def test_a_line_of_two_gigabytes_is_refused_at_once(tmp_path: Path) -> None:
+    for name in ("a.txt", "a.csv", "a.jsonl"):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(2 * 2**30)
+    assert len(read(tmp_path).failures) == 3
+
+
+def test_a_line_longer_than_the_limit_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'{"text": "' + b"x" * (MAX_LINE + 10) + b'"}\n')
+    assert read(tmp_path).failures == [f"{tmp_path}/a.jsonl, line 1: is longer than 16,777,216 characters"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
+@pytest.mark.timeout(10)
+def test_a_pipe_put_in_a_files_place_does_not_block(tmp_path: Path) -> None:
+    from pipeline.formats.opening import open_regular
+
+    os.mkfifo(tmp_path / "pipe.txt")
+    with pytest.raises(UnreadableDocument, match="not a regular file"):
+        open_regular(tmp_path / "pipe.txt")

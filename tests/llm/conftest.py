@@ -1,0 +1,55 @@
+"""A small answer schema, requests for it, and a path to the model server."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+
+from pipeline.llm.open import ModelPath, open_model
+from pipeline.llm.settings import ModelSettings
+from pipeline.llm.store import AnswerStore
+from pipeline.ports import ChatRequest
+from tests.model_server.fixture import ServerHandle
+
+
+class Verdict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reason: str = Field(min_length=3, description="Why.")
+    grade: int = Field(ge=0, le=3)
+
+
+def verdict_request(number: int = 0, **changes: Any) -> ChatRequest[Verdict]:
+    values: dict[str, Any] = {
+        "stage": "grade",
+        "prompt": "grade.v1",
+        "system": "You grade passages.",
+        "user": f"Passage number {number}.",
+        "answer": Verdict,
+        "max_tokens": 100,
+    }
+    return ChatRequest(**{**values, **changes})
+
+
+Opener = Callable[..., contextlib.AbstractAsyncContextManager[ModelPath]]
+
+
+@pytest.fixture
+def open_path(model_server: ServerHandle, tmp_path: Path) -> Opener:
+    """Open a path to the model server; ``store=False`` goes without a store, other arguments are settings."""
+
+    @contextlib.asynccontextmanager
+    async def opened(*, store: bool = True, replay: bool = False, **settings: Any) -> AsyncIterator[ModelPath]:
+        defaults = {"model": "test-model", "base_url": model_server.base_url, "never_reached_s": 2.0}
+        chosen = ModelSettings(**{**defaults, **settings})
+        with contextlib.ExitStack() as stack:
+            answers = stack.enter_context(AnswerStore(tmp_path / "answers.sqlite")) if store else None
+            async with open_model(chosen, answers=answers, replay=replay) as path:
+                yield path
+
+    return opened

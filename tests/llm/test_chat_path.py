@@ -1,0 +1,142 @@
+"""One question to a real server, in all the ways in which it can be answered."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pipeline.errors import AnswerRejected, CallFailed, ModelUnavailable
+from tests.llm.conftest import Opener, Verdict, verdict_request
+from tests.model_server.fixture import ServerHandle
+
+
+async def test_an_answer_comes_with_its_usage(open_path: Opener):
+    async with open_path() as path:
+        completion = await path.complete(verdict_request())
+    assert isinstance(completion.answer, Verdict)
+    assert completion.usage.input_tokens > 0
+    assert completion.usage.output_tokens > 0
+    assert not completion.replayed
+
+
+@pytest.mark.parametrize("reply", ["fenced", "preamble", "think", "trailing-comma", "bom", "list"])
+async def test_an_untidy_reply_costs_no_second_request(open_path: Opener, model_server: ServerHandle, reply: str):
+    model_server.script({"do": {"reply": reply}})
+    async with open_path() as path:
+        await path.complete(verdict_request())
+    assert model_server.stats()["requests"] == 1
+
+
+@pytest.mark.parametrize("reply", ["truncated", "wrong-json", "garbage"])
+async def test_a_misfit_is_repaired_once(open_path: Opener, model_server: ServerHandle, reply: str):
+    model_server.script({"when": {"nth": [1]}, "do": {"reply": reply}})
+    async with open_path() as path:
+        completion = await path.complete(verdict_request())
+    assert isinstance(completion.answer, Verdict)
+    assert model_server.stats()["requests"] == 2
+
+
+async def test_the_repair_shows_the_reply_and_names_the_field(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"nth": [1]}, "do": {"content": '{"reason": "because", "grade": 7}'}})
+    async with open_path() as path:
+        await path.complete(verdict_request())
+    messages = model_server.requests()[-1]["body"]["messages"]
+    assert messages[-2] == {"role": "assistant", "content": '{"reason": "because", "grade": 7}'}
+    assert "grade: less_than_equal" in messages[-1]["content"]
+
+
+async def test_a_repaired_answer_counts_the_tokens_of_both_replies(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"nth": [1]}, "do": {"reply": "wrong-json"}})
+    async with open_path() as path:
+        completion = await path.complete(verdict_request())
+        booked = path.usage()["grade"]
+    stats = model_server.stats()
+    assert completion.usage.input_tokens == stats["input_tokens"] == booked.input_tokens
+    assert completion.usage.output_tokens == stats["output_tokens"] == booked.output_tokens
+    assert booked.requests == 2
+
+
+async def test_a_second_misfit_is_final(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"do": {"reply": "wrong-json"}})
+    async with open_path() as path:
+        with pytest.raises(AnswerRejected) as caught:
+            await path.complete(verdict_request())
+    assert caught.value.kind == "misfit"
+    assert "reason: missing" in str(caught.value)
+    assert "questions" not in str(caught.value)
+    assert model_server.stats()["requests"] == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("refusal", "refusal"),
+        ("content-filter", "content-filter"),
+        ("cut-off", "cut-off"),
+        ("empty-choices", "empty"),
+        ("empty-content", "empty"),
+        ("null-content", "empty"),
+    ],
+)
+async def test_what_cannot_be_repaired_is_not_asked_again(
+    open_path: Opener, model_server: ServerHandle, reply: str, kind: str
+):
+    model_server.script({"do": {"reply": reply}})
+    async with open_path() as path:
+        with pytest.raises(AnswerRejected) as caught:
+            await path.complete(verdict_request())
+    assert caught.value.kind == kind
+    assert model_server.stats()["requests"] == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 402])
+async def test_a_refused_key_or_model_ends_the_run_after_one_request(
+    open_path: Opener, model_server: ServerHandle, status: int
+):
+    model_server.script({"do": {"status": status}})
+    async with open_path() as path:
+        outcomes = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(64)), return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
+    assert model_server.stats()["requests"] == 1
+
+
+async def test_an_exhausted_quota_is_not_waited_for(open_path: Opener, model_server: ServerHandle):
+    body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    model_server.script({"do": {"status": 429, "headers": {"retry-after": "60"}, "body": body}})
+    async with open_path() as path:
+        with pytest.raises(ModelUnavailable, match="no credit left"):
+            await path.complete(verdict_request())
+
+
+async def test_a_request_the_server_calls_wrong_fails_alone(open_path: Opener, model_server: ServerHandle):
+    body = {"error": {"message": "maximum context length is 8192 tokens", "code": "context_length_exceeded"}}
+    model_server.script({"when": {"contains": "number 1."}, "do": {"status": 400, "body": body}})
+    async with open_path() as path:
+        await path.complete(verdict_request(0))
+        with pytest.raises(CallFailed) as caught:
+            await path.complete(verdict_request(1))
+        await path.complete(verdict_request(2))
+    assert caught.value.kind == "http-400"
+    assert model_server.stats()["requests"] == 3
+
+
+async def test_the_key_of_the_settings_is_sent_and_no_other(
+    open_path: Opener, model_server: ServerHandle, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
+    model_server.script(api_key="sk-of-the-settings")
+    async with open_path(api_key="sk-of-the-settings", store=False) as path:
+        await path.complete(verdict_request())
+    model_server.script(api_key="sk-of-the-environment")
+    async with open_path(api_key=None, store=False) as path:
+        with pytest.raises(ModelUnavailable, match="refuses the key"):
+            await path.complete(verdict_request())
+
+
+async def test_a_server_that_counts_no_tokens_is_served(open_path: Opener, model_server: ServerHandle):
+    model_server.script(usage=False)
+    async with open_path() as path:
+        completion = await path.complete(verdict_request())
+    assert completion.usage.input_tokens == 0
+    assert completion.usage.usd is None

@@ -1,0 +1,137 @@
+"""Servers that take other parameters: found out by one call, for all, and remembered."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pipeline.errors import CallFailed
+from pipeline.llm.dialect import Dialect, learn
+from tests.llm.conftest import Opener, Verdict, verdict_request
+from tests.model_server.fixture import ServerHandle
+
+
+def _formats(server: ServerHandle) -> list[str | None]:
+    return [(row["body"].get("response_format") or {}).get("type") for row in server.requests()]
+
+
+@pytest.mark.parametrize(
+    ("settings", "used"),
+    [
+        ({}, ["json_schema"]),
+        ({"strict": True}, ["json_schema"]),
+        ({"json_schema": False}, ["json_schema", "json_object"]),
+        ({"json_schema": False, "json_object": False}, ["json_schema", "json_object", None]),
+    ],
+)
+async def test_the_strictest_format_the_server_takes_is_found(
+    open_path: Opener, model_server: ServerHandle, settings: dict[str, Any], used: list[str | None]
+):
+    model_server.script(**settings)
+    async with open_path() as path:
+        completion = await path.complete(verdict_request())
+        await path.complete(verdict_request(1))
+    assert isinstance(completion.answer, Verdict)
+    assert _formats(model_server) == [*used, used[-1]]
+
+
+@pytest.mark.parametrize("settings", [{"json_schema": False, "json_object": False}, {"reasoning": True}])
+async def test_one_call_finds_out_for_all(open_path: Opener, model_server: ServerHandle, settings: dict[str, Any]):
+    model_server.script(latency_ms=15, **settings)
+    async with open_path() as path:
+        await asyncio.gather(*(path.complete(verdict_request(n, temperature=0.5)) for n in range(64)))
+    assert model_server.stats()["statuses"] == {"400": 2, "200": 64}
+
+
+async def test_a_slow_refusal_costs_nothing_of_a_cap_on_requests(open_path: Opener, model_server: ServerHandle):
+    model_server.script(latency_ms=150, json_schema=False)
+    async with open_path(max_requests=21) as path:
+        outcomes = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(40)), return_exceptions=True)
+    assert sum(not isinstance(outcome, Exception) for outcome in outcomes) == 20
+    assert model_server.stats()["requests"] == 21
+
+
+async def test_what_was_found_is_remembered_in_the_store(open_path: Opener, model_server: ServerHandle):
+    model_server.script(json_schema=False, reasoning=True)
+    async with open_path() as path:
+        await path.complete(verdict_request(0, temperature=0.5))
+    model_server.reset()
+    async with open_path() as path:
+        await path.complete(verdict_request(1, temperature=0.5))
+    assert model_server.stats()["statuses"] == {"200": 1}
+
+
+async def test_a_reasoning_model_gets_room_to_think_and_no_temperature(open_path: Opener, model_server: ServerHandle):
+    model_server.script(reasoning=True)
+    async with open_path(reasoning_tokens=1000) as path:
+        await path.complete(verdict_request(0, temperature=0.5))
+    body = model_server.requests()[-1]["body"]
+    assert body["max_completion_tokens"] == 1100
+    assert "max_tokens" not in body
+    assert "temperature" not in body
+
+
+async def test_a_model_without_a_system_role_is_told_everything_by_the_user(
+    open_path: Opener, model_server: ServerHandle
+):
+    model_server.script(no_system=True)
+    async with open_path() as path:
+        await path.complete(verdict_request())
+    messages = model_server.requests()[-1]["body"]["messages"]
+    assert [message["role"] for message in messages] == ["user"]
+    assert messages[0]["content"].startswith("You grade passages.")
+
+
+async def test_a_refusal_that_says_nothing_is_taken_to_be_about_the_format_only_at_first(
+    open_path: Opener, model_server: ServerHandle
+):
+    model_server.script({"when": {"contains": "json_schema"}, "do": {"status": 400, "body": {"error": "Bad Request"}}})
+    async with open_path() as path:
+        await path.complete(verdict_request(0))
+        model_server.script({"do": {"status": 400, "body": {"error": "Bad Request"}}})
+        with pytest.raises(CallFailed):
+            await path.complete(verdict_request(1))
+    assert _formats(model_server) == ["json_schema", "json_object", "json_object"]
+
+
+async def test_a_server_that_refuses_everything_fails_the_call_in_a_few_requests(
+    open_path: Opener, model_server: ServerHandle
+):
+    model_server.script({"do": {"status": 400, "body": {"error": {"message": "no"}}}})
+    async with open_path() as path:
+        with pytest.raises(CallFailed) as caught:
+            await path.complete(verdict_request())
+    assert caught.value.kind == "http-400"
+    assert model_server.stats()["requests"] == 3
+
+
+async def test_a_format_that_the_user_fixes_is_not_given_up(open_path: Opener, model_server: ServerHandle):
+    model_server.script(json_schema=False)
+    async with open_path(response_format="json_schema") as path:
+        with pytest.raises(CallFailed):
+            await path.complete(verdict_request())
+    assert model_server.stats()["requests"] == 1
+
+
+def test_a_prompt_that_is_too_long_teaches_nothing():
+    error = {"message": "This model's maximum context length is 8192 tokens", "code": "context_length_exceeded"}
+    assert learn(Dialect(), error, settled=False, fixed_format=False) is None
+
+
+def test_every_lesson_ends():
+    dialect: Dialect | None = Dialect()
+    seen = set()
+    error = {"message": "unsupported: temperature, system role, response_format; use max_completion_tokens"}
+    while dialect is not None:
+        assert dialect not in seen
+        seen.add(dialect)
+        dialect = learn(dialect, error, settled=False, fixed_format=False)
+        if len(seen) > 8:
+            pytest.fail("lessons go round in circles")
+
+
+def test_a_dialect_of_another_version_is_forgotten():
+    assert Dialect.loads('{"format": "telepathy", "colour": 1}') == Dialect()
+    assert Dialect.loads(Dialect(format="text", temperature=False).dumps()) == Dialect(format="text", temperature=False)

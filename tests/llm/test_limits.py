@@ -1,0 +1,146 @@
+"""Hard caps, rates, concurrency: never passed, whoever calls."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from pipeline.errors import LimitReached, UsageError
+from pipeline.llm.settings import ModelSettings, Prices
+from tests.llm.conftest import Opener, verdict_request
+from tests.model_server.fixture import ServerHandle
+
+
+async def _ask(path, count: int, start: int = 0) -> list:
+    calls = (path.complete(verdict_request(n)) for n in range(start, start + count))
+    return await asyncio.gather(*calls, return_exceptions=True)
+
+
+def _answered(outcomes: list) -> int:
+    return sum(not isinstance(outcome, BaseException) for outcome in outcomes)
+
+
+async def test_exactly_as_many_requests_leave_as_the_cap_says(open_path: Opener, model_server: ServerHandle):
+    async with open_path(max_requests=37) as path:
+        outcomes = await _ask(path, 100)
+    assert model_server.stats()["requests"] == 37
+    assert _answered(outcomes) == 37
+    assert {o.limit for o in outcomes if isinstance(o, LimitReached)} == {"max-requests"}
+
+
+async def test_repairs_and_retries_count_against_the_cap(open_path: Opener, model_server: ServerHandle):
+    model_server.script(
+        {"when": {"every": 5}, "do": {"status": 429}}, {"when": {"every": 7}, "do": {"reply": "garbage"}}
+    )
+    async with open_path(max_requests=37) as path:
+        await _ask(path, 100)
+    assert model_server.stats()["requests"] == 37
+
+
+async def test_a_run_without_the_cap_completes_what_a_capped_run_began(open_path: Opener, model_server: ServerHandle):
+    async with open_path(max_requests=37) as path:
+        await _ask(path, 100)
+    async with open_path() as path:
+        outcomes = await _ask(path, 100)
+    assert _answered(outcomes) == 100
+    assert model_server.stats()["requests"] == 100
+
+
+async def test_no_request_leaves_under_a_cap_of_none(open_path: Opener, model_server: ServerHandle):
+    async with open_path(max_requests=0) as path:
+        await _ask(path, 5)
+    assert model_server.stats()["requests"] == 0
+
+
+async def test_tokens_stay_under_their_cap_and_most_of_it_is_used(open_path: Opener, model_server: ServerHandle):
+    model_server.script(latency_ms=5)
+    async with open_path(max_tokens=3000) as path:
+        outcomes = await _ask(path, 200)
+    stats = model_server.stats()
+    spent = stats["input_tokens"] + stats["output_tokens"]
+    assert 2500 < spent <= 3000
+    assert {o.limit for o in outcomes if isinstance(o, LimitReached)} == {"max-tokens"}
+
+
+async def test_money_stays_under_its_cap(open_path: Opener, model_server: ServerHandle):
+    async with open_path(max_usd=0.01, prices=Prices(input=2.0, output=10.0)) as path:
+        outcomes = await _ask(path, 200)
+        booked = path.usage()["grade"].usd
+    stats = model_server.stats()
+    spent = (2.0 * stats["input_tokens"] + 10.0 * stats["output_tokens"]) / 1e6
+    assert 0.008 < spent <= 0.01
+    assert booked == pytest.approx(spent)
+    assert 0 < _answered(outcomes) < 200
+
+
+async def test_a_cap_on_money_needs_a_known_price(open_path: Opener):
+    with pytest.raises(UsageError, match="price of 'test-model'"):
+        async with open_path(max_usd=1.0):
+            pass
+
+
+async def test_a_deadline_stops_calls_before_they_are_sent(open_path: Opener, model_server: ServerHandle):
+    model_server.script(latency_ms=100)
+    async with open_path(deadline_s=0.5, concurrency=2) as path:
+        start = time.monotonic()
+        outcomes = await _ask(path, 50)
+    assert time.monotonic() - start < 1.5
+    assert 0 < _answered(outcomes) < 50
+    assert {o.limit for o in outcomes if isinstance(o, LimitReached)} == {"deadline"}
+
+
+async def test_no_more_calls_are_in_flight_than_allowed(open_path: Opener, model_server: ServerHandle):
+    model_server.script(latency_ms=30)
+    async with open_path(concurrency=7) as path:
+        await _ask(path, 60)
+    assert model_server.stats()["in_flight_max"] == 7
+
+
+async def test_a_cancelled_call_gives_its_slot_back(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"first": 2}, "do": {"hang": True}})
+    async with open_path(concurrency=2) as path:
+        hanging = [asyncio.create_task(path.complete(verdict_request(n))) for n in range(4)]
+        await asyncio.sleep(0.4)
+        for task in hanging:
+            task.cancel()
+        await asyncio.gather(*hanging, return_exceptions=True)
+        outcomes = await asyncio.wait_for(_ask(path, 4), 10)
+        assert path.snapshot().in_flight == 0
+    assert _answered(outcomes) == 4
+
+
+async def test_the_rate_the_server_announces_is_kept(open_path: Opener, model_server: ServerHandle):
+    model_server.script(rate_limit={"rpm": 20, "window_s": 1.0})
+    async with open_path(concurrency=8) as path:
+        outcomes = await _ask(path, 50)
+    assert _answered(outcomes) == 50
+    refused = model_server.stats()["statuses"].get("429", 0)
+    assert refused <= 8
+
+
+async def test_a_stalled_call_is_named_without_its_content(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"do": {"hang": True}})
+    async with open_path() as path:
+        task = asyncio.create_task(path.complete(verdict_request()))
+        await asyncio.sleep(0.3)
+        line = path.snapshot().stall(0.1)
+        assert path.snapshot().stall(30) is None
+        task.cancel()
+    assert line is not None
+    assert line.startswith("no answer yet: grade ")
+    assert "Passage" not in line
+
+
+def test_the_key_does_not_show():
+    settings = ModelSettings(model="m", api_key="sk-secret", base_url="https://user:pw@example.org/v1?token=t")
+    assert "sk-secret" not in repr(settings)
+    assert settings.shown_url() == "https://example.org/v1"
+
+
+def test_impossible_settings_are_told_together():
+    with pytest.raises(UsageError) as caught:
+        ModelSettings(model=" ", base_url="ftp://x", concurrency=0, max_requests=-1)
+    for word in ("model", "base_url", "concurrency", "max_requests"):
+        assert word in str(caught.value)

@@ -1,0 +1,279 @@
+"""Answers are kept before they are used, are never paid twice, and survive everything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import AnswerMissing, AnswerRejected, InputError, OutputError, UsageError
+from pipeline.llm.recorded import request_key
+from pipeline.llm.store import AnswerStore, StoredReply
+from pipeline.ports import Usage
+from tests.llm.conftest import Opener, verdict_request
+from tests.model_server.fixture import ServerHandle
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _stored(text: str = "{}") -> StoredReply:
+    return StoredReply("grade", "grade.v1", "m", "answer", text, "", Usage(3, 4, 0, None))
+
+
+async def test_an_answer_is_paid_once(open_path: Opener, model_server: ServerHandle):
+    async with open_path() as path:
+        first = await path.complete(verdict_request())
+    async with open_path() as path:
+        again = await path.complete(verdict_request())
+        books = path.usage()["grade"]
+    assert again.answer == first.answer
+    assert again.replayed
+    assert (books.requests, books.replayed, books.input_tokens) == (0, 1, 0)
+    assert model_server.stats()["requests"] == 1
+
+
+async def test_the_same_question_asked_at_once_is_sent_once(open_path: Opener, model_server: ServerHandle):
+    model_server.script(latency_ms=30)
+    async with open_path() as path:
+        answers = await asyncio.gather(*(path.complete(verdict_request()) for _ in range(20)))
+    assert model_server.stats()["requests"] == 1
+    assert len({answer.answer for answer in answers}) == 1
+    assert sum(answer.replayed for answer in answers) == 19
+
+
+async def test_a_cancelled_question_is_asked_by_who_waits_for_it(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"nth": [1]}, "do": {"hang": True}})
+    async with open_path() as path:
+        first = asyncio.create_task(path.complete(verdict_request()))
+        await asyncio.sleep(0.2)
+        second = asyncio.create_task(path.complete(verdict_request()))
+        await asyncio.sleep(0.1)
+        first.cancel()
+        answered = await asyncio.wait_for(second, 10)
+    assert not answered.replayed
+
+
+@pytest.mark.parametrize("reply", ["wrong-json", "refusal", "content-filter", "cut-off"])
+async def test_a_rejected_reply_that_was_paid_for_is_kept(open_path: Opener, model_server: ServerHandle, reply: str):
+    model_server.script({"do": {"reply": reply}})
+    outcomes = []
+    for _ in range(2):
+        async with open_path() as path:
+            with pytest.raises(AnswerRejected) as caught:
+                await path.complete(verdict_request())
+            outcomes.append((caught.value.kind, str(caught.value)))
+    assert outcomes[0] == outcomes[1]
+    assert model_server.stats()["requests"] <= 2
+
+
+async def test_a_failed_call_is_asked_again_by_the_next_run(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"first": 1}, "do": {"reply": "empty-choices"}})
+    async with open_path() as path:
+        with pytest.raises(AnswerRejected):
+            await path.complete(verdict_request())
+        await path.complete(verdict_request())
+
+
+async def test_a_replay_asks_nobody(open_path: Opener, model_server: ServerHandle):
+    async with open_path() as path:
+        answer = await path.complete(verdict_request())
+    model_server.down()
+    async with open_path(replay=True) as path:
+        assert (await path.complete(verdict_request())).answer == answer.answer
+        with pytest.raises(AnswerMissing, match=r"grade: the store has no answer [0-9a-f]{12}"):
+            await path.complete(verdict_request(1))
+
+
+def test_everything_that_shapes_an_answer_is_in_its_key():
+    changes = [
+        {}, {"system": "x"}, {"user": "x"}, {"temperature": 0.5}, {"max_tokens": 7}, {"variant": 1}, {"prompt": "grade.v2"},
+    ]  # fmt: skip
+    keys = {request_key(verdict_request(0, **change), model="m") for change in changes}
+    keys.add(request_key(verdict_request(0), model="other"))
+    assert len(keys) == len(changes) + 1
+    assert request_key(verdict_request(0, stage="elsewhere"), model="m") == request_key(verdict_request(0), model="m")
+
+
+async def test_text_with_lone_surrogates_is_kept_and_comes_back(tmp_path: Path):
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        await store.put(b"k" * 32, _stored("a\ud83d\x00b"))
+        found = await store.get(b"k" * 32)
+    assert found is not None
+    assert found.reply == "a\ud83d\x00b"
+
+
+async def test_one_writer_serves_many_answers_quickly(tmp_path: Path):
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        start = time.perf_counter()
+        await asyncio.gather(*(store.put(n.to_bytes(32), _stored("x" * 1000)) for n in range(2000)))
+        assert 2000 / (time.perf_counter() - start) > 640
+
+
+_KILLED = """
+import asyncio, sys
+from pathlib import Path
+from pipeline.llm.open import open_model
+from pipeline.llm.settings import ModelSettings
+from pipeline.llm.store import AnswerStore
+from tests.llm.conftest import verdict_request
+
+async def main():
+    settings = ModelSettings(model="test-model", base_url=sys.argv[1], concurrency=4)
+    with AnswerStore(Path(sys.argv[2])) as store:
+        async with open_model(settings, answers=store) as path:
+            async def one(number):
+                await path.complete(verdict_request(number))
+                print(number, flush=True)
+            await asyncio.gather(*(one(number) for number in range(int(sys.argv[3]))))
+            print(sum(row.replayed for row in path.usage().values()), "replayed")
+
+asyncio.run(main())
+"""
+
+
+def _build(server: ServerHandle, store: Path, count: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _KILLED, server.base_url, str(store), str(count)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+@pytest.mark.parametrize("after", [1, 5, 17])
+def test_an_answer_that_was_used_survives_kill_9(model_server: ServerHandle, tmp_path: Path, after: int):
+    model_server.script(latency_ms=10)
+    process = _build(model_server, tmp_path / "a.sqlite", 200)
+    assert process.stdout
+    used = [int(process.stdout.readline()) for _ in range(after)]
+    process.send_signal(signal.SIGKILL)
+    used += [int(line) for line in process.stdout.read().split()]
+    process.wait()
+    model_server.reset()
+    again = _build(model_server, tmp_path / "a.sqlite", 200)
+    out, _ = again.communicate(timeout=60)
+    assert int(out.split()[-2]) >= len(used)
+    assert model_server.stats()["requests"] <= 200 - len(used)
+    process.stdout.close()
+
+
+def test_two_processes_pay_no_prompt_twice(model_server: ServerHandle, tmp_path: Path):
+    model_server.script(latency_ms=20)
+    both = [_build(model_server, tmp_path / "a.sqlite", 150) for _ in range(2)]
+    outs = [process.communicate(timeout=90)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert all(len(out.splitlines()) == 151 for out in outs)
+    stats = model_server.stats()
+    assert (stats["requests"], stats["repeated"]) == (150, 0)
+
+
+def test_a_file_that_is_no_store_is_told_in_one_line(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(b"this is no database" * 100)
+    with pytest.raises(InputError, match="no answer store") as caught, AnswerStore(path):
+        pass
+    assert "\n" not in str(caught.value)
+    assert path.read_bytes() == b"this is no database" * 100
+
+
+def test_another_database_is_left_alone(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE t (x)")
+    other.close()
+    with pytest.raises(InputError, match="no answer store"), AnswerStore(path):
+        pass
+
+
+def test_a_store_of_a_newer_goldset_is_left_alone(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    with AnswerStore(path):
+        pass
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(InputError, match="version 99"), AnswerStore(path):
+        pass
+
+
+def test_a_folder_that_cannot_hold_a_store_is_told(tmp_path: Path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputError), AnswerStore(tmp_path / "file" / "a.sqlite"):
+        pass
+
+
+async def test_a_full_disk_is_an_error_for_who_waits_and_nobody_hangs(tmp_path: Path):
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        await store._do(lambda connection: connection.execute("PRAGMA max_page_count = 30"))
+        with pytest.raises(OutputError, match="full"):
+            await asyncio.wait_for(store.put(b"k" * 32, _stored("x" * 10**6)), 10)
+        await asyncio.wait_for(store.put(b"l" * 32, _stored("small")), 10)
+
+
+async def test_a_claim_of_a_process_that_is_gone_is_taken_over(tmp_path: Path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        row = (b"k" * 32, "other", os.uname().nodename, dead.pid, "12345", time.time() + 1000)
+        await store._do(lambda c: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?)", row))
+        assert (await store.take(b"k" * 32)).ours
+
+
+async def test_a_claim_of_another_machine_ends_with_its_lease(tmp_path: Path):
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        for key, expires in ((b"k" * 32, time.time() + 100), (b"l" * 32, time.time() - 1)):
+            row = (key, "other", "elsewhere", 1, "1", expires)
+            await store._do(lambda c, row=row: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?)", row))
+        assert not (await store.take(b"k" * 32)).ours
+        assert (await store.take(b"l" * 32)).ours
+
+
+async def test_a_store_is_reported_pruned_exported_and_imported(tmp_path: Path):
+    from pipeline.llm import upkeep
+
+    path, other = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
+    with AnswerStore(path) as store:
+        await store.put(b"a" * 32, _stored("one\ud83d"))
+        await store.put(b"b" * 32, StoredReply("grade", "grade.v1", "m", "refusal", "", "no", Usage(1, 1)))
+        await store.put_vectors("e", {b"v" * 32: b"\0" * 8})
+    report = upkeep.stats(path)
+    assert [(row.outcome, row.answers, row.input_tokens) for row in report.holdings] == [
+        ("answer", 1, 3),
+        ("refusal", 1, 1),
+    ]
+    assert report.vectors == {"e": 1}
+    lines = list(upkeep.export_answers(path))
+    (tmp_path / "x.jsonl").write_text("\n".join(lines) + "\n")
+    assert upkeep.import_answers(other, tmp_path / "x.jsonl") == 3
+    assert upkeep.import_answers(other, tmp_path / "x.jsonl") == 0
+    assert list(upkeep.export_answers(other)) == lines
+    assert upkeep.prune(path, rejected=True) == 1
+    assert len(list(upkeep.export_answers(path))) == 2
+    with pytest.raises(UsageError):
+        upkeep.prune(path)
+
+
+@pytest.mark.parametrize("line", ["no json", "[]", '{"kind": "answer"}', '{"kind": ["x"]}'])
+def test_a_wrong_line_of_an_import_is_named_and_nothing_is_added(tmp_path: Path, line: str):
+    from pipeline.llm import upkeep
+
+    good = {
+        "kind": "vector", "key": "aa", "model": "m", "vector": "AAAA", "created": 1.0,
+    }  # fmt: skip
+    (tmp_path / "x.jsonl").write_text(json.dumps(good) + "\n" + line + "\n")
+    with pytest.raises(InputError, match="line 2"):
+        upkeep.import_answers(tmp_path / "a.sqlite", tmp_path / "x.jsonl")
+    assert list(upkeep.export_answers(tmp_path / "a.sqlite")) == []
+
+
+def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path: Path):
+    from pipeline.llm import upkeep
+
+    with pytest.raises(InputError, match="no answer store here"):
+        upkeep.stats(tmp_path / "a.sqlite")
+    assert not (tmp_path / "a.sqlite").exists()

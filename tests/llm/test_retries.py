@@ -1,0 +1,185 @@
+"""Servers that fail for a while, for good, and in mid-sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from pipeline.errors import CallFailed, LimitReached, ModelUnavailable
+from tests.llm.conftest import Opener, verdict_request
+from tests.model_server.fixture import ServerHandle
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"status": 408},
+        {"status": 409},
+        {"status": 429},
+        {"status": 500},
+        {"status": 502},
+        {"status": 503},
+        {"connection": "refuse"},
+        {"connection": "half"},
+        {"connection": "garbage"},
+        {"status": 200, "body": "<html>not JSON</html>"},
+        {"status": 200, "body": ["no object"]},
+    ],
+    ids=str,
+)
+async def test_a_passing_fault_is_tried_again(open_path: Opener, model_server: ServerHandle, fault: dict[str, Any]):
+    model_server.script({"when": {"nth": [1]}, "do": fault})
+    async with open_path() as path:
+        await path.complete(verdict_request())
+    assert model_server.stats()["requests"] == 2
+
+
+@pytest.mark.parametrize("status", [400, 405, 413, 418, 422])
+async def test_other_refusals_are_not_tried_again(open_path: Opener, model_server: ServerHandle, status: int):
+    async with open_path() as path:
+        await path.complete(verdict_request(0))
+        model_server.script({"do": {"status": status}})
+        with pytest.raises(CallFailed) as caught:
+            await path.complete(verdict_request(1))
+    assert caught.value.kind == f"http-{status}"
+    assert model_server.stats()["requests"] == 2
+
+
+@pytest.mark.parametrize(
+    ("headers", "least_s"),
+    [({"retry-after": "1"}, 1.0), ({"retry-after-ms": "700"}, 0.7), ({"retry-after": "later"}, 0.2)],
+)
+async def test_the_server_says_when_to_come_back(
+    open_path: Opener, model_server: ServerHandle, headers: dict[str, str], least_s: float
+):
+    model_server.script({"when": {"nth": [1]}, "do": {"status": 429, "headers": headers}})
+    start = time.monotonic()
+    async with open_path() as path:
+        await path.complete(verdict_request())
+    assert least_s <= time.monotonic() - start < least_s + 2
+
+
+async def test_a_date_says_when_to_come_back(open_path: Opener, model_server: ServerHandle):
+    now = datetime.now(UTC)
+    headers = {"date": format_datetime(now), "retry-after": format_datetime(now + timedelta(seconds=1))}
+    model_server.script({"when": {"nth": [1]}, "do": {"status": 503, "headers": headers}})
+    start = time.monotonic()
+    async with open_path() as path:
+        await path.complete(verdict_request())
+    assert time.monotonic() - start >= 1.0
+
+
+async def test_spent_retries_fail_one_call_and_not_the_others(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"contains": "number 1."}, "do": {"status": 500}})
+    async with open_path(max_attempts=3) as path:
+        await path.complete(verdict_request(0))
+        with pytest.raises(CallFailed) as caught:
+            await path.complete(verdict_request(1))
+        await path.complete(verdict_request(2))
+    assert (caught.value.kind, caught.value.attempts) == ("http-500", 3)
+    assert model_server.stats()["requests"] == 5
+
+
+async def test_a_wait_beyond_what_is_allowed_fails_at_once(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"do": {"status": 429, "headers": {"retry-after": "3600"}}})
+    async with open_path() as path:
+        with pytest.raises(CallFailed) as caught:
+            await path.complete(verdict_request())
+    assert caught.value.kind == "rate-limit"
+
+
+async def test_a_call_takes_no_longer_than_its_timeout(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"do": {"slow_body_ms": 20000}})
+    start = time.monotonic()
+    async with open_path(call_timeout_s=0.3, max_attempts=2) as path:
+        with pytest.raises(CallFailed) as caught:
+            await path.complete(verdict_request())
+    assert caught.value.kind == "timeout"
+    assert time.monotonic() - start < 3
+
+
+async def test_a_slow_body_is_waited_for(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"do": {"slow_body_ms": 500}})
+    async with open_path() as path:
+        await path.complete(verdict_request())
+    assert model_server.stats()["requests"] == 1
+
+
+async def test_many_faults_at_once_lose_no_answer(open_path: Opener, model_server: ServerHandle):
+    model_server.script(
+        {"when": {"every": 30}, "do": {"connection": "refuse"}},
+        {"when": {"every": 5}, "do": {"status": 429}},
+        {"when": {"every": 19, "lacks": '"assistant"'}, "do": {"reply": "garbage"}},
+        latency_ms=5,
+    )
+    async with open_path() as path:
+        answers = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(300)))
+    assert len(answers) == 300
+    stats = model_server.stats()
+    assert stats["prompts"] >= 300
+    assert stats["paid_twice"] == 0
+
+
+async def test_a_server_that_is_down_for_a_while_delays_and_changes_nothing(
+    open_path: Opener, model_server: ServerHandle
+):
+    model_server.script(latency_ms=20)
+    async with open_path(concurrency=8) as path:
+        await path.complete(verdict_request(0))
+        calls = asyncio.gather(*(path.complete(verdict_request(n)) for n in range(1, 60)))
+        await asyncio.sleep(0.05)
+        await asyncio.to_thread(model_server.down)
+        await asyncio.sleep(3)
+        assert path.snapshot().server_gone
+        assert "server is gone" in path.snapshot().line()
+        await asyncio.to_thread(model_server.up)
+        answers = await calls
+    assert len(answers) == 59
+    assert model_server.stats()["paid_twice"] == 0
+
+
+async def test_a_server_that_is_gone_for_good_ends_the_run_in_time(open_path: Opener, model_server: ServerHandle):
+    model_server.script(latency_ms=20)
+    async with open_path(concurrency=8, unreachable_s=1.5) as path:
+        await path.complete(verdict_request(0))
+        await asyncio.to_thread(model_server.down)
+        start = time.monotonic()
+        outcomes = await asyncio.gather(
+            *(path.complete(verdict_request(n)) for n in range(1, 60)), return_exceptions=True
+        )
+    assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
+    assert 1.4 < time.monotonic() - start < 5
+
+
+async def test_a_server_that_never_was_there_is_given_up_sooner(open_path: Opener, model_server: ServerHandle):
+    await asyncio.to_thread(model_server.down)
+    start = time.monotonic()
+    async with open_path(never_reached_s=0.5) as path:
+        with pytest.raises(ModelUnavailable, match="has not been reachable"):
+            await path.complete(verdict_request())
+    assert time.monotonic() - start < 4
+
+
+async def test_the_deadline_ends_the_wait_for_a_server_that_is_gone(open_path: Opener, model_server: ServerHandle):
+    async with open_path(deadline_s=1.0) as path:
+        await path.complete(verdict_request(0))
+        await asyncio.to_thread(model_server.down)
+        start = time.monotonic()
+        with pytest.raises((LimitReached, ModelUnavailable)):
+            await path.complete(verdict_request(1))
+    assert time.monotonic() - start < 3
+
+
+async def test_one_poisonous_request_ends_alone(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"contains": "number 1."}, "do": {"connection": "refuse"}})
+    async with open_path(max_attempts=3) as path:
+        await path.complete(verdict_request(0))
+        with pytest.raises(CallFailed) as caught:
+            await path.complete(verdict_request(1))
+        await path.complete(verdict_request(2))
+    assert caught.value.kind == "connection"
