@@ -13,7 +13,7 @@ class Constraints(Record):
     """What a query may look like.
 
     ``language`` is an ISO 639-1 code; None asks for the language of the chunk. Words are counted as a reader of the
-    language would (in scripts without spaces every character counts as one). ``banned`` words or strings may not
+    language would (every character of Chinese or Japanese counts as one, every five of Thai, Lao, Khmer and Burmese). ``banned`` words or strings may not
     occur, whatever their case. ``punctuation=False`` allows no punctuation mark at all, not even a final question
     mark. ``option_lists`` allows «A) … B) …», ``numbering`` allows a leading «1.» or «Q1:».
     """

@@ -132,13 +132,14 @@ def _without_bytes_above_127(data: bytes) -> str | None:
 
 def _recognised(data: bytes, position: int, path: Path) -> str:
     """Return the encoding of data that is no UTF-8 from a position on."""
-    encoding = _by_nul(data[: _WINDOW // 4 * 4])
-    if encoding is None:
-        sample = _telling(data, position)
-        encoding = detect(sample, encoding_era=_ERAS, max_bytes=len(sample) or 1, compat_names=False)["encoding"]
+    encoding = _by_nul(data[: _WINDOW // 4 * 4]) or _detected(_telling(data, position)) or _detected(data[:_WINDOW])
     if encoding is None:
         raise _not_text(path)
     return _WIDER.get(encoding, encoding)
+
+
+def _detected(sample: bytes) -> str | None:
+    return detect(sample, encoding_era=_ERAS, max_bytes=max(1, len(sample)), compat_names=False)["encoding"]
 
 
 def _telling(data: bytes, position: int) -> bytes:

@@ -39,7 +39,7 @@ def html_to_text(html: str) -> tuple[str | None, str]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read as HTML on purpose
-        soup = BeautifulSoup(html, "html.parser")
+        soup = BeautifulSoup(html, "lxml")  # it ends what pages leave open (<li>, <p>, <td>); html.parser nests it
     title = soup.title.get_text() if soup.title else None
     for element in soup.find_all(_is_left_out):
         element.extract()

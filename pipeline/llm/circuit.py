@@ -14,8 +14,8 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 5.0
 class Circuit:
     """The server's health, from how calls end.
 
-    One connection that does not come about opens the circuit; so do broken or timed-out calls of three different
-    requests with nothing good between them. While it is open only one call goes out at a time, after a pause that
+    One connection that does not come about opens the circuit; so do broken, unavailable or timed-out calls of three
+    different requests with nothing good between them. While it is open only one call goes out at a time, after a pause that
     doubles, and its failure is nobody's fault: it is not counted against the call.
     """
 
@@ -28,11 +28,11 @@ class Circuit:
     _pause_s: float = _FIRST_PAUSE_S
     _failing: set[str] = field(default_factory=set)
 
-    def hear(self, cause: Cause | None, label: str, *, timed_out: bool, now: float) -> None:
-        """Take in how a call ended; ``cause`` is None for an answer."""
+    def hear(self, cause: Cause | None, label: str, *, ailing: bool, now: float) -> None:
+        """Take in how a call ended; ``cause`` is None for an answer, ``ailing`` marks a time-out or a 503."""
         if cause is Cause.UNREACHABLE:
             self._fail(now, opens=True)
-        elif cause is Cause.BROKEN or timed_out:
+        elif cause is Cause.BROKEN or ailing:
             self._failing.add(label)
             self._fail(now, opens=len(self._failing) >= _CALLS_BEFORE_OPEN)
         else:

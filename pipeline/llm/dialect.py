@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ from pydantic import BaseModel
 
 from pipeline.llm.schema import answer_schema, schema_text
 
+_LONE = re.compile("[\ud800-\udfff]")
 FORMATS = ("json_schema", "json_object", "text")
 
 _JSON_ONLY = (
@@ -67,15 +69,15 @@ class Question:
 
 def body_of(question: Question, *, model: str, dialect: Dialect, reasoning_tokens: int = 0) -> dict[str, Any]:
     """Return the body of the request: exactly what is sent."""
-    system = question.system
+    system, user = sendable(question.system), sendable(question.user)
     if dialect.format != "json_schema":
         system += _JSON_ONLY + schema_text(question.answer)
     if dialect.system and system:
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": question.user}]
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     else:
-        messages = [{"role": "user", "content": f"{system}\n\n{question.user}".strip()}]
+        messages = [{"role": "user", "content": f"{system}\n\n{user}".strip()}]
     for reply, complaint in question.earlier:
-        messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": complaint}]
+        messages += [{"role": "assistant", "content": sendable(reply)}, {"role": "user", "content": complaint}]
     thinks = dialect.length == "max_completion_tokens"
     body: dict[str, Any] = {"model": model, "messages": messages}
     body[dialect.length] = question.max_tokens + (reasoning_tokens if thinks else 0)
@@ -87,6 +89,11 @@ def body_of(question: Question, *, model: str, dialect: Dialect, reasoning_token
     elif dialect.format == "json_object":
         body["response_format"] = {"type": "json_object"}
     return body
+
+
+def sendable(text: str) -> str:
+    """Return the text with lone surrogates, which no encoding can carry, as U+FFFD."""
+    return _LONE.sub("\ufffd", text)
 
 
 def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_format: bool) -> Dialect | None:

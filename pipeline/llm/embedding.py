@@ -14,6 +14,7 @@ import numpy as np
 from pipeline.errors import AnswerMissing, CallFailed
 from pipeline.llm.budget import Budget
 from pipeline.llm.chat import priced, usage_of
+from pipeline.llm.dialect import sendable
 from pipeline.llm.faults import Reply, ReplyRejected
 from pipeline.llm.gate import Gate
 from pipeline.llm.headers import allowance
@@ -45,7 +46,7 @@ class OpenAIEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return one row per text; raises as ``OpenAIChat.complete`` does."""
-        body: dict[str, Any] = {"model": self._settings.embedding_model, "input": list(texts)}
+        body: dict[str, Any] = {"model": self._settings.embedding_model, "input": [sendable(text) for text in texts]}
         if self._settings.dimensions is not None:
             body["dimensions"] = self._settings.dimensions
         refused: ParameterRefused | None = None

@@ -117,7 +117,7 @@ class Gate:
         cause: Cause | None,
         tokens: int,
         usd: float,
-        timed_out: bool = False,
+        ailing: bool = False,
         allowance: Allowance | None = None,
         abandoned: bool = False,
     ) -> None:
@@ -130,7 +130,7 @@ class Gate:
             self._failed += cause is not None
             self._proven = self._proven or cause is None
             self._width.hear(overloaded=cause is Cause.OVERLOADED)
-            self.circuit.hear(cause, ticket.label, timed_out=timed_out, now=now)
+            self.circuit.hear(cause, ticket.label, ailing=ailing, now=now)
             self._rates.hear(allowance, call=ticket.number, tokens=ticket.want.tokens, now=now)
         if self._queue:
             self._pump()
@@ -139,6 +139,10 @@ class Gate:
         """Let nobody in any more: every waiting and later call gets ``ModelUnavailable`` with this reason."""
         self._closed = self._closed or reason
         self._pump()
+
+    def remaining_s(self) -> float | None:
+        """Return the seconds until the deadline, None without one."""
+        return self._budget.remaining_s()
 
     def prove(self) -> None:
         """Say that the server's dialect is known, so that no call has to go ahead alone."""

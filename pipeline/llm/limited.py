@@ -57,7 +57,7 @@ class _Ending:
     """How an exchange ended, for the gate and for the books."""
 
     cause: Cause | None = Cause.REFUSED
-    timed_out: bool = False
+    ailing: bool = False
     allowance: Allowance | None = None
     reply: Reply | None = None
     unknown: bool = False
@@ -119,7 +119,7 @@ class Door:
             self._gate.leave(
                 ticket,
                 cause=ending.cause,
-                timed_out=ending.timed_out,
+                ailing=ending.ailing,
                 allowance=ending.allowance,
                 tokens=usage.input_tokens + usage.output_tokens,
                 usd=usage.usd or 0.0,
@@ -133,10 +133,10 @@ class Door:
             async with asyncio.timeout(seconds if deadline is None else min(seconds, max(0.0, deadline))):
                 result = await exchange()
         except TimeoutError:
-            ending.cause, ending.timed_out, ending.unknown = Cause.OVERLOADED, True, True
+            ending.cause, ending.ailing, ending.unknown = Cause.OVERLOADED, True, True
         except ExchangeFailed as failed:
             ending.cause, ending.allowance = failed.cause, failed.allowance
-            ending.timed_out = failed.kind == "timeout"
+            ending.ailing = failed.kind in {"timeout", "http-503"}
             ending.unknown = failed.kind in {"timeout", "connection", "not-json"}
             raise
         except ReplyRejected as rejected:

@@ -13,7 +13,6 @@ from pipeline.llm.schema import field_names
 
 T = TypeVar("T", bound=BaseModel)
 
-_THINKING = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _THINKING_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\r?\n?(.*?)```", re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*[}\]])', re.DOTALL)
@@ -54,8 +53,8 @@ def read_answer(text: str, answer: type[T]) -> T:
 
 
 def _without_thinking(text: str) -> str:
-    text = _THINKING.sub("", text.lstrip("\ufeff"))
-    return _THINKING_END.split(text)[-1]  # some servers cut off where a block begins, but leave where it ends
+    # Only the end counts: some servers cut off where the block begins, and a draft inside it is no answer.
+    return _THINKING_END.split(text.lstrip("\ufeff"))[-1]
 
 
 def _objects(text: str) -> Iterator[object]:

@@ -54,7 +54,8 @@ class Patience:
         self.attempts += 1
         seconds = self._wait_s(failed)
         self._waited_s += seconds
-        return seconds
+        left = self._gate.remaining_s()  # past the deadline it is the gate that says so
+        return seconds if left is None else min(seconds, max(0.0, left))
 
     def stop(self, _: RetryCallState) -> bool:
         """Return whether the attempt just taken in was the last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
@@ -48,7 +49,8 @@ class ModelSettings:
     """The longest one HTTP exchange may take, from the first byte sent to the last received."""
     deadline_s: float | None = None
     """The longest the whole path may work, counted from its opening."""
-    max_attempts: int = 8
+    max_attempts: int = 10
+    """Attempts of one call; the waits between ten of them span a minute, the usual window of a rate limit."""
     retry_s: float = 300.0
     """The longest one call may wait between its attempts, all waits together."""
     unreachable_s: float = 180.0
@@ -74,6 +76,8 @@ class ModelSettings:
         problems = [
             *([] if self.model.strip() else ["no model is named"]),
             *([] if parts.scheme in {"http", "https"} and parts.hostname else ["base_url is not an http(s) address"]),
+            *(["base_url must not hold a user name or a password"] if "@" in parts.netloc else []),
+            *(["the API key holds white space or a character no header may hold"] if _is_odd(self.api_key) else []),
             *(f"{name} must be above 0" for name in _POSITIVE if getattr(self, name) <= 0),
             *(f"{name} must not be negative" for name in _CAPS if (getattr(self, name) or 0) < 0),
         ]
@@ -85,6 +89,10 @@ class ModelSettings:
         parts = urlsplit(self.base_url)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+
+
+def _is_odd(key: str | None) -> bool:
+    return key is not None and re.fullmatch(r"[\x21-\x7e]*", key) is None
 
 
 _POSITIVE = (

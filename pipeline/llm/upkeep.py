@@ -140,7 +140,8 @@ def _record(source: Path, number: int, line: str) -> dict[str, Any]:
         record = json.loads(line)
     except ValueError:
         record = None
-    if isinstance(record, dict) and set(record) == {"kind", *_FIELDS.get(str(record.get("kind")), ())}:
+    fields = _FIELDS.get(str(record.get("kind"))) if isinstance(record, dict) else None
+    if isinstance(record, dict) and fields and set(record) == {"kind", *fields}:
         return record
     raise InputError(source, "is no line of an export of answers", line=number)
 

@@ -52,15 +52,15 @@ class Wire:
         failure: Exception
         try:
             response = await self._client.post(path, body=body, options=self._options, cast_to=httpx2.Response)
-            found = json.loads(response.content)
         except openai.APIStatusError as error:
             failure = self._from_status(error)
-        except (openai.APIConnectionError, aiohttp.ClientError, OSError) as error:
+        except (openai.APIConnectionError, aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
             failure = _from_connection(error)
-        except ValueError:
-            failure = ExchangeFailed(Cause.BROKEN, "not-json")
+        except (openai.OpenAIError, ValueError, TypeError) as error:
+            failure = CallFailed("client", f"{self._where()}: the call cannot be made ({type(error).__name__})")
         else:
-            if isinstance(found, dict):
+            found = _parsed(response.content)
+            if found is not None:
                 return found, response.headers
             failure = ExchangeFailed(Cause.BROKEN, "not-json")
         raise failure  # outside the except blocks: the client's own errors carry bodies and must not be chained
@@ -92,6 +92,14 @@ class Wire:
 
     def _where(self) -> str:
         return self._settings.shown_url()
+
+
+def _parsed(content: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _from_connection(error: Exception) -> ExchangeFailed:

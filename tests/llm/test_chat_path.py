@@ -134,6 +134,12 @@ async def test_the_key_of_the_settings_is_sent_and_no_other(
             await path.complete(verdict_request())
 
 
+async def test_a_text_that_no_encoding_can_carry_is_sent_all_the_same(open_path: Opener, model_server: ServerHandle):
+    async with open_path() as path:
+        await path.complete(verdict_request(0, user="a\ud800b\x00c"))
+    assert model_server.requests()[-1]["body"]["messages"][-1]["content"] == "a\ufffdb\x00c"
+
+
 async def test_a_server_that_counts_no_tokens_is_served(open_path: Opener, model_server: ServerHandle):
     model_server.script(usage=False)
     async with open_path() as path:

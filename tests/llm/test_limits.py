@@ -134,9 +134,16 @@ async def test_a_stalled_call_is_named_without_its_content(open_path: Opener, mo
 
 
 def test_the_key_does_not_show():
-    settings = ModelSettings(model="m", api_key="sk-secret", base_url="https://user:pw@example.org/v1?token=t")
+    settings = ModelSettings(model="m", api_key="sk-secret", base_url="https://example.org/v1?token=t")
     assert "sk-secret" not in repr(settings)
     assert settings.shown_url() == "https://example.org/v1"
+
+
+@pytest.mark.parametrize("wrong", [{"api_key": "sk-secret\n"}, {"base_url": "https://user:sk-secret@example.org/v1"}])
+def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(wrong: dict[str, str]):
+    with pytest.raises(UsageError) as caught:
+        ModelSettings(**{"model": "m", **wrong})
+    assert "sk-secret" not in str(caught.value)
 
 
 def test_impossible_settings_are_told_together():

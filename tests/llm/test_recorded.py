@@ -94,7 +94,8 @@ async def test_a_replay_asks_nobody(open_path: Opener, model_server: ServerHandl
 
 def test_everything_that_shapes_an_answer_is_in_its_key():
     changes = [
-        {}, {"system": "x"}, {"user": "x"}, {"temperature": 0.5}, {"max_tokens": 7}, {"variant": 1}, {"prompt": "grade.v2"},
+        {}, {"system": "x"}, {"user": "x"}, {"temperature": 0.5}, {"max_tokens": 7}, {"variant": 1},
+        {"prompt": "grade.v2"},
     ]  # fmt: skip
     keys = {request_key(verdict_request(0, **change), model="m") for change in changes}
     keys.add(request_key(verdict_request(0), model="other"))
@@ -216,8 +217,8 @@ async def test_a_full_disk_is_an_error_for_who_waits_and_nobody_hangs(tmp_path: 
 
 
 async def test_a_claim_of_a_process_that_is_gone_is_taken_over(tmp_path: Path):
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
+    dead = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await dead.wait()
     with AnswerStore(tmp_path / "a.sqlite") as store:
         row = (b"k" * 32, "other", os.uname().nodename, dead.pid, "12345", time.time() + 1000)
         await store._do(lambda c: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?)", row))

@@ -175,6 +175,15 @@ async def test_the_deadline_ends_the_wait_for_a_server_that_is_gone(open_path: O
     assert time.monotonic() - start < 3
 
 
+async def test_the_deadline_ends_a_wait_between_attempts(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"do": {"status": 429, "headers": {"retry-after": "20"}}})
+    start = time.monotonic()
+    async with open_path(deadline_s=0.5) as path:
+        with pytest.raises(LimitReached, match="deadline"):
+            await path.complete(verdict_request())
+    assert time.monotonic() - start < 3
+
+
 async def test_one_poisonous_request_ends_alone(open_path: Opener, model_server: ServerHandle):
     model_server.script({"when": {"contains": "number 1."}, "do": {"connection": "refuse"}})
     async with open_path(max_attempts=3) as path:

@@ -135,6 +135,21 @@ def test_texts_that_share_half_their_words_stay_apart_in_bounded_work() -> None:
     assert len(reads) < 200 * len(texts)
 
 
+def test_texts_just_below_the_threshold_stay_apart_in_bounded_work() -> None:
+    form = " ".join(f"w{i}" for i in range(60))
+    texts = [form + " " + " ".join(f"x{i}-{j}" for j in range(5)) for i in range(600)]
+    reads: list[int] = []
+    assert len(clusters(texts, reads)) == len(texts)
+    assert len(reads) < 16 * len(texts)
+
+
+def test_a_true_pair_is_found_in_a_crowd_of_half_alike_texts() -> None:
+    form = " ".join(f"w{i}" for i in range(60))
+    texts = [form + " " + " ".join(f"x{i}-{j}" for j in range(5)) for i in range(300)]
+    texts += [text + " once more" for text in texts[:40]]
+    assert clusters(texts) == {frozenset({i, 300 + i} if i < 40 else {i}) for i in range(300)}
+
+
 def test_jaccard_is_the_share_of_the_union_that_is_shared() -> None:
     a, b = (np.array(values, np.uint64) for values in ([1, 2, 3], [2, 3, 4, 5]))
     assert jaccard(a, b) == 2 / 5

@@ -1,0 +1,103 @@
+"""Embeddings through the same path: kept per text, in batches, checked."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import numpy as np
+import pytest
+
+from pipeline.errors import AnswerMissing, AnswerRejected, CallFailed
+from tests.llm.conftest import Opener
+from tests.model_server.fixture import ServerHandle
+
+
+@pytest.fixture
+def open_embedding(open_path: Opener) -> Opener:
+    return partial(open_path, embedding_model="embed-model")
+
+
+def _embedder(path):
+    assert path.embedder is not None
+    return path.embedder
+
+
+async def test_rows_come_in_the_order_of_the_texts(open_embedding: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"kind": "embeddings"}, "do": {"reply": "shuffled"}})
+    async with open_embedding() as path:
+        both = await _embedder(path).embed(["one", "two", "one"])
+        single = await _embedder(path).embed(["two"])
+    assert both.dtype == np.float32
+    assert both.shape == (3, 8)
+    assert np.array_equal(both[0], both[2])
+    assert np.array_equal(both[1], single[0])
+
+
+async def test_only_new_texts_are_sent(open_embedding: Opener, model_server: ServerHandle):
+    async with open_embedding(embedding_batch=10) as path:
+        first = await _embedder(path).embed([f"text {n}" for n in range(25)])
+    async with open_embedding(embedding_batch=10) as path:
+        second = await _embedder(path).embed([f"text {n}" for n in range(30)])
+        books = path.usage()["embed"]
+    assert np.array_equal(first, second[:25])
+    assert (books.requests, books.replayed) == (1, 25)
+    sizes = [len(row["body"]["input"]) for row in model_server.requests()]
+    assert sorted(sizes) == [5, 5, 10, 10]
+
+
+async def test_texts_asked_for_twice_at_once_are_sent_once(open_embedding: Opener, model_server: ServerHandle):
+    model_server.script(latency_ms=50)
+    async with open_embedding() as path:
+        one, two = await asyncio.gather(_embedder(path).embed(["a", "b"]), _embedder(path).embed(["b", "a"]))
+    assert np.array_equal(one, two[::-1])
+    assert model_server.stats()["by_kind"]["embeddings"] == 1
+
+
+async def test_no_text_is_no_row_and_no_request(open_embedding: Opener, model_server: ServerHandle):
+    async with open_embedding() as path:
+        assert len(await _embedder(path).embed([])) == 0
+    assert model_server.stats()["by_kind"] == {}
+
+
+@pytest.mark.parametrize("reply", ["short", "nan"])
+async def test_a_wrong_response_is_no_vector(open_embedding: Opener, model_server: ServerHandle, reply: str):
+    model_server.script({"when": {"kind": "embeddings"}, "do": {"reply": reply}})
+    async with open_embedding() as path:
+        with pytest.raises(AnswerRejected):
+            await _embedder(path).embed(["one", "two"])
+
+
+async def test_one_failing_batch_costs_none_of_the_others(open_embedding: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"kind": "embeddings", "contains": "text 3"}, "do": {"status": 400}})
+    texts = [f"text {n}" for n in range(6)]
+    async with open_embedding(embedding_batch=1) as path:
+        with pytest.raises(CallFailed):
+            await _embedder(path).embed(texts)
+        model_server.script()
+        model_server.reset()
+        await _embedder(path).embed(texts)
+    assert model_server.stats()["by_kind"]["embeddings"] == 1
+
+
+async def test_embeddings_are_tried_again(open_embedding: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"kind": "embeddings", "nth": [1]}, "do": {"status": 503}})
+    async with open_embedding() as path:
+        assert (await _embedder(path).embed(["one"])).shape == (1, 8)
+
+
+async def test_embeddings_count_against_the_same_cap(open_embedding: Opener, model_server: ServerHandle):
+    async with open_embedding(embedding_batch=1, max_requests=3) as path:
+        with pytest.raises(Exception, match="cap of 3 requests"):
+            await _embedder(path).embed([f"text {n}" for n in range(9)])
+    assert model_server.stats()["by_kind"]["embeddings"] == 3
+
+
+async def test_a_replay_embeds_what_is_kept_and_nothing_else(open_embedding: Opener, model_server: ServerHandle):
+    async with open_embedding() as path:
+        rows = await _embedder(path).embed(["one"])
+    model_server.down()
+    async with open_embedding(replay=True) as path:
+        assert np.array_equal(await _embedder(path).embed(["one"]), rows)
+        with pytest.raises(AnswerMissing):
+            await _embedder(path).embed(["two"])

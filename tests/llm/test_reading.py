@@ -1,0 +1,114 @@
+"""Replies as models write them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.llm.reading import Misfit, read_answer
+from tests.llm.conftest import Verdict
+
+GOOD = '{"reason": "because {it} says so, \\"really\\"", "grade": 2}'
+ANSWER = Verdict(reason='because {it} says so, "really"', grade=2)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        GOOD,
+        f"\ufeff{GOOD}",
+        f"  \n{GOOD}\n",
+        f"```json\n{GOOD}\n```",
+        f"```\n{GOOD}\n```",
+        f"Sure! Here it is:\n```json\n{GOOD}\n```\nAnything else?",
+        f"Sure! {GOOD} Anything else?",
+        GOOD[:-1] + ",}",
+        f"```json\n{GOOD[:-1]},\n}}\n```",
+        f"Here: {GOOD[:-1]}, }} done",
+        f'<think>Perhaps {{"reason": "no no", "grade": 0}}?</think>{GOOD}',
+        f'Perhaps {{"reason": "no no", "grade": 0}}?\n</think>\n\n{GOOD}',
+        f"<think>\n</think>\n```json\n{GOOD}\n```",
+        f'A first draft: {{"reason": "no no", "grade": 0}}. Better: {GOOD}',
+        f"Set {{a, b}} and {{x: 1}} do not matter. {GOOD}",
+        f"[{GOOD}]",
+        f"<think>one</think> but <think>two</think>{GOOD}",
+        GOOD.replace('"grade"', "\n\t" + '"grade"'),
+    ],
+)
+def test_an_answer_is_found(reply: str):
+    assert read_answer(reply, Verdict) == ANSWER
+
+
+def test_a_line_break_inside_a_string_is_read():
+    assert read_answer('Well: {"reason": "two\nlines", "grade": 1}', Verdict).reason == "two\nlines"
+
+
+def test_curly_quotes_are_read():
+    assert read_answer("{“reason”: “because”, “grade”: 1}", Verdict) == Verdict(reason="because", grade=1)
+
+
+def test_a_comma_inside_a_string_is_kept():
+    assert read_answer('{"reason": "a,}", "grade": 1,}', Verdict).reason == "a,}"
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("", "json_invalid"),
+        ("no JSON", "json_invalid"),
+        ("[]", "model_type"),
+        ("null", "model_type"),
+        ('{"reason": "because"}', "grade: missing"),
+        ('{"reason": "because", "grade": 9}', "grade: less_than_equal"),
+        ('{"reason": "because", "grade": NaN}', "grade: finite_number"),
+        ('{"reason": "because", "grade": 1, "SECRET KEY": 1}', "(unknown field): extra_forbidden"),
+        ('{"reason": "x\\ud83d", "grade": 1}', ""),
+    ],
+)
+def test_a_misfit_says_where_and_why_without_content(reply: str, problem: str):
+    with pytest.raises(Misfit) as caught:
+        read_answer(reply, Verdict)
+    assert problem in str(caught.value)
+    assert "SECRET" not in str(caught.value)
+    assert "because" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "{" * 200_000,
+        '{"a":' * 100_000,
+        "[" * 100_000,
+        "<think>" * 20_000,
+        "```" * 50_000,
+        '"' * 100_000,
+        ",}" * 100_000,
+        '{"reason": "' + "x," * 200_000,
+    ],
+)
+def test_hostile_replies_are_turned_down_quickly(reply: str):
+    start = time.perf_counter()
+    with pytest.raises(Misfit):
+        read_answer(reply, Verdict)
+    assert time.perf_counter() - start < 5
+
+
+@given(st.text())
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_an_answer_or_a_misfit(text: str):
+    with contextlib.suppress(Misfit):
+        read_answer(text, Verdict)
+
+
+@given(st.text(min_size=3).filter(lambda t: "</" not in t and "```" not in t), st.integers(0, 3), st.text("abc .\n"))
+@settings(max_examples=200, deadline=None)
+def test_whatever_stands_around_it_the_object_is_found(reason: str, grade: int, noise: str):
+    answer = Verdict(reason=reason, grade=grade)
+    text = json.dumps(answer.model_dump(), ensure_ascii=False)
+    for reply in (text, f"{noise}{text}{noise}", f"{noise}\n```json\n{text}\n```"):
+        assert read_answer(reply, Verdict) == answer
