@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pipeline.config import Config
-    from pipeline.flow import OpenGenerator, Result
+    from pipeline.flow import Result
 
 DONE_WITH_FAILURES = 3
 INTERRUPTED = 130
@@ -45,7 +45,7 @@ Strict = Annotated[bool | None, typer.Option("--strict", help="End at the first 
 
 
 @app.command()
-def build(  # noqa: PLR0913  a command has as many options as it has
+def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     paths: Paths,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the run goes.")],
     config: ConfigFile = None,
@@ -108,23 +108,15 @@ async def _build(config: Config, paths: list[str], out: Path, answers: Path, *, 
     writer = await writer_for(config, answers)
     stale = tuple(read_manifest(out).files) if (out / "manifest.json").exists() else ()
     if not replace:
-        check_usable(out, config_sha256=writer.config.fingerprint())
+        check_usable(out, config_sha256=writer.config.fingerprint(writer.prompts))
     messages.print(writer.announcement, highlight=False)
-    result = await flow.build(
-        writer.config,
-        found,
-        out,
-        open_generator=writer.open,
-        progress=TerminalProgress(messages),
-        usage=writer.usage,
-        stale=stale,
-    )
+    result = await flow.build(writer, found, out, progress=TerminalProgress(messages), stale=stale)
     _report(console, messages, result, out, writer.config)
     return result
 
 
 @app.command()
-def chunk(  # noqa: PLR0913  a command has as many options as it has
+def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     paths: Paths,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write JSON Lines here, not to the screen.")
@@ -270,7 +262,7 @@ def main() -> None:
     except GoldsetError as error:
         print(f"goldset: {_line(str(error))}", file=sys.stderr)
         code = error.exit_code
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
         code = _unexpected(error)
     sys.exit(code)
 

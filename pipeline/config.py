@@ -14,6 +14,7 @@ from typing import Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from pipeline.errors import ConfigError
+from pipeline.stages.critique import Critic
 from schemas.constraints import Constraints
 from schemas.query import QueryKind, QueryStyle
 from schemas.record import Record
@@ -83,7 +84,10 @@ STYLES: dict[QueryStyle, float] = {
 
 
 class Generation(Record):
-    """``[generate]``: who writes queries, how many, of which kinds and styles (weights), about what, for whom."""
+    """``[generate]``: who writes queries, how many, of which kinds and styles (weights), about what, for whom.
+
+    ``prompts`` is a folder whose files go before ours of the same name.
+    """
 
     generator: Generator = Generator.AUTO
     recipe: OfflineRecipe = OfflineRecipe.TERMS
@@ -92,6 +96,7 @@ class Generation(Record):
     context: str = ""
     seed_queries: tuple[str, ...] = ()
     personas: tuple[str, ...] = ()
+    prompts: Path | None = None
     kinds: dict[QueryKind, float] = Field(default=KINDS, min_length=1)
     styles: dict[QueryStyle, float] = Field(default=STYLES, min_length=1)
     constraints: Constraints = Constraints()
@@ -102,6 +107,13 @@ class Generation(Record):
             if min(weights.values()) < 0 or sum(weights.values()) <= 0:
                 raise ValueError(f"{name}: weights must be 0 or more, and not all 0")
         return self
+
+
+class Critics(Record):
+    """``[critics]``: which critics are asked about each query, and for which share of the queries."""
+
+    use: tuple[Critic, ...] = ()
+    share: float = Field(default=1.0, gt=0, le=1)
 
 
 class Model(Record):
@@ -130,6 +142,7 @@ class Config(Record):
     documents: Documents = Documents()
     chunk: Chunking = Chunking()
     generate: Generation = Generation()
+    critics: Critics = Critics()
     model: Model = Model()
 
     def shaping(self) -> dict[str, Any]:
@@ -137,13 +150,19 @@ class Config(Record):
         data = self.model_dump(mode="json", exclude_none=True)
         data["model"] = {key: data["model"][key] for key in ("name", "temperature") if key in data["model"]}
         if self.generate.generator is Generator.OFFLINE:
-            del data["model"]
+            del data["model"], data["critics"]
         del data["documents"]["strict"], data["documents"]["max_megabytes"]
+        data["generate"].pop("prompts", None)
         return data
 
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of what shapes the result; equal for equal runs."""
-        return hashlib.sha256(json.dumps(self.shaping(), sort_keys=True).encode()).hexdigest()
+    def fingerprint(self, prompts: Mapping[str, str]) -> str:
+        """Return the SHA-256 of what shapes the result; equal for equal runs.
+
+        Args:
+            prompts: The digest of every prompt in use, by its id.
+        """
+        shaping = {**self.shaping(), "prompts": dict(prompts)}
+        return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
 
     def api_key(self) -> str | None:
         """Return the key from the environment, None where there is none."""

@@ -10,13 +10,13 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.errors import CallFailed, LimitReached
-from pipeline.ports import Brief, QueryGenerator, Stored
+from pipeline.ports import Brief, Critics, QueryGenerator, Stored
 from pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
 from schemas.corpus import Chunk
 from schemas.manifest import Failure
@@ -27,6 +27,13 @@ B = TypeVar("B")
 
 LOWEST_EXPECTED_YIELD = 0.25
 """A wave is never more than four times what is missing, however bad the yield so far."""
+
+
+GOOD = 4
+"""The lowest score of a critic that is kept."""
+
+LIMIT = "limit"
+"""The kind of failure that a cap is: the call was not made."""
 
 
 @dataclass(slots=True)
@@ -65,10 +72,11 @@ class Drawing:
     generator: QueryGenerator
     brief: Callable[[Chunk], Brief]
     cluster_of: Callable[[int], Sequence[int]]
+    critics: Critics | None = None
     concurrency: int
     advance: Callable[[int], None]
 
-    async def draw(self, order: npt.NDArray[np.int64], *, target: int, per_chunk: int) -> Drawn:
+    async def draw(self, order: npt.NDArray[np.integer[Any]], *, target: int, per_chunk: int) -> Drawn:
         """Return at most ``target`` queries, drawn from the chunks at ``order``, first ones first.
 
         Raises:
@@ -103,6 +111,7 @@ class Drawing:
         for outcome in outcomes:
             outcome.finding = self._check(outcome)
             await self._rewrite(outcome)
+            await self._criticise(outcome)
         return outcomes
 
     def _check(self, outcome: Outcome) -> Finding | None:
@@ -119,13 +128,31 @@ class Drawing:
         try:
             other = await self.generator.rewrite(outcome.brief, outcome.candidate, finding.complaint)
         except (CallFailed, LimitReached) as error:
-            kind = error.kind if isinstance(error, CallFailed) else "limit"
-            item = outcome.brief.chunk.chunk_id
-            outcome.failure = Failure(stage="rewrite", item=item, kind=kind, message=str(error))
+            outcome.failure = _failure("rewrite", outcome, error)
             return
         if other is not None:
             outcome.candidate = other.model_copy(update={"first_text": outcome.candidate.text})
             outcome.finding = self._check(outcome)
+
+    async def _reword(self, outcome: Outcome) -> None:
+        """Give a candidate that a quota turned down another wording, checked and criticised like the first."""
+        await self._rewrite(outcome)
+        await self._criticise(outcome)
+
+    async def _criticise(self, outcome: Outcome) -> None:
+        """Ask the critics about a candidate that passed the mechanical checks."""
+        if self.critics is None or outcome.finding is not None or outcome.failure is not None:
+            return
+        try:
+            scores = dict(await self.critics.judge(outcome.brief, outcome.candidate))
+        except (CallFailed, LimitReached) as error:
+            outcome.failure = _failure("critic", outcome, error)
+            return
+        outcome.candidate = outcome.candidate.model_copy(update={"scores": scores})
+        low = [name for name, score in scores.items() if score < GOOD]
+        if low:
+            score = scores[low[0]]
+            outcome.finding = Finding(f"critic-{low[0]}", f"scored {score} of 5, {GOOD} are needed", float(score))
 
     def _book(
         self, drawn: Drawn, results: Iterable[list[Outcome] | Rejection | Failure | LimitReached]
@@ -156,7 +183,7 @@ class Drawing:
             if self._settle(drawn, outcome, checks, target, last=False):
                 continue
             again.append(outcome)
-        await bounded(self._rewrite, again, limit=self.concurrency)
+        await bounded(self._reword, again, limit=self.concurrency)
         for outcome in again:
             self._settle(drawn, outcome, checks, target, last=True)
 
@@ -165,7 +192,7 @@ class Drawing:
         candidate, chunk = outcome.candidate, outcome.brief.chunk
         if outcome.failure is not None:
             drawn.failures.append(outcome.failure)
-            drawn.limit = drawn.limit or (outcome.failure.message if outcome.failure.kind == "limit" else None)
+            drawn.limit = drawn.limit or (outcome.failure.message if outcome.failure.kind == LIMIT else None)
             return True
         if outcome.finding is None and len(drawn.queries) >= target:
             outcome.finding = Finding("surplus", f"the target of {target} queries was already met", None, False)
@@ -180,6 +207,11 @@ class Drawing:
         else:
             drawn.rejections.append(rejection(outcome.finding, candidate))
         return True
+
+
+def _failure(stage: str, outcome: Outcome, error: CallFailed | LimitReached) -> Failure:
+    kind = error.kind if isinstance(error, CallFailed) else LIMIT
+    return Failure(stage=stage, item=outcome.brief.chunk.chunk_id, kind=kind, message=str(error))
 
 
 def rejection(finding: Finding, candidate: Candidate) -> Rejection:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from pipeline.config import Config
 from pipeline.drawing import Drawing, Drawn
@@ -24,11 +24,11 @@ from pipeline.formats.documents import read_documents
 from pipeline.formats.folder import publish, staging
 from pipeline.formats.gold import GoldSet, Passage, write_gold
 from pipeline.formats.jsonl import RecordFile
-from pipeline.formats.sources import Found
 from pipeline.formats.options import ReadOptions
+from pipeline.formats.sources import Found
 from pipeline.formats.toml import write_toml
 from pipeline.offline.notice import notice
-from pipeline.ports import Brief, Progress, QueryGenerator, Step, Stored
+from pipeline.ports import Brief, Progress, Step, Stored, Writing
 from pipeline.stages.assemble import label
 from pipeline.stages.chunk import chunk_documents
 from pipeline.stages.generate import assign
@@ -36,7 +36,7 @@ from pipeline.stages.select import Selection, select
 from pipeline.text.language import detect_language
 from pipeline.text.masking import masked_text
 from schemas.corpus import Chunk, Document, Evidence
-from schemas.manifest import Failure, Manifest, StageReport, StageUsage
+from schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
 from schemas.query import Candidate, Query, Rejection
 
 UP_TO = 300
@@ -67,8 +67,23 @@ SHAPING_PACKAGES = ("datasketch", "langchain-text-splitters", "numpy", "openai",
 
 T = TypeVar("T")
 
-OpenGenerator = Callable[[Stored[Chunk]], AbstractAsyncContextManager[QueryGenerator]]
-"""Opens whoever writes the queries, given the chunks of the corpus."""
+
+class Writer(Protocol):
+    """Who writes the queries, not opened yet; see ``pipeline.wiring``."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration, with all that had to be found out filled in."""
+
+    @property
+    def prompts(self) -> Mapping[str, str]:
+        """The digest of every prompt in use, by its id."""
+
+    def open(self, chunks: Stored[Chunk]) -> AbstractAsyncContextManager[Writing]:
+        """Open it for a corpus."""
+
+    def usage(self) -> Mapping[str, StageUsage]:
+        """Return what the calls cost, by stage."""
 
 
 @dataclass(slots=True)
@@ -102,33 +117,31 @@ class Result:
         return self.target_met and self.limit is None and not self.manifest.failures
 
 
-async def build(
-    config: Config,
-    found: Found,
-    out: Path,
-    *,
-    open_generator: OpenGenerator,
-    progress: Progress,
-    usage: Callable[[], Mapping[str, StageUsage]] = dict,
-    stale: Sequence[str] = (),
-) -> Result:
+async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, stale: Sequence[str] = ()) -> Result:
     """Build a gold set from files and put it in place.
+
+    Args:
+        writer: Who writes the queries, and the configuration of the run.
+        found: The files.
+        out: The run folder.
+        progress: Shows how far it is.
+        stale: Files of an earlier run in the folder that go unless they are written again.
 
     Raises:
         InputError: Nothing could be read, or (strict) one document could not.
         OutputError: The output folder cannot be written.
         ModelUnavailable: The model's server cannot be used; what was answered is in the store.
     """
-    started, books = time.monotonic(), Books()
+    started, books, config = time.monotonic(), Books(), writer.config
     with staging(out) as place:
         documents = load(config, found, place, books, progress)
         chunks = chunk(config, documents, place, books, progress)
         selection = choose(config, chunks, books, progress)
         async with contextlib.AsyncExitStack() as stack:
             with progress.stage("fit", len(chunks)) as step:
-                generator = await stack.enter_async_context(open_generator(Watched(chunks, step)))
-            drawn = await draw(config, chunks, selection, generator, place, books, progress)
-            name, level = generator.name, generator.evidence_level
+                writing = await stack.enter_async_context(writer.open(Watched(chunks, step)))
+            drawn = await draw(config, chunks, selection, writing, place, books, progress)
+            name, level = writing.generator.name, writing.generator.evidence_level
         assemble(chunks, selection, drawn, place, books, metadata=describe(config, name, level, drawn))
         write_toml(place / "0-config.toml", config.shaping())
         manifest = Manifest(
@@ -138,13 +151,15 @@ async def build(
             generator=name,
             evidence_level=level,
             model=config.model.name if level == "model" else None,
-            config_sha256=config.fingerprint(),
+            prompts=dict(writer.prompts),
+            config_sha256=config.fingerprint(writer.prompts),
             documents=len(documents),
             target=config.generate.queries,
             queries=len(drawn.queries),
+            mix=mix(drawn),
             stages=books.reports,
             failures=books.failures,
-            usage=dict(usage()),
+            usage=dict(writer.usage()),
             packages=_packages(),
         )
         manifest = publish(place, out, manifest, stale=iter(stale))
@@ -224,7 +239,7 @@ async def draw(
     config: Config,
     chunks: RecordFile[Chunk],
     selection: Selection,
-    generator: QueryGenerator,
+    writing: Writing,
     place: Path,
     books: Books,
     progress: Progress,
@@ -247,7 +262,8 @@ async def draw(
     with progress.stage("generate", None) as step:
         drawing = Drawing(
             chunks=chunks,
-            generator=generator,
+            generator=writing.generator,
+            critics=writing.critics,
             brief=brief,
             cluster_of=selection.cluster_of,
             concurrency=config.model.concurrency,
@@ -263,19 +279,30 @@ async def draw(
         unused=len(selection.order) - drawn.chunks_drawn,
     )
     turned_down = Counter(item.filter for item in drawn.rejections if item.candidate is not None)
-    rewrites_failed = sum(failure.stage == "rewrite" for failure in drawn.failures)
+    calls_failed = sum(failure.stage != "generate" for failure in drawn.failures)
     books.close(
         "check",
         read=len(drawn.candidates),
         written=len(drawn.queries),
         rules=turned_down,
-        failed=rewrites_failed,
+        failed=calls_failed,
     )
     books.failures.extend(drawn.failures)
     RecordFile.write(place / "2-candidates.jsonl", Candidate, drawn.candidates)
     RecordFile.write(place / "3-queries.jsonl", Query, drawn.queries)
     RecordFile.write(place / "3-rejections.jsonl", Rejection, drawn.rejections)
     return drawn
+
+
+def mix(drawn: Drawn) -> dict[str, dict[str, Asked]]:
+    """Return how many queries of each type and style were asked for and how many were kept."""
+    counted: dict[str, dict[str, Asked]] = {}
+    for name in ("kind", "style"):
+        asked = Counter(str(getattr(item.asked, name)) for item in drawn.candidates if item.asked is not None)
+        kept = Counter(str(getattr(query, name)) for query in drawn.queries if query.asked is not None)
+        if asked:
+            counted[name] = {value: Asked(asked=asked[value], kept=kept[value]) for value in sorted(asked | kept)}
+    return counted
 
 
 def assemble(

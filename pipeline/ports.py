@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -127,6 +127,21 @@ class QueryGenerator(Protocol):
 
     async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:
         """Return another wording that answers the complaint, or None where the generator has no other."""
+
+
+class Critics(Protocol):
+    """Judge a candidate that passed the mechanical checks. Raises as ``ChatModel`` does."""
+
+    async def judge(self, brief: Brief, candidate: Candidate) -> Mapping[str, int]:
+        """Return a score from 1 to 5 by criterion; empty where this candidate is not judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Whoever writes queries and whoever criticises them, open for one run."""
+
+    generator: QueryGenerator
+    critics: Critics | None = None
 
 
 class Step(Protocol):

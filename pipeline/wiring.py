@@ -5,46 +5,35 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from pipeline.config import Config, Generator
 from pipeline.errors import UsageError
 from pipeline.llm.probe import probe
 from pipeline.llm.settings import OPENAI, ModelSettings, Prices
-from pipeline.ports import QueryGenerator, Stored
+from pipeline.ports import ChatModel, Stored, Writing
+from pipeline.stages.critique import ModelCritics
 from pipeline.stages.generate import ModelGenerator
 from prompts.loader import load
 from schemas.corpus import Chunk
 from schemas.manifest import StageUsage
 
-
-class Writer(Protocol):
-    """A generator that is not opened yet. ``config`` is the configuration with what had to be found out filled in."""
-
-    config: Config
-    announcement: str
-
-    def open(self, chunks: Stored[Chunk]) -> contextlib.AbstractAsyncContextManager[QueryGenerator]:
-        """Open it for a corpus."""
-
-    def usage(self) -> Mapping[str, StageUsage]:
-        """Return what the calls so far cost, by stage."""
+GENERATE, REWRITE = "generate.v1", "rewrite.v1"
 
 
 class OfflineWriter:
     """Simulated queries: no model, no network."""
 
     def __init__(self, config: Config, reason: str) -> None:
-        self.config = config
+        self.config, self.prompts = config, dict[str, str]()
         self.announcement = f"Queries are simulated offline, recipe {config.generate.recipe.value}, no model{reason}."
 
     @contextlib.asynccontextmanager
-    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[QueryGenerator]:
+    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:
         """Fit the generator to the corpus."""
         from pipeline.offline.generator import OfflineGenerator
 
         generate = self.config.generate
-        yield OfflineGenerator.fit(chunks, recipe=generate.recipe.value, seed=generate.seed)
+        yield Writing(OfflineGenerator.fit(chunks, recipe=generate.recipe.value, seed=generate.seed))
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return nothing: nothing was called."""
@@ -57,35 +46,54 @@ class ModelWriter:
     def __init__(self, config: Config, answers: Path, reason: str) -> None:
         self.config, self._answers = config, answers
         self._usage: Mapping[str, StageUsage] = {}
+        self._prompts = {name: load(name, config.generate.prompts) for name in prompts_of(config)}
+        self.prompts = {name: prompt.sha256 for name, prompt in self._prompts.items()}
         server = model_settings(config).shown_url()
         self.announcement = f"Queries are written by {config.model.name} at {server}{reason}; answers: {answers}."
 
     @contextlib.asynccontextmanager
-    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[QueryGenerator]:  # noqa: ARG002  it needs no corpus
+    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  it needs no corpus
         """Open the path to the model."""
         from pipeline.llm.open import open_model
         from pipeline.llm.store import AnswerStore
 
-        generate, model = self.config.generate, self.config.model
         self._answers.parent.mkdir(parents=True, exist_ok=True)
         with AnswerStore(self._answers) as answers:
             async with open_model(model_settings(self.config), answers=answers) as chat:
                 try:
-                    yield ModelGenerator(
-                        model=chat,
-                        prompt=load("generate.v1"),
-                        rewrite_prompt=load("rewrite.v1"),
-                        context=generate.context,
-                        examples=generate.seed_queries,
-                        temperature=model.temperature,
-                        max_answer_tokens=model.max_answer_tokens,
-                    )
+                    yield Writing(self._generator(chat), self._critics(chat))
                 finally:
                     self._usage = chat.usage()
+
+    def _generator(self, chat: ChatModel) -> ModelGenerator:
+        generate, model = self.config.generate, self.config.model
+        return ModelGenerator(
+            model=chat,
+            prompt=self._prompts[GENERATE],
+            rewrite_prompt=self._prompts[REWRITE],
+            context=generate.context,
+            examples=generate.seed_queries,
+            temperature=model.temperature,
+            max_answer_tokens=model.max_answer_tokens,
+        )
+
+    def _critics(self, chat: ChatModel) -> ModelCritics | None:
+        critics, generate = self.config.critics, self.config.generate
+        if not critics.use:
+            return None
+        prompts = {critic: self._prompts[critic.prompt_id] for critic in critics.use}
+        return ModelCritics(
+            model=chat, prompts=prompts, context=generate.context, share=critics.share, seed=generate.seed
+        )
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return what the calls so far cost, by stage."""
         return self._usage
+
+
+def prompts_of(config: Config) -> tuple[str, ...]:
+    """Return the ids of the prompts a run with a model uses."""
+    return (GENERATE, REWRITE, *(critic.prompt_id for critic in config.critics.use))
 
 
 def model_settings(config: Config) -> ModelSettings:
@@ -110,7 +118,7 @@ def model_settings(config: Config) -> ModelSettings:
     )
 
 
-async def writer_for(config: Config, answers: Path) -> Writer:
+async def writer_for(config: Config, answers: Path) -> OfflineWriter | ModelWriter:
     """Return who writes the queries of a run: as asked, or the model where a key or a base URL is set.
 
     Raises:
@@ -122,7 +130,9 @@ async def writer_for(config: Config, answers: Path) -> Writer:
     if chosen is Generator.OFFLINE:
         return OfflineWriter(config, reason)
     if config.model.name is None:
-        config = config.model_copy(update={"model": config.model.model_copy(update={"name": await _only_model(config)})})
+        config = config.model_copy(
+            update={"model": config.model.model_copy(update={"name": await _only_model(config)})}
+        )
     return ModelWriter(config, answers, reason)
 
 

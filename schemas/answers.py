@@ -33,3 +33,10 @@ class GeneratedQueries(Answer):
         description="Why no good query can be written about this text; null when there are candidates."
     )
     candidates: list[GeneratedQuery] = Field(description="The proposed queries, best first; empty when skipped.")
+
+
+class Verdict(Answer):
+    """The reply to a critic's prompt: the reason first, then the score."""
+
+    rationale: str = Field(description="One sentence: what decides the score.")
+    score: int = Field(ge=1, le=5, description="The score, from 1 to 5; 4 or more is good.")

@@ -13,9 +13,9 @@ class Constraints(Record):
     """What a query may look like.
 
     ``language`` is an ISO 639-1 code; None asks for the language of the chunk. Words are counted as a reader of the
-    language would (every character of Chinese or Japanese counts as one, every five of Thai, Lao, Khmer and Burmese). ``banned`` words or strings may not
-    occur, whatever their case. ``punctuation=False`` allows no punctuation mark at all, not even a final question
-    mark. ``option_lists`` allows «A) … B) …», ``numbering`` allows a leading «1.» or «Q1:».
+    language would: every character of Chinese or Japanese counts as one, every five of Thai, Lao, Khmer and Burmese.
+    ``banned`` words or strings may not occur, whatever their case. ``punctuation=False`` allows no punctuation mark at
+    all, not even a final question mark. ``option_lists`` allows «A) … B) …», ``numbering`` a leading «1.» or «Q1:».
     """
 
     language: str | None = Field(default=None, pattern=r"^[a-z]{2,3}(-[A-Za-z]{2,4})?$")

@@ -57,6 +57,13 @@ class StageUsage(Record):
     usd: float | None = None
 
 
+class Asked(Record):
+    """How many candidates were asked to be of one type or style, and how many queries of it were kept."""
+
+    asked: int
+    kept: int
+
+
 class Manifest(Record):
     """The record of one run. Everything else in the folder is a function of input, configuration and answers."""
 
@@ -72,6 +79,7 @@ class Manifest(Record):
     documents: int
     target: int | None = None
     queries: int
+    mix: dict[str, dict[str, Asked]] = Field(default_factory=dict)
     stages: list[StageReport]
     failures: list[Failure] = Field(default_factory=list)
     usage: dict[str, StageUsage] = Field(default_factory=dict)

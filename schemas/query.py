@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from schemas.corpus import Evidence
 from schemas.record import Id, Record
 
@@ -53,7 +55,7 @@ class Candidate(Record):
     ``quote`` is the passage the generator says it wrote from, as it gave it; ``evidence`` is that passage found again
     in the document, in the document's own words (empty where it could not be found). ``masked`` are the words that
     were taken out of the indexed text because the query was made of them (held-out recipes only).
-    ``first_text`` is the wording before the one rewrite, where there was one.
+    ``first_text`` is the wording before the one rewrite, where there was one. ``scores`` are the critics', 1 to 5.
     """
 
     chunk_id: Id
@@ -70,6 +72,7 @@ class Candidate(Record):
     subject: str | None = None
     masked: tuple[Evidence, ...] = ()
     first_text: str | None = None
+    scores: dict[str, int] = Field(default_factory=dict)
 
 
 class Query(Candidate):

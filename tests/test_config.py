@@ -70,8 +70,9 @@ def test_a_key_or_a_base_url_chooses_the_model(monkeypatch: pytest.MonkeyPatch) 
 def test_the_fingerprint_does_not_depend_on_who_serves_the_model_or_how_fast() -> None:
     plain = Config()
     other = load_config(None, {"model": {"base_url": "http://127.0.0.1:1/v1", "concurrency": 3, "max_usd": 1.0}})
-    assert plain.fingerprint() == other.fingerprint()
-    assert plain.fingerprint() != load_config(None, {"generate": {"seed": 1}}).fingerprint()
+    assert plain.fingerprint({}) == other.fingerprint({})
+    assert plain.fingerprint({}) != load_config(None, {"generate": {"seed": 1}}).fingerprint({})
+    assert plain.fingerprint({"generate.v1": "a"}) != plain.fingerprint({"generate.v1": "b"})
 
 
 def test_a_key_never_shows(monkeypatch: pytest.MonkeyPatch) -> None:

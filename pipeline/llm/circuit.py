@@ -15,8 +15,8 @@ class Circuit:
     """The server's health, from how calls end.
 
     One connection that does not come about opens the circuit; so do broken, unavailable or timed-out calls of three
-    different requests with nothing good between them. While it is open only one call goes out at a time, after a pause that
-    doubles, and its failure is nobody's fault: it is not counted against the call.
+    different requests with nothing good between them. While it is open only one call goes out at a time, after a pause
+    that doubles, and its failure is nobody's fault: it is not counted against the call.
     """
 
     unreachable_s: float
@@ -29,7 +29,7 @@ class Circuit:
     _failing: set[str] = field(default_factory=set)
 
     def hear(self, cause: Cause | None, label: str, *, ailing: bool, now: float) -> None:
-        """Take in how a call ended; ``cause`` is None for an answer, ``ailing`` marks a time-out or a 503."""
+        """Take in how a call ended; ``cause`` is None for an answer, ``ailing`` is a time-out or 503."""
         if cause is Cause.UNREACHABLE:
             self._fail(now, opens=True)
         elif cause is Cause.BROKEN or ailing:

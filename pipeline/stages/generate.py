@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TypeVar
 
 from pipeline.ports import Brief, ChatModel, ChatRequest, Proposal
+from pipeline.text.delimiter import delimiter
 from pipeline.text.evidence import find_quote
 from prompts.loader import Prompt
 from schemas.answers import GeneratedQueries, GeneratedQuery
@@ -102,7 +103,7 @@ class ModelGenerator:
             constraints=describe_constraints(brief.constraints),
             query=candidate.text,
             complaint=_one_line(complaint),
-            **_shared(brief),
+            **_shared(brief, candidate.text),
         )
         answer = await self._ask("rewrite", self.rewrite_prompt, system, user)
         if not answer.candidates:
@@ -163,7 +164,7 @@ def describe_constraints(constraints: Constraints) -> str:
     return "Also:\n" + "\n".join(f"- {rule}" for rule in rules)
 
 
-def _shared(brief: Brief) -> dict[str, str]:
+def _shared(brief: Brief, *more: str) -> dict[str, str]:
     chunk = brief.chunk
     return {
         "language": brief.language or "the language of the passage",
@@ -171,14 +172,9 @@ def _shared(brief: Brief) -> dict[str, str]:
         "style": brief.assignment.style.value,
         "title": _one_line(chunk.title) or "none",
         "headings": _one_line(" > ".join(chunk.headings)) or "none",
-        "delimiter": delimiter(chunk.text),
+        "delimiter": delimiter(chunk.text, *more),
         "passage": chunk.text,
     }
-
-
-def delimiter(text: str) -> str:
-    """Return a marker the text cannot hold: it depends on every character of it."""
-    return hashlib.blake2b(text.encode(), digest_size=8, person=b"delimiter").hexdigest()
 
 
 def _examples(queries: Sequence[str]) -> str:

@@ -52,7 +52,7 @@ def child(source: str, out: str) -> None:
     config = load_config(None, {"generate": {"generator": "offline", "queries": QUERIES}})
     writer, clock = OfflineWriter(config, ""), Clock()
     started = time.process_time()
-    build = flow.build(config, find_files([source]), Path(out), open_generator=writer.open, progress=clock)
+    build = flow.build(writer, find_files([source]), Path(out), progress=clock)
     result = asyncio.run(build)
     print(
         json.dumps(

@@ -51,7 +51,7 @@ async def _measure(base_url: str, control_url: str) -> None:
             _control(control_url, "reset")
             out = Path(folder, f"run-{repeat}")
             found = find_files([str(Path(folder, "documents"))])
-            result = await flow.build(config, found, out, open_generator=writer.open, progress=clock)
+            result = await flow.build(writer, found, out, progress=clock)
             requests += _control(control_url, "stats")["requests"]
             queries += result.manifest.queries
             builds.append(clock.seconds["generate"])

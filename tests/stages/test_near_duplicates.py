@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.stages.select.near_duplicates import PIVOTS, Sketcher, Sketches, cluster
+from pipeline.stages.select.near_duplicates import NEIGHBOURS, Sketcher, Sketches, cluster
 from pipeline.text.shingles import CHARACTERS, WORDS, jaccard, shingles
 
 
@@ -122,7 +122,7 @@ def test_identical_texts_are_one_cluster_without_reading_any_again() -> None:
 def test_a_form_letter_is_one_cluster_in_linear_work() -> None:
     form = " ".join(f"w{i}" for i in range(100))
     reads: list[int] = []
-    texts = [f"{form} number {i}" for i in range(20 * PIVOTS)]
+    texts = [f"{form} number {i}" for i in range(20 * NEIGHBOURS)]
     assert clusters(texts, reads) == {frozenset(range(len(texts)))}
     assert len(reads) < 4 * len(texts)
 

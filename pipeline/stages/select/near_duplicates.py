@@ -27,12 +27,13 @@ BAND = 4
 """Rows in a band: a pair with similarity .80 shares none of the 16 bands once in 5,000 times, at .90 in 10**7."""
 AGREEMENT = 38
 """Rows of two signatures that must agree before the texts are read: a pair with .80 has fewer once in 20,000 times."""
-PIVOTS = 64
-"""In a band shared by more chunks than this, each is a candidate with the first so many of them."""
-UNLIKE = 64
-"""After so many candidates that proved unlike, a chunk is compared no more. Together with ``PIVOTS`` this bounds the
-work on boilerplate: 100,000 form letters cost some 100 comparisons each at most, not 100,000; those that are alike cost
-one each."""
+NEIGHBOURS = 64
+"""In a band shared by more chunks than this, each is a candidate with the so many that agree with it longest."""
+UNLIKE = 8
+"""After so many candidates in a band that proved unlike, the likeliest first, a chunk is compared no more in that band.
+
+Together with ``NEIGHBOURS`` this bounds the work on boilerplate: of 100,000 pages that share most of their words each
+costs at most some 100 comparisons, not 100,000. Chunks that are alike cost one each."""
 
 Positions: TypeAlias = npt.NDArray[np.int32]
 _BLOCK = 1 << 10
@@ -93,6 +94,7 @@ def _similar(distinct: Positions, text_at: Callable[[int], str]) -> Callable[[in
     def of(index: int) -> Shingles:
         return shingles(text_at(int(distinct[index])))
 
+    @lru_cache(maxsize=1 << 15)
     def similar(one: int, other: int) -> bool:
         return jaccard(of(one), of(other)) >= THRESHOLD
 
@@ -104,53 +106,62 @@ def _components(
 ) -> Positions:
     """Return for each of the distinct rows the least row of its connected component over similar candidate pairs."""
     parent = np.arange(len(distinct), dtype=np.int32)
-    unlike = np.zeros(len(distinct), np.uint8)
-    keys = signatures.view(np.uint32)
-    for band in range(keys.shape[1]):
+    for band in range(0, PERMUTATIONS, BAND):
         roots = _compressed(parent)
-        for one, other in _candidates(signatures, distinct, keys[distinct, band], roots):
+        member, unlike = -1, 0
+        for one, other in _candidates(signatures, distinct, band, roots):
+            member, unlike = (member, unlike) if other == member else (other, 0)
             a, b = _root(parent, one), _root(parent, other)
-            if a == b or unlike[other] == UNLIKE:
+            if a == b or unlike == UNLIKE:
                 continue
-            if similar(one, other):
+            if similar(min(one, other), max(one, other)):
                 parent[max(a, b)] = min(a, b)
             else:
-                unlike[other] += 1
+                unlike += 1
     return _compressed(parent)
 
 
 def _candidates(
-    signatures: npt.NDArray[np.uint8], distinct: Positions, keys: npt.NDArray[np.uint32], roots: Positions
+    signatures: npt.NDArray[np.uint8], distinct: Positions, band: int, roots: Positions
 ) -> Iterator[tuple[int, int]]:
-    """Yield pairs of rows with the same key that agree enough and are not yet one cluster.
+    """Yield pairs of rows that share this band, agree enough and are not yet one cluster.
 
-    Each row comes with the first of its group before it, those first that agree with it most.
+    Each row comes with neighbours before it in its group, those first that agree with it most.
     """
-    order, start = _groups(keys)
+    order, start = _groups(signatures, distinct, band)
     for begin in range(0, len(order), _BLOCK):
         places = np.arange(begin, min(begin + _BLOCK, len(order)))
-        counts = np.minimum(places - start[places], PIVOTS)
+        counts = np.minimum(places - start[places], NEIGHBOURS)
         member = np.repeat(places, counts)
-        nth = np.arange(len(member)) - np.repeat(np.cumsum(counts) - counts, counts)
-        pivot = start[member] + nth
-        apart = roots[order[pivot]] != roots[order[member]]
-        pivot, member = pivot[apart], member[apart]
-        same = signatures[distinct[order[pivot]]] == signatures[distinct[order[member]]]
+        neighbour = member - 1 - (np.arange(len(member)) - np.repeat(np.cumsum(counts) - counts, counts))
+        apart = roots[order[neighbour]] != roots[order[member]]
+        neighbour, member = neighbour[apart], member[apart]
+        same = signatures[distinct[order[neighbour]]] == signatures[distinct[order[member]]]
         agreement = np.count_nonzero(same, axis=1)
-        likeliest = np.lexsort((pivot, -agreement, member))
+        likeliest = np.lexsort((neighbour, -agreement, member))
         likeliest = likeliest[agreement[likeliest] >= AGREEMENT]
-        yield from zip(order[pivot[likeliest]].tolist(), order[member[likeliest]].tolist(), strict=True)
+        yield from zip(order[neighbour[likeliest]].tolist(), order[member[likeliest]].tolist(), strict=True)
 
 
-def _groups(keys: npt.NDArray[np.uint32]) -> tuple[Positions, npt.NDArray[np.int64]]:
-    """Return the rows that share their key with others, group by group, and for each where its group begins."""
+def _groups(
+    signatures: npt.NDArray[np.uint8], distinct: Positions, band: int
+) -> tuple[Positions, npt.NDArray[np.int64]]:
+    """Return the rows that share a band with others, group by group, and for each where its group begins.
+
+    Within a group the rows are sorted by the signature from the band on, around its end, so that rows which agree
+    beyond the band stand near each other.
+    """
+    keys = signatures.view(np.uint32)[distinct, band // BAND]
     order = np.argsort(keys, kind="stable").astype(np.int32)
-    ordered = keys[order]
-    as_before = np.concatenate(([False], ordered[1:] == ordered[:-1]))
+    keys = keys[order]
+    as_before = np.concatenate(([False], keys[1:] == keys[:-1]))
     as_after = np.concatenate((as_before[1:], [False]))
-    grouped = np.flatnonzero(as_before | as_after)
-    start = np.where(as_before[grouped], 0, np.arange(len(grouped)))
-    return order[grouped], np.maximum.accumulate(start)
+    order = order[as_before | as_after] if len(order) else order
+    turned = np.roll(signatures[distinct[order]], -band, axis=1).view(">u8")
+    order = order[np.lexsort((order, *turned.T[::-1]))]
+    keys = signatures.view(np.uint32)[distinct[order], band // BAND]
+    begins = np.flatnonzero(np.diff(keys, prepend=keys[:1] ^ np.uint32(1)))
+    return order, np.repeat(begins, np.diff(begins, append=len(order)))
 
 
 def _compressed(parent: Positions) -> Positions:

@@ -1,0 +1,78 @@
+"""Critics: one question about one query per call, each blind to what the question does not need.
+
+Reads: a candidate that passed the mechanical checks. Writes: scores from 1 to 5.
+Fails: as the chat model does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pipeline.ports import Brief, ChatModel, ChatRequest
+from pipeline.text.delimiter import delimiter
+from prompts.loader import Prompt
+from schemas.answers import Verdict
+from schemas.query import Candidate
+
+
+class Critic(StrEnum):
+    """What is asked. Only ``grounded`` sees the passage: the others would be led by it."""
+
+    GROUNDED = "grounded"
+    STAND_ALONE = "stand-alone"
+    USEFUL = "useful"
+
+    @property
+    def prompt_id(self) -> str:
+        """The prompt in force."""
+        return f"critic-{self.value}.v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCritics:
+    """Asks each critic in a call of its own: scores read out of one reply are near-copies of one another.
+
+    ``share`` is the share of candidates that are judged at all, drawn by chunk and wording.
+    """
+
+    model: ChatModel
+    prompts: Mapping[Critic, Prompt]
+    context: str = ""
+    share: float = 1.0
+    seed: int = 0
+
+    async def judge(self, brief: Brief, candidate: Candidate) -> dict[str, int]:
+        """Return the score of every critic asked, by name; nothing where the candidate is not in the sample."""
+        if not self._sampled(candidate):
+            return {}
+        scores = await asyncio.gather(*(self._ask(critic, brief, candidate) for critic in self.prompts))
+        return {critic.value: score for critic, score in zip(self.prompts, scores, strict=True)}
+
+    async def _ask(self, critic: Critic, brief: Brief, candidate: Candidate) -> int:
+        prompt = self.prompts[critic]
+        values = {"query": candidate.text}
+        if critic is Critic.GROUNDED:
+            values |= {"passage": brief.chunk.text, "delimiter": delimiter(brief.chunk.text, candidate.text)}
+        else:
+            context = " ".join(self.context.split()) or "not described"
+            values |= {"context": context, "delimiter": delimiter(candidate.text)}
+        system, user = prompt.render(**values)
+        request = ChatRequest(
+            stage=f"critic {critic.value}",
+            prompt=prompt.id,
+            system=system,
+            user=user,
+            answer=Verdict,
+            temperature=0.0,
+            max_tokens=300,
+        )
+        return (await self.model.complete(request)).answer.score
+
+    def _sampled(self, candidate: Candidate) -> bool:
+        key = f"{self.seed}\0critic\0{candidate.chunk_id}\0{candidate.text}".encode()
+        number = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
+        return number < self.share * 2**64

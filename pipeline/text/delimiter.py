@@ -1,0 +1,10 @@
+"""Marker lines around text in a prompt that the text itself cannot hold."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def delimiter(*texts: str) -> str:
+    """Return a marker of 16 hexadecimal digits that depends on every character, so that no text can close it."""
+    return hashlib.blake2b("\0".join(texts).encode(), digest_size=8, person=b"delimiter").hexdigest()
