@@ -228,7 +228,7 @@ def chunk(
 def choose(config: Config, chunks: RecordFile[Chunk], books: Books, progress: Progress) -> Selection:
     """Decide which chunks may be asked about, and in which order."""
     with progress.stage("select", len(chunks)) as step:
-        selection = select(Watched(chunks, step), seed=config.generate.seed)
+        selection = select(Watched(chunks, step), seed=config.generate.seed, ready=config.documents.no_chunk)
     rules = Counter(selection.ineligible)
     rules["near-duplicate"] = selection.near_duplicates
     books.close("select", read=len(chunks), written=len(selection.order), rules=rules)

@@ -28,8 +28,12 @@ class Circuit:
     _pause_s: float = _FIRST_PAUSE_S
     _failing: set[str] = field(default_factory=set)
 
-    def hear(self, cause: Cause | None, label: str, *, ailing: bool, now: float) -> None:
-        """Take in how a call ended; ``cause`` is None for an answer, ``ailing`` is a time-out or 503."""
+    def hear(self, cause: Cause | None, label: str, *, ailing: bool, spoke: bool = False, now: float) -> None:
+        """Take in how a call ended; ``cause`` is None for an answer, ``ailing`` is a time-out or 503.
+
+        ``spoke`` says that it answered in HTTP, if only to say that it cannot: a model that is being loaded does.
+        """
+        self._reached = self._reached or spoke
         if cause is Cause.UNREACHABLE:
             self._fail(now, opens=True)
         elif cause is Cause.BROKEN or ailing:

@@ -118,6 +118,7 @@ class Gate:
         tokens: int,
         usd: float,
         ailing: bool = False,
+        spoke: bool = False,
         allowance: Allowance | None = None,
         abandoned: bool = False,
     ) -> None:
@@ -130,7 +131,7 @@ class Gate:
             self._failed += cause is not None
             self._proven = self._proven or cause is None
             self._width.hear(overloaded=cause is Cause.OVERLOADED)
-            self.circuit.hear(cause, ticket.label, ailing=ailing, now=now)
+            self.circuit.hear(cause, ticket.label, ailing=ailing, spoke=spoke, now=now)
             self._rates.hear(allowance, call=ticket.number, tokens=ticket.want.tokens, now=now)
         if self._queue:
             self._pump()
@@ -197,7 +198,7 @@ class Gate:
         if gone is not None:
             url = self._settings.shown_url()
             raise ModelUnavailable(
-                f"{url} has not been reachable for {gone:.0f} s: start it or correct base_url, then run again; "
+                f"{url} has given no answer for {gone:.0f} s: start it or correct base_url, then run again; "
                 "every answer so far is kept"
             )
         flying = len(self._flying)

@@ -58,6 +58,7 @@ class _Ending:
 
     cause: Cause | None = Cause.REFUSED
     ailing: bool = False
+    spoke: bool = False
     allowance: Allowance | None = None
     reply: Reply | None = None
     unknown: bool = False
@@ -120,6 +121,7 @@ class Door:
                 ticket,
                 cause=ending.cause,
                 ailing=ending.ailing,
+                spoke=ending.spoke,
                 allowance=ending.allowance,
                 tokens=usage.input_tokens + usage.output_tokens,
                 usd=usage.usd or 0.0,
@@ -137,6 +139,7 @@ class Door:
         except ExchangeFailed as failed:
             ending.cause, ending.allowance = failed.cause, failed.allowance
             ending.ailing = failed.kind in {"timeout", "http-503"}
+            ending.spoke = failed.kind.startswith(("http-", "rate-limit", "not-json"))
             ending.unknown = failed.kind in {"timeout", "connection", "not-json"}
             raise
         except ReplyRejected as rejected:

@@ -72,6 +72,8 @@ def prune(
 ) -> int:
     """Throw away the answers that fit every condition and return how many there were.
 
+    Vectors have a model and a time only, so conditions on anything else leave them alone.
+
     Args:
         path: the store.
         stage: only answers of this stage.
@@ -93,6 +95,8 @@ def prune(
     with closing(connect(path, create=False)) as connection:
         try:
             count = connection.execute(f"DELETE FROM answers WHERE {' AND '.join(conditions)}", values).rowcount  # noqa: S608 - the conditions are the constants above
+            if not (stage or prompt or rejected):
+                count += connection.execute(f"DELETE FROM vectors WHERE {' AND '.join(conditions)}", values).rowcount  # noqa: S608 - as above
             connection.execute("VACUUM")
         except sqlite3.Error as error:
             raise OutputError(f"{path}: the answer store cannot be written ({error})") from None

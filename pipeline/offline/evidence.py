@@ -55,7 +55,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _cut(text: str, start: int) -> int:
     """Return where to end a part: after the last break of its second half, else before the last letter that fits."""
-    breaks = [found.end() for found in _BREAK.finditer(text, start + LONGEST // 2, start + LONGEST)]
+    breaks = [int(found.end()) for found in _BREAK.finditer(text, start + LONGEST // 2, start + LONGEST)]
     if breaks:
         return breaks[-1]
     cut = start + LONGEST

@@ -38,11 +38,12 @@ class OfflineGenerator:
         self._seed, self._analysis, self._pool, self._headings = seed, analysis, pool, headings
         recipes = Recipes(analysis=analysis, pool=pool)
         held_out: list[Maker] = [recipes.held_out_sentence, recipes.held_out_terms]
-        self._makers: list[Maker] = {
+        makers: dict[RecipeName, list[Maker]] = {
             "terms": [recipes.terms],
             "held-out": held_out,
             "mixed": [*held_out, recipes.terms],
-        }[recipe]
+        }
+        self._makers = makers[recipe]
 
     @classmethod
     def fit(cls, chunks: Iterable[Chunk], *, recipe: RecipeName, seed: int, pool_size: int = 20_000) -> Self:

@@ -45,7 +45,7 @@ class Lexicon:
 
 def clusters(text: str) -> list[str]:
     """Return the user-perceived characters of a text."""
-    return _CLUSTER.findall(text)
+    return [str(cluster) for cluster in _CLUSTER.findall(text)]
 
 
 def _spans(letters: Sequence[str], back: Sequence[int]) -> list[tuple[int, int]]:

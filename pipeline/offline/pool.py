@@ -79,6 +79,8 @@ class Pool:
 
     def _weighted(self, counts: sparse.csr_matrix) -> sparse.csr_matrix:
         counts.data = 1 + np.log(counts.data)
+        if not counts.nnz:
+            return counts
         return normalize(counts @ sparse.diags(self._idf().astype(np.float32)))
 
     def _idf(self) -> np.ndarray:
@@ -114,7 +116,7 @@ class Pool:
         Source: Cormack, Clarke and Buettcher (2009), k = 60; Deerwester et al. (1990).
         """
         known = [(self._vocabulary[stem], number) for stem, number in counts.items() if stem in self._vocabulary]
-        if not known:
+        if not known or len(self.ids) < 2:
             return []
         columns = np.array([column for column, _ in known])
         values = (1 + np.log([number for _, number in known])) * self._idf()[columns]

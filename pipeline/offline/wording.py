@@ -11,18 +11,22 @@ from schemas.constraints import Constraints
 
 _SPACE = regex.compile(r"[\s\p{Cc}\p{Cs}\p{Co}\p{Cn}\p{Z}\ufeff\u202a-\u202e\u2066-\u2069]+")
 _MARK = regex.compile(r"[\p{P}\p{S}]+")
-_NUMBERING = regex.compile(r"^\s*(?:Q\s*\d*\s*[:.]|(?:\d+(?:\.\d+)*|[A-Za-z]|[IVXivx]+)\s*[.):、．]|[#*\-•]+|\d+(?:\.\d+)+)\s*")
+_NUMBERING = regex.compile(
+    r"^\s*(?:(?:q|question|frage|pregunta|вопрос|问题?|問題?)\s*\d*\s*[:：.)]|(?:\d+(?:\.\d+)*|\p{L}|[IVX]+)\s*[.):、．）]"
+    r"|\([\p{L}\d]{1,3}\)|[#*•·▪–—>|=+\-@]+|\d+(?:\.\d+)+|[①-⑳]|[一二三四五六七八九十]{1,3}、|第[一二三四五六七八九十\d]+[章节節条條题題][:：、.]?)\s*",
+    regex.IGNORECASE,
+)
 _OPTIONS = regex.compile(r"(?:^|\s)\(?[A-Da-d][).、．]\s.*\s\(?[B-Eb-e][).、．]\s")
 
 
 def one_line(text: str) -> str:
     """Return the text on one line: control characters and runs of white space become single spaces."""
-    return _SPACE.sub(" ", text).strip()
+    return str(_SPACE.sub(" ", text)).strip()
 
 
 def without_numbering(text: str) -> str:
     """Return a heading without the number, bullet or «Q1:» before it."""
-    return _NUMBERING.sub("", text, count=1).strip()
+    return str(_NUMBERING.sub("", text, count=1)).strip()
 
 
 def allowed_terms(forms: Iterable[str], constraints: Constraints) -> list[str]:

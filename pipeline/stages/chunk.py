@@ -46,7 +46,11 @@ def chunk_documents(
             yield Chunk(chunk_id=document.doc_id, span=span, text=document.text, title=document.title)
             continue
         found = headings(document.text)
-        for start, end in spans(document.text, size=size, overlap=overlap, length=length):
+        try:
+            places = spans(document.text, size=size, overlap=overlap, length=length)
+        except RuntimeError as error:
+            raise RuntimeError(f"document {document.doc_id}: {error}") from error
+        for start, end in places:
             yield Chunk(
                 chunk_id=chunk_id(document.doc_id, start, end),
                 span=Span(doc_id=document.doc_id, start=start, end=end),

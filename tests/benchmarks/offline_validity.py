@@ -30,7 +30,7 @@ from schemas.corpus import Chunk, Span
 from schemas.query import Assignment, QueryKind, QueryStyle
 from tests.benchmarks.azzopardi import Azzopardi
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
-from tests.benchmarks.systems import LEXICAL, Analyzers, Corpus, mean_ndcg
+from tests.benchmarks.systems import LEXICAL, Analyzers, Corpus, ndcg
 
 RECIPES: tuple[RecipeName, ...] = ("terms", "held-out", "mixed")
 BASELINES = ("Azzopardi popular", "Azzopardi discriminative")
@@ -87,7 +87,7 @@ def measure(
     """Return tau-b with the human ranking for every recipe and baseline, and the ceiling."""
     analyzers = Analyzers(collection.documents, language=collection.language, spaceless=collection.spaceless)
     corpus = Corpus(collection.documents, analyzers)
-    human = mean_ndcg(corpus.top(collection.queries), collection.gains)
+    human = ndcg(corpus.top(collection.queries), collection.gains)
     baseline = Azzopardi(collection.documents)
 
     def tau(make: Callable[[int], Simulated]) -> float:
@@ -96,7 +96,7 @@ def measure(
             simulated = make(seed)
             indexed = corpus.replaced(simulated.masked) if simulated.masked else corpus
             gains = [{source: 1.0} for source in simulated.sources]
-            scores = mean_ndcg(indexed.top(simulated.queries), gains)
+            scores = ndcg(indexed.top(simulated.queries), gains)
             taus.append(kendalltau(human.mean(axis=1), scores.mean(axis=1)).statistic)
         return statistics.fmean(taus)
 
@@ -112,9 +112,7 @@ def measure(
 def simulate(collection: Collection, recipe: RecipeName, seed: int, count: int) -> Simulated:
     """Return at most ``count`` queries of the project's own generator, one per document."""
     chunks = {
-        position: Chunk(
-            chunk_id=f"d{position}", span=Span(doc_id=f"d{position}", start=0, end=len(text)), text=text
-        )
+        position: Chunk(chunk_id=f"d{position}", span=Span(doc_id=f"d{position}", start=0, end=len(text)), text=text)
         for position, text in enumerate(collection.documents)
         if text
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ class Analyzers:
         if kind == "words":
             return plain
         if self._spaceless:
-            pairs = [left + right for left, right in zip(plain, plain[1:], strict=False)]
+            pairs = [left + right for left, right in itertools.pairwise(plain)]
             return pairs if kind == "stems" else plain + pairs
         if kind == "stems":
             return stems(plain, self._language)
@@ -155,8 +156,10 @@ class Bm25Index:
         return np.array(rows)
 
     def _floor(self, known: Sequence[int]) -> float:
-        return 0.0 if not known or self._index.nonoccurrence_array is None else float(
-            self._index.nonoccurrence_array[known].sum()
+        return (
+            0.0
+            if not known or self._index.nonoccurrence_array is None
+            else float(self._index.nonoccurrence_array[known].sum())
         )
 
 
@@ -222,23 +225,27 @@ class VectorIndex:
 def _best(scores: np.ndarray, *, floor: float) -> np.ndarray:
     """Return the positions of the highest scores above the floor, ties by position, filled up with -1."""
     count = min(DEPTH, len(scores))
-    cut = np.partition(scores, len(scores) - count)[len(scores) - count]
-    chosen = np.flatnonzero((scores >= cut) & (scores > floor + 1e-9))
+    cut = max(np.partition(scores, len(scores) - count)[len(scores) - count], floor + 1e-9)
+    chosen = np.flatnonzero(scores >= cut)
     chosen = chosen[np.lexsort((chosen, -scores[chosen]))][:DEPTH]
-    return np.pad(chosen, (0, DEPTH - len(chosen)), constant_values=-1)
+    filled = np.full(DEPTH, -1)
+    filled[: len(chosen)] = chosen
+    return filled
 
 
-def mean_ndcg(top: Sequence[np.ndarray], gains: Sequence[dict[int, float]]) -> np.ndarray:
+def ndcg(top: Sequence[np.ndarray], gains: Sequence[dict[int, float]]) -> np.ndarray:
     """Return nDCG@10 (linear gain, log2 discount), one row per system, one column per query.
 
     Source: Järvelin and Kekäläinen (2002), in the form trec_eval computes (``ndcg_cut_10``).
     """
     discounts = 1 / np.log2(np.arange(2, DEPTH + 2))
-    out = np.zeros((len(top), len(gains)))
+    found = np.stack(top)
+    table = np.zeros(2 + max((position for gain in gains for position in gain), default=0) + int(found.max(initial=0)))
+    columns = []
     for column, gain in enumerate(gains):
+        judged = list(gain)
+        table[judged] = list(gain.values())
         ideal = np.sort(list(gain.values()))[::-1][:DEPTH]
-        best = float(ideal @ discounts[: len(ideal)])
-        for row, found in enumerate(top):
-            got = np.array([gain.get(int(position), 0.0) for position in found[column]])
-            out[row, column] = float(got @ discounts) / best
-    return out
+        columns.append(table[found[:, column]] @ discounts / (ideal @ discounts[: len(ideal)]))
+        table[judged] = 0.0
+    return np.stack(columns, axis=1)

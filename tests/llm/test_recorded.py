@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -163,6 +164,27 @@ def test_an_answer_that_was_used_survives_kill_9(model_server: ServerHandle, tmp
     process.stdout.close()
 
 
+@pytest.mark.slow
+def test_kills_at_random_moments_cost_only_what_was_in_flight(model_server: ServerHandle, tmp_path: Path):
+    moments = random.Random(7)
+    model_server.script(latency_ms=10)
+    kills = 0
+    while True:
+        process = _build(model_server, tmp_path / "a.sqlite", 300)
+        try:
+            process.communicate(timeout=moments.uniform(0.5, 3.0))
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            kills += 1
+    stats = model_server.stats()
+    assert process.returncode == 0
+    assert kills
+    assert stats["prompts"] == 300
+    assert stats["repeated"] <= 4 * kills
+
+
 def test_two_processes_pay_no_prompt_twice(model_server: ServerHandle, tmp_path: Path):
     model_server.script(latency_ms=20)
     both = [_build(model_server, tmp_path / "a.sqlite", 150) for _ in range(2)]
@@ -255,6 +277,9 @@ async def test_a_store_is_reported_pruned_exported_and_imported(tmp_path: Path):
     assert list(upkeep.export_answers(other)) == lines
     assert upkeep.prune(path, rejected=True) == 1
     assert len(list(upkeep.export_answers(path))) == 2
+    assert upkeep.prune(path, model="e") == 1
+    assert upkeep.prune(path, before=time.time() + 1) == 1
+    assert list(upkeep.export_answers(path)) == []
     with pytest.raises(UsageError):
         upkeep.prune(path)
 

@@ -160,9 +160,16 @@ async def test_a_server_that_never_was_there_is_given_up_sooner(open_path: Opene
     await asyncio.to_thread(model_server.down)
     start = time.monotonic()
     async with open_path(never_reached_s=0.5) as path:
-        with pytest.raises(ModelUnavailable, match="has not been reachable"):
+        with pytest.raises(ModelUnavailable, match="has given no answer"):
             await path.complete(verdict_request())
     assert time.monotonic() - start < 4
+
+
+async def test_a_model_that_is_being_loaded_is_waited_for(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"first": 9}, "do": {"status": 503}})
+    async with open_path(never_reached_s=0.2) as path:
+        answers = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(6)))
+    assert len(answers) == 6
 
 
 async def test_the_deadline_ends_the_wait_for_a_server_that_is_gone(open_path: Opener, model_server: ServerHandle):

@@ -14,11 +14,33 @@ from schemas.query import Assignment, QueryKind, QueryStyle
 
 ASSIGNMENT = Assignment(kind=QueryKind.FACT, style=QueryStyle.KEYWORDS)
 
-_SUBJECTS = "pump valve filter motor sensor battery cable display heater gasket".split()
-_ACTIONS = "replace inspect clean tighten calibrate measure drain store connect lubricate".split()
-_PLACES = "housing bracket panel flange chamber inlet outlet cover manifold reservoir".split()
-_REASONS = "leakage corrosion overheating vibration noise pressure moisture dust wear voltage".split()
-_TIMES = "weekly monthly yearly daily quarterly seasonally initially finally regularly rarely".split()
+_SUBJECTS = ["pump", "valve", "filter", "motor", "sensor", "battery", "cable", "display", "heater", "gasket"]
+_ACTIONS = ["replace", "inspect", "clean", "tighten", "calibrate", "measure", "drain", "store", "connect", "lubricate"]
+_PLACES = ["housing", "bracket", "panel", "flange", "chamber", "inlet", "outlet", "cover", "manifold", "reservoir"]
+_REASONS = [
+    "leakage",
+    "corrosion",
+    "overheating",
+    "vibration",
+    "noise",
+    "pressure",
+    "moisture",
+    "dust",
+    "wear",
+    "voltage",
+]
+_TIMES = [
+    "weekly",
+    "monthly",
+    "yearly",
+    "daily",
+    "quarterly",
+    "seasonally",
+    "initially",
+    "finally",
+    "regularly",
+    "rarely",
+]
 
 
 def manual_page(number: int) -> str:
