@@ -101,8 +101,9 @@ def _documents(
         else:
             said = digest(file.source, title, text)
             key = fingerprint(said)
-            doc_id = row_id(file.source, said, occurrences[key])
-            occurrences[key] += key in repeated
+            doc_id = row_id(file.source, said, occurrences.get(key, 0))
+            if key in repeated:
+                occurrences[key] += 1
         yield Document(
             doc_id=doc_id,
             title=one_line(title) or stem(file.source),

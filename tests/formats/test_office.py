@@ -267,8 +267,11 @@ def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_is_read(tmp_pat
 
 @pytest.mark.slow
 def test_a_file_that_needs_too_much_memory_is_given_up(tmp_path: Path) -> None:
-    pdf(tmp_path / "a.pdf", SPINNING * 3)
-    assert len(read(tmp_path, conversion_seconds=60).failures) == 1
+    pdf(tmp_path / "a.pdf", " " * (2 * 2**30))
+    started = time.monotonic()
+    (failure,) = read(tmp_path, conversion_seconds=100).failures
+    assert failure.endswith("a.pdf: needs more than 2 GB of memory")
+    assert time.monotonic() - started < 60
 
 
 def test_the_time_allowed_is_kept(tmp_path: Path) -> None:

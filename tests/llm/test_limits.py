@@ -83,11 +83,11 @@ async def test_a_cap_on_money_needs_a_known_price(open_path: Opener):
 
 async def test_a_deadline_stops_calls_before_they_are_sent(open_path: Opener, model_server: ServerHandle):
     model_server.script(latency_ms=100)
-    async with open_path(deadline_s=0.5, concurrency=2) as path:
+    async with open_path(deadline_s=1.5, concurrency=2) as path:
         start = time.monotonic()
-        outcomes = await _ask(path, 50)
-    assert time.monotonic() - start < 1.5
-    assert 0 < _answered(outcomes) < 50
+        outcomes = await _ask(path, 100)
+    assert time.monotonic() - start < 4
+    assert 0 < _answered(outcomes) < 100
     assert {o.limit for o in outcomes if isinstance(o, LimitReached)} == {"deadline"}
 
 
