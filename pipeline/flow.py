@@ -63,6 +63,8 @@ STAGES = (
 )
 
 
+LATIN = "Words in Latin letters make the detector of languages read its tables, while no answer is waited for."
+
 SHAPING_PACKAGES = ("datasketch", "langchain-text-splitters", "numpy", "openai", "pydantic", "scikit-learn")
 
 T = TypeVar("T")
@@ -139,6 +141,7 @@ async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, 
         selection = choose(config, chunks, books, progress)
         async with contextlib.AsyncExitStack() as stack:
             with progress.stage("fit", len(chunks)) as step:
+                detect_language(LATIN)
                 writing = await stack.enter_async_context(writer.open(Watched(chunks, step)))
             drawn = await draw(config, chunks, selection, writing, place, books, progress)
             name, level = writing.generator.name, writing.generator.evidence_level

@@ -63,10 +63,15 @@ def _survey(file: SourceFile, table: Table, fields: Fields) -> npt.NDArray[np.ui
 
 
 def _key(file: SourceFile, row: Row, fields: Fields) -> int:
+    doc_id, title, text = _parts(file, row, fields)
+    return fingerprint(digest(file.source, title, text) if doc_id is None else doc_id.encode())
+
+
+def _parts(file: SourceFile, row: Row, fields: Fields) -> tuple[str | None, str, str]:
+    """Return the row's own id, where it brings one, its title and its text."""
     try:
-        if fields.id is not None:
-            return fingerprint(_valid_id(row_key(row, fields.id)).encode())
-        return fingerprint(digest(file.source, row_title(row, fields), row_text(row, fields)))
+        doc_id = None if fields.id is None else _valid_id(row_key(row, fields.id))
+        return doc_id, row_title(row, fields), row_text(row, fields)
     except ValueError as error:
         raise _bad_row(file.path, row, str(error)) from None
 
@@ -92,13 +97,11 @@ def _documents(
 ) -> Iterator[Document | UnreadableDocument]:
     occurrences: Counter[int] = Counter()
     for row in table.rows():
-        text, title = row_text(row, fields), row_title(row, fields)
+        doc_id, title, text = _parts(file, row, fields)
         if not text.strip():
             yield _bad_row(file.path, row, "has no text")
             continue
-        if fields.id is not None:
-            doc_id = row_key(row, fields.id)
-        else:
+        if doc_id is None:
             said = digest(file.source, title, text)
             key = fingerprint(said)
             doc_id = row_id(file.source, said, occurrences.get(key, 0))

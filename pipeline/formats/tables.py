@@ -126,7 +126,7 @@ def _records(path: Path, encoding: str, delimiter: str, quoting: _Quoting) -> It
                 problem = f"has {len(cells)} fields where the header has {width}"
                 raise UnreadableDocument(shown(path), problem, line=begins)
             if cells:
-                yield begins, [cell.replace("\r\n", "\n").replace("\r", "\n") for cell in cells]
+                yield begins, cells
             begins = reader.line_num + 1
     except csv.Error as error:
         raise UnreadableDocument(

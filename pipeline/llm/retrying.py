@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import random
 from collections.abc import Awaitable, Callable
@@ -87,6 +86,18 @@ async def persist(
     Raises:
         CallFailed: the attempts or the seconds are used up.
     """
+    try:
+        return await exchange()
+    except ExchangeFailed as failed:
+        first: ExchangeFailed | None = failed
+
+    async def attempt() -> R:
+        nonlocal first
+        if first is not None:  # it was made above, without the cost of setting up retries for calls that go well
+            failed, first = first, None
+            raise failed
+        return await exchange()
+
     patience = Patience(settings, gate=gate)
     retrying = AsyncRetrying(
         retry=retry_if_exception_type(ExchangeFailed),
@@ -96,7 +107,7 @@ async def persist(
         reraise=True,
     )
     try:
-        return await retrying(exchange)
+        return await retrying(attempt)
     except ExchangeFailed as failed:
         spent = failed
     meaning = _MEANING.get(spent.kind, f"the server answers {spent.kind.upper().replace('-', ' ')}")
@@ -114,7 +125,7 @@ class Retrying:
     async def complete(self, request: ChatRequest[T]) -> Answered[T]:
         """Return the model's answer."""
         return await persist(
-            functools.partial(self._inner.complete, request),
+            lambda: self._inner.complete(request),
             label=lambda: call_label(request.stage, request.system, request.user),
             settings=self._settings,
             gate=self._gate,

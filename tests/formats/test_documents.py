@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -153,11 +154,31 @@ def test_a_file_that_vanishes_after_it_was_found_is_a_failure(tmp_path: Path) ->
     assert failures == ["is gone: it was there when the files were listed"] * 7
 
 
-def test_a_file_that_may_not_be_read_is_a_failure(tmp_path: Path) -> None:
-    put(tmp_path / "a.txt", "text").chmod(0)
-    if os.geteuid() == 0:
-        pytest.skip("root may read everything")
-    assert read(tmp_path).failures == [f"{tmp_path}/a.txt: cannot be opened: permission denied"]
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder another user may enter, which pytest's own are not."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+        for path in folder.iterdir():
+            path.chmod(0o700)
+
+
+def test_what_may_not_be_read_is_a_failure(open_folder: Path) -> None:
+    put(open_folder / "a.txt", "text").chmod(0)
+    put(open_folder / "closed/b.txt", "text").parent.chmod(0)
+    script = (
+        "import os, sys; from tests.formats.reading import read\n"
+        "from pipeline.formats.sources import find_files\n"
+        "os.geteuid() or os.setuid(65534)\n"  # root may read everything
+        "print(*read(sys.argv[1]).failures, *find_files(sys.argv[1:]).failures, sep=chr(10))"
+    )
+    run = subprocess.run([sys.executable, "-c", script, open_folder], capture_output=True, text=True, check=False)
+    assert run.stdout.split("\n")[:-1] == [
+        f"{open_folder}/a.txt: cannot be opened: permission denied",
+        f"{open_folder}/closed: cannot be listed: permission denied",
+    ]
 
 
 def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> None:

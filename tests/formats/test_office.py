@@ -72,8 +72,9 @@ def docx(path: Path, body: str, *, prolog: str = "") -> Path:
     return archive(path, {name: text.encode() for name, text in members.items()})
 
 
-def pdf(path: Path, stream: str) -> Path:
-    packed = zlib.compress(stream.encode())
+def pdf(path: Path, stream: str | bytes) -> Path:
+    """Write a PDF of one page with this content, given as text or packed already."""
+    packed = zlib.compress(stream.encode()) if isinstance(stream, str) else stream
     resources = b"<< /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
     parts = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
@@ -267,7 +268,8 @@ def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_is_read(tmp_pat
 
 @pytest.mark.slow
 def test_a_file_that_needs_too_much_memory_is_given_up(tmp_path: Path) -> None:
-    pdf(tmp_path / "a.pdf", " " * (2 * 2**30))
+    packer, block = zlib.compressobj(1), b" " * 2**20
+    pdf(tmp_path / "a.pdf", b"".join(packer.compress(block) for _ in range(2048)) + packer.flush())
     started = time.monotonic()
     (failure,) = read(tmp_path, conversion_seconds=100).failures
     assert failure.endswith("a.pdf: needs more than 2 GB of memory")

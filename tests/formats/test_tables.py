@@ -97,10 +97,18 @@ def test_a_row_without_text_costs_itself_alone(tmp_path: Path, suffix: str) -> N
     assert outcome.failures == [f"{tmp_path}/a.{suffix}{': ' if 'row' in where else ', '}{where} no text"]
 
 
-@pytest.mark.parametrize("value", [None, 5, 2.5, True, ["a"], {"a": 1}])
-def test_a_json_text_that_is_no_string_is_no_surprise(tmp_path: Path, value: object) -> None:
-    outcome = read_text(tmp_path, "a.jsonl", json.dumps({"text": value}))
-    assert len(outcome.documents) + len(outcome.failures) == 1
+@pytest.mark.parametrize("options", [{}, {"id_field": "id"}])
+@pytest.mark.parametrize(("value", "texts"), [(None, []), (5, ["5"]), (2.5, ["2.5"]), (["a"], []), ({"a": 1}, [])])
+def test_a_json_text_that_is_no_string_is_no_surprise(
+    tmp_path: Path, value: object, texts: list[str], options: dict[str, str]
+) -> None:
+    outcome = read_text(tmp_path, "a.jsonl", json.dumps({"text": value, "id": "x"}), **options)
+    assert outcome.texts == texts
+    assert len(outcome.texts) + len(outcome.failures) == 1
+
+
+def test_line_ends_in_json_strings_are_read_as_lf(tmp_path: Path) -> None:
+    assert read_text(tmp_path, "a.jsonl", json.dumps({"text": "a\r\nb\rc"})).texts == ["a\nb\nc"]
 
 
 def test_ids_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
