@@ -269,7 +269,7 @@ async def draw(
             critics=writing.critics,
             brief=brief,
             cluster_of=selection.cluster_of,
-            concurrency=config.model.concurrency,
+            concurrency=2 * config.model.concurrency,  # so that a slot is never idle while an answer is being stored
             advance=step.advance,
         )
         drawn = await drawing.draw(selection.order, target=target, per_chunk=settings.constraints.per_chunk)
