@@ -14,7 +14,8 @@
         ├── CallFailed               one call failed for good after its retries: a counted failure, not the end
         ├── AnswerRejected           an answer came but cannot be used (misfit, refusal, cut off): counted
         ├── LimitReached             a cap on requests, tokens, money or time stops the spending
-        └── AnswerMissing            a replay needs an answer that the store does not hold
+        ├── AnswerMissing            a replay needs an answer that the store does not hold
+        └── NotAsked                 a dry run has counted the request and asks nobody
 
 Messages are one line: what was found, where, what to do. They never hold a key, a prompt, a reply or document text.
 """
@@ -103,3 +104,11 @@ class AnswerMissing(ModelError):
     def __init__(self, stage: str, key: str) -> None:
         self.stage, self.key = stage, key
         super().__init__(f"{stage}: the store has no answer {key}: run without --replay to ask the model for it")
+
+
+class NotAsked(ModelError):
+    """A dry run asks nobody: the store lacks this answer, and what asking would take was counted."""
+
+    def __init__(self, stage: str) -> None:
+        self.stage = stage
+        super().__init__(f"{stage}: not asked, this is a dry run")

@@ -97,44 +97,11 @@ class OpenAIChat:
         if refused is not None:
             raise self._after_refusal(sent, refused)
         await self._settle(sent)
-        reply = self._reply(found, headers)
-        outcome = _outcome(found, reply)
-        if outcome:
-            raise ReplyRejected(outcome, f"{request.stage}: {_MEANING[outcome]}", reply=reply)
-        problems: tuple[str, ...] = ()
-        try:
-            answer = read_answer(reply.text, request.answer)
-        except Misfit as misfit:
-            problems = misfit.problems
-        if problems:
-            message = f"{request.stage}: the reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
-            raise ReplyRejected("misfit", message, reply=reply, problems=problems)
-        return Answered(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
+        return answered(request, found, headers=headers, model=self._settings.model, prices=self._prices)
 
     def body(self, request: ChatRequest[T], dialect: Dialect) -> dict[str, Any]:
         """Return the JSON body that a request becomes."""
-        question = Question(
-            system=request.system,
-            user=request.user,
-            answer=request.answer,
-            temperature=request.temperature,
-            max_tokens=request.max_tokens,
-            earlier=request.earlier if isinstance(request, Repeat) else (),
-        )
-        extra = self._settings.reasoning_tokens
-        return body_of(question, model=self._settings.model, dialect=dialect, reasoning_tokens=extra)
-
-    def _reply(self, found: dict[str, Any], headers: Mapping[str, str]) -> Reply:
-        content = _message(_first_choice(found)).get("content")
-        if isinstance(content, list):  # some servers send parts
-            content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-        return Reply(
-            text=content if isinstance(content, str) else "",
-            model=str(found.get("model") or self._settings.model),
-            usage=priced(usage_of(found), self._prices),
-            request_id=headers.get("x-request-id"),
-            allowance=allowance(headers),
-        )
+        return request_body(request, dialect=dialect, settings=self._settings)
 
     async def _settle(self, sent: Dialect) -> None:
         if self._settled or sent != self._dialect:
@@ -157,6 +124,55 @@ class OpenAIChat:
             return CallFailed(kind, message, request_id=refused.request_id)
         self._dialect, self._settled = better, False
         return ExchangeFailed(Cause.LEARNED, "parameters", request_id=refused.request_id)
+
+
+def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSettings) -> dict[str, Any]:
+    """Return the JSON body that a request becomes."""
+    question = Question(
+        system=request.system,
+        user=request.user,
+        answer=request.answer,
+        temperature=request.temperature,
+        max_tokens=request.max_tokens,
+        earlier=request.earlier if isinstance(request, Repeat) else (),
+    )
+    return body_of(question, model=settings.model, dialect=dialect, reasoning_tokens=settings.reasoning_tokens)
+
+
+def answered(
+    request: ChatRequest[T], found: dict[str, Any], *, headers: Mapping[str, str], model: str, prices: PriceList
+) -> Answered[T]:
+    """Return the answer in the body of a chat completion.
+
+    Raises:
+        ReplyRejected: it holds none that can be used.
+    """
+    reply = _reply(found, headers, model=model, prices=prices)
+    outcome = _outcome(found, reply)
+    if outcome:
+        raise ReplyRejected(outcome, f"{request.stage}: {_MEANING[outcome]}", reply=reply)
+    problems: tuple[str, ...] = ()
+    try:
+        answer = read_answer(reply.text, request.answer)
+    except Misfit as misfit:
+        problems = misfit.problems
+    if problems:
+        message = f"{request.stage}: the reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
+        raise ReplyRejected("misfit", message, reply=reply, problems=problems)
+    return Answered(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
+
+
+def _reply(found: dict[str, Any], headers: Mapping[str, str], *, model: str, prices: PriceList) -> Reply:
+    content = _message(_first_choice(found)).get("content")
+    if isinstance(content, list):  # some servers send parts
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return Reply(
+        text=content if isinstance(content, str) else "",
+        model=str(found.get("model") or model),
+        usage=priced(usage_of(found), prices),
+        request_id=headers.get("x-request-id"),
+        allowance=allowance(headers),
+    )
 
 
 def usage_of(found: dict[str, Any]) -> Usage:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from pipeline.llm.schema import answer_schema, schema_text
+from pipeline.llm.settings import ModelSettings
 
 _LONE = re.compile("[\ud800-\udfff]")
 FORMATS = ("json_schema", "json_object", "text")
@@ -52,6 +53,17 @@ class Dialect:
             return cls(**json.loads(text))
         except (TypeError, ValueError):
             return cls()
+
+
+def dialect_for(settings: ModelSettings, remembered: str | None) -> Dialect:
+    """Return how to put the first question: as remembered from earlier runs, else as most servers take it."""
+    known = Dialect.loads(remembered) if remembered else Dialect()
+    return Dialect(
+        format=known.format if settings.response_format == "auto" else settings.response_format,
+        length=known.length,
+        temperature=known.temperature and settings.sends_temperature,
+        system=known.system,
+    )
 
 
 @dataclass(frozen=True, slots=True)

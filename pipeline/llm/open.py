@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pipeline.errors import UsageError
 from pipeline.llm.budget import Budget
 from pipeline.llm.chat import OpenAIChat
-from pipeline.llm.dialect import Dialect
+from pipeline.llm.dialect import dialect_for
 from pipeline.llm.embedding import LimitedEmbedder, OpenAIEmbedder, RecordedEmbedder
 from pipeline.llm.gate import Gate, Snapshot
 from pipeline.llm.limited import Accounts, Door, Limited
@@ -101,17 +101,10 @@ async def open_model(
 async def _chat(
     wire: Wire, *, settings: ModelSettings, prices: PriceList, answers: AnswerStore | None, gate: Gate
 ) -> OpenAIChat:
-    fixed = settings.response_format
     remembered = await answers.dialect(settings.shown_url(), settings.model) if answers else None
-    known = Dialect.loads(remembered) if remembered else Dialect()
     if remembered:
         gate.prove()
-    dialect = Dialect(
-        format=known.format if fixed == "auto" else fixed,
-        length=known.length,
-        temperature=known.temperature and settings.sends_temperature,
-        system=known.system,
-    )
+    dialect = dialect_for(settings, remembered)
     return OpenAIChat(
         wire, settings=settings, prices=prices, dialect=dialect, settled=remembered is not None, memory=answers
     )

@@ -118,17 +118,26 @@ class Recorded:
 
     def _replayed(self, request: ChatRequest[T], stored: StoredReply) -> Completion[T]:
         self._accounts.book(request.stage, replayed=1)
-        if stored.outcome != "answer":
-            raise AnswerRejected(stored.outcome, stored.message)
-        problems: tuple[str, ...] = ()
-        try:
-            answer = read_answer(stored.reply, request.answer)
-        except Misfit as misfit:
-            problems = misfit.problems
-        if problems:
-            message = f"{request.stage}: the stored reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
-            raise AnswerRejected("misfit", message)
-        return Completion(answer, stored.model, stored.usage, replayed=True)
+        return replayed(request, stored)
+
+
+def replayed(request: ChatRequest[T], stored: StoredReply) -> Completion[T]:
+    """Return the answer in a stored reply.
+
+    Raises:
+        AnswerRejected: the reply was rejected when it came, or does not fit what the schema has become.
+    """
+    if stored.outcome != "answer":
+        raise AnswerRejected(stored.outcome, stored.message)
+    problems: tuple[str, ...] = ()
+    try:
+        answer = read_answer(stored.reply, request.answer)
+    except Misfit as misfit:
+        problems = misfit.problems
+    if problems:
+        message = f"{request.stage}: the stored reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
+        raise AnswerRejected("misfit", message)
+    return Completion(answer, stored.model, stored.usage, replayed=True)
 
 
 def _stored(request: ChatRequest[T], reply: Reply, *, outcome: str, message: str) -> StoredReply:

@@ -87,7 +87,7 @@ class AnswerStore:
 
     async def get(self, key: bytes) -> StoredReply | None:
         """Return the answer to a key, None where there is none."""
-        return await self._do(lambda connection: _answer(connection, key))
+        return await self._do(lambda connection: find_answer(connection, key))
 
     async def take(self, key: bytes) -> Taken:
         """Return the answer to a key, or claim it."""
@@ -140,7 +140,7 @@ class AnswerStore:
         return await future
 
     def _take(self, connection: sqlite3.Connection, key: bytes) -> Taken:
-        answer = _answer(connection, key)
+        answer = find_answer(connection, key)
         return Taken(answer) if answer else Taken(ours=self._claim(connection, key))
 
     def _take_vectors(
@@ -227,7 +227,8 @@ def _hand_over(jobs: list[Job], results: list[Any], problem: GoldsetError | None
             return
 
 
-def _answer(connection: sqlite3.Connection, key: bytes) -> StoredReply | None:
+def find_answer(connection: sqlite3.Connection, key: bytes) -> StoredReply | None:
+    """Return the answer to a key, None where there is none."""
     row = connection.execute(
         "SELECT stage, prompt, model, outcome, reply, message, input_tokens, output_tokens, cached_tokens, usd "
         "FROM answers WHERE key = ?",

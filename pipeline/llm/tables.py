@@ -63,6 +63,40 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
             return connection
 
 
+def connect_unchanged(path: Path) -> sqlite3.Connection:
+    """Open an answer store to read it and leave no trace, not even the files that SQLite keeps beside it.
+
+    Raises:
+        InputError: there is none, or the file is no answer store.
+    """
+    if not path.is_file():
+        raise InputError(path, "there is no answer store here")
+    beside = path.with_name(f"{path.name}-wal")
+    # Without a log beside it nobody else is writing; SQLite would otherwise make a log of its own to read it.
+    how = "mode=ro" if beside.exists() else "mode=ro&immutable=1"
+    try:
+        address = f"{path.resolve().as_uri()}?{how}"
+        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None)
+        try:
+            _check(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error:
+        raise InputError(path, "this is no answer store, or a damaged one; move it away or name another") from None
+    return connection
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise InputError(path, "this SQLite file is no answer store; name another")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > VERSION:
+        raise InputError(
+            path, f"this answer store is of version {version}, this goldset reads up to {VERSION}: update it"
+        )
+
+
 def _set_up(connection: sqlite3.Connection, path: Path) -> None:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
+from threadpoolctl import threadpool_limits
 
 from pipeline.offline.analysis import Analysis
 from pipeline.offline.draws import key_of
@@ -90,7 +91,8 @@ class Pool:
         width = min(DIMENSIONS, min(self._matrix.shape) - 1)
         self._components: np.ndarray | None = None
         if width >= 2:
-            svd = TruncatedSVD(n_components=width, n_iter=3, random_state=seed % 2**32).fit(self._matrix)
+            with threadpool_limits(1):  # more threads sum in another order, and the last bits decide between neighbours
+                svd = TruncatedSVD(n_components=width, n_iter=3, random_state=seed % 2**32).fit(self._matrix)
             self._components = np.ascontiguousarray(svd.components_.T, dtype=np.float32)
             self._projected = normalize(self._matrix @ self._components)
 
