@@ -73,7 +73,7 @@ def connect_unchanged(path: Path) -> sqlite3.Connection:
         raise InputError(path, "there is no answer store here")
     beside = path.with_name(f"{path.name}-wal")
     # Without a log beside it nobody else is writing; SQLite would otherwise make a log of its own to read it.
-    how = "mode=ro" if beside.exists() else "mode=ro&immutable=1"
+    how = "mode=ro" if beside.exists() and beside.stat().st_size else "mode=ro&immutable=1"
     try:
         address = f"{path.resolve().as_uri()}?{how}"
         connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None)
