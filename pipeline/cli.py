@@ -69,6 +69,7 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     strict: Strict = None,
     answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a run with other settings in DIR.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; send and write nothing.")] = False,
 ) -> None:
     """Build a gold set: documents in, queries with known answers out."""
     settings = _config(
@@ -91,7 +92,11 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         },
         model={"name": model, "base_url": base_url},
     )
-    result = asyncio.run(_build(settings, paths, out, answers or out.parent / "answers.sqlite", replace=replace))
+    store = answers or out.parent / "answers.sqlite"
+    if dry_run:
+        asyncio.run(_plan(settings, paths, out, store, replace=replace))
+        return
+    result = asyncio.run(_build(settings, paths, out, store, replace=replace))
     if not result.complete:
         raise typer.Exit(DONE_WITH_FAILURES)
 
@@ -100,7 +105,7 @@ async def _build(config: Config, paths: list[str], out: Path, answers: Path, *, 
     from pipeline import flow
     from pipeline.formats.folder import check_usable, read_manifest
     from pipeline.formats.sources import find_files
-    from pipeline.report.terminal import TerminalProgress
+    from pipeline.report.terminal import TerminalProgress, passed_over
     from pipeline.wiring import writer_for
 
     console, messages = _console(), _console(stderr=True)
@@ -109,10 +114,39 @@ async def _build(config: Config, paths: list[str], out: Path, answers: Path, *, 
     stale = tuple(read_manifest(out).files) if (out / "manifest.json").exists() else ()
     if not replace:
         check_usable(out, config_sha256=writer.config.fingerprint(writer.prompts))
-    messages.print(writer.announcement, highlight=False)
+    messages.print(writer.announcement)
+    for line in passed_over(found.ignored, found.repeated):
+        messages.print(line)
     result = await flow.build(writer, found, out, progress=TerminalProgress(messages), stale=stale)
     _report(console, messages, result, out, writer.config)
     return result
+
+
+async def _plan(config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool) -> None:
+    from tempfile import TemporaryDirectory
+
+    from pipeline import flow
+    from pipeline.formats.folder import check_usable
+    from pipeline.formats.sources import find_files
+    from pipeline.report.plan import notes, plan_table
+    from pipeline.report.terminal import TerminalProgress
+    from pipeline.wiring import OfflineWriter, writer_for
+
+    console, messages = _console(), _console(stderr=True)
+    found = find_files(paths)
+    writer = await writer_for(config, answers, asks=False)
+    if not replace:
+        check_usable(out, config_sha256=writer.config.fingerprint(writer.prompts))
+    if isinstance(writer, OfflineWriter):
+        console.print(f"{writer.announcement} 0 requests, no cost.")
+        return
+    with TemporaryDirectory(prefix="goldset-") as place:
+        async with writer.rehearse() as (writing, planning):
+            drawn = await flow.plan(writer.config, found, Path(place), writing, progress=TerminalProgress(messages))
+            stages = planning.report()
+    console.print(plan_table(stages))
+    for line in notes(stages, drawn, writer.config):
+        console.print(line)
 
 
 @app.command()
@@ -152,10 +186,10 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
 
     def on_failure(error: GoldsetError) -> None:
         failures.append(error)
-        messages.print(f"skipped {error}", style="yellow", markup=False, highlight=False)
+        messages.print(f"skipped {error}", style="yellow")
 
     count = write_lines(out, cut(settings, find_files(paths), on_failure=on_failure))
-    messages.print(f"{count:,} chunks" + (f" in {out}" if out else ""), highlight=False)
+    messages.print(f"{count:,} chunks" + (f" in {out}" if out else ""))
     if failures:
         raise typer.Exit(DONE_WITH_FAILURES)
 
@@ -168,11 +202,10 @@ def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="The fol
     found = check(folder)
     console = _console()
     for problem in found.problems:
-        console.print(f"{folder}: {problem}", style="red", markup=False, highlight=False)
+        console.print(f"{folder}: {problem}", style="red")
     console.print(
         f"{found.documents:,} documents, {found.chunks:,} chunks, {found.queries:,} queries, {found.labels:,} labels: "
         + (f"{len(found.problems):,} problems" if found.problems else "every reference and span holds"),
-        highlight=False,
     )
     if found.problems:
         raise typer.Exit(1)
@@ -192,7 +225,7 @@ def doctor(
     for finding in asyncio.run(examine(_config(config, model={"name": model, "base_url": base_url}))):
         healthy = healthy and finding.good is not False
         mark = {True: "ok  ", False: "bad ", None: "    "}[finding.good]
-        console.print(f"{mark}{finding.what}: {finding.says}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"{mark}{finding.what}: {finding.says}")
     if not healthy:
         raise typer.Exit(1)
 
@@ -224,7 +257,7 @@ def _config(path: Path | None, **tables: dict[str, Any]) -> Config:
 def _console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
-    return Console(stderr=stderr, soft_wrap=True)
+    return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False)
 
 
 def _report(console: Console, messages: Console, result: Result, out: Path, config: Config) -> None:
@@ -234,16 +267,13 @@ def _report(console: Console, messages: Console, result: Result, out: Path, conf
     manifest = result.manifest
     console.print(funnel(manifest))
     for line in shortfall(manifest, limit=result.limit, target_met=result.target_met):
-        messages.print(line, style="yellow", markup=False, highlight=False)
+        messages.print(line, style="yellow")
     if manifest.evidence_level == "smoke":
-        messages.print(
-            f"Warning: {notice(config.generate.recipe.value)}", style="yellow", markup=False, highlight=False
-        )
+        messages.print(f"Warning: {notice(config.generate.recipe.value)}", style="yellow")
     console.print(
         f"\n{manifest.queries:,} queries in {out / 'dataset.json'} (also {out / 'beir'}, {out / 'trec'})",
-        highlight=False,
     )
-    console.print(f"Next: goldset validate {out}", markup=False, highlight=False)
+    console.print(f"Next: goldset validate {out}")
 
 
 def main() -> None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.errors import CallFailed, LimitReached
+from pipeline.errors import CallFailed, LimitReached, NotAsked
 from pipeline.ports import Brief, Critics, QueryGenerator, Stored
 from pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
+from pipeline.text.scripts import is_spaceless
 from schemas.corpus import Chunk
 from schemas.manifest import Failure
 from schemas.query import Candidate, Query, Rejection
@@ -35,10 +36,16 @@ GOOD = 4
 LIMIT = "limit"
 """The kind of failure that a cap is: the call was not made."""
 
+STAND_IN_CHARACTERS = 60
+"""As long as a query of a dozen English words: what a dry run takes for a query that nobody has written yet."""
+
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one candidate. Without a finding it has passed the checks that look at it alone."""
+    """What became of one candidate. Without a finding it has passed the checks that look at it alone.
+
+    ``planned`` marks a stand-in: nobody was asked for it, and it counts as a query that was accepted.
+    """
 
     position: int
     brief: Brief
@@ -46,11 +53,12 @@ class Outcome:
     candidate: Candidate
     finding: Finding | None = None
     failure: Failure | None = None
+    planned: bool = False
 
 
 @dataclass(slots=True)
 class Drawn:
-    """Everything that came of the chunks drawn, in drawing order."""
+    """Everything that came of the chunks drawn, in drawing order. ``planned`` counts the queries of a dry run."""
 
     candidates: list[Candidate] = field(default_factory=list)
     queries: list[Query] = field(default_factory=list)
@@ -62,6 +70,12 @@ class Drawn:
     chunks_skipped: int = 0
     chunks_failed: int = 0
     limit: str | None = None
+    planned: int = 0
+
+    @property
+    def accepted(self) -> int:
+        """How many queries there are, or would be."""
+        return len(self.queries) + self.planned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,15 +97,29 @@ class Drawing:
             ModelUnavailable: No call can work now; answers so far are in the store.
         """
         drawn, checks = Drawn(), SetChecks(target=target)
-        while len(drawn.queries) < target and drawn.chunks_drawn < len(order) and drawn.limit is None:
-            rate = len(drawn.queries) / drawn.chunks_drawn if drawn.chunks_drawn else per_chunk
-            missing = target - len(drawn.queries)
+        while drawn.accepted < target and drawn.chunks_drawn < len(order) and drawn.limit is None:
+            rate = drawn.accepted / drawn.chunks_drawn if drawn.chunks_drawn else per_chunk
+            missing = target - drawn.accepted
             size = math.ceil(missing / max(rate, LOWEST_EXPECTED_YIELD))
             wave = [int(position) for position in order[drawn.chunks_drawn : drawn.chunks_drawn + size]]
-            results = await bounded(self._work, wave, limit=self.concurrency)
-            outcomes = self._book(drawn, results)
-            await self._judge(drawn, outcomes, checks, target)
+            await self._draw_wave(wave, drawn, checks, target)
         return drawn
+
+    async def _draw_wave(self, wave: Sequence[int], drawn: Drawn, checks: SetChecks, target: int) -> None:
+        """Generate and check a wave; what comes is judged against the set in drawing order, as soon as it can be."""
+        again: list[Outcome] = []
+
+        def take(result: list[Outcome] | Rejection | Failure | LimitReached) -> None:
+            outcomes = self._book(drawn, result)
+            again.extend(item for item in outcomes if not self._settle(drawn, item, checks, target, last=False))
+
+        await bounded(self._work, wave, limit=self.concurrency, take=take)
+        await bounded(
+            self._reword,
+            again,
+            limit=self.concurrency,
+            take=lambda outcome: self._settle(drawn, outcome, checks, target, last=True),
+        )
 
     async def _work(self, position: int) -> list[Outcome] | Rejection | Failure | LimitReached:
         """Generate and check the candidates of one chunk."""
@@ -103,6 +131,8 @@ class Drawing:
             return Failure(stage="generate", item=chunk_id, kind=error.kind, message=str(error))
         except LimitReached as error:
             return error
+        except NotAsked:
+            return await self._planned(position, brief)
         finally:
             self.advance(1)
         if not proposal.candidates:
@@ -111,6 +141,14 @@ class Drawing:
         for outcome in outcomes:
             outcome.finding = self._check(outcome)
             await self._rewrite(outcome)
+            await self._criticise(outcome)
+        return outcomes
+
+    async def _planned(self, position: int, brief: Brief) -> list[Outcome]:
+        """Return stand-ins for the queries that one reply is to hold, the critics asked about each."""
+        candidates = [stand_in(brief, number) for number in range(brief.constraints.per_chunk)]
+        outcomes = [Outcome(position, brief, candidate, candidate, planned=True) for candidate in candidates]
+        for outcome in outcomes:
             await self._criticise(outcome)
         return outcomes
 
@@ -130,14 +168,18 @@ class Drawing:
         except (CallFailed, LimitReached) as error:
             outcome.failure = _failure("rewrite", outcome, error)
             return
+        except NotAsked:
+            outcome.candidate, outcome.finding, outcome.planned = stand_in(outcome.brief, 0), None, True
+            return
         if other is not None:
             outcome.candidate = other.model_copy(update={"first_text": outcome.candidate.text})
             outcome.finding = self._check(outcome)
 
-    async def _reword(self, outcome: Outcome) -> None:
+    async def _reword(self, outcome: Outcome) -> Outcome:
         """Give a candidate that a quota turned down another wording, checked and criticised like the first."""
         await self._rewrite(outcome)
         await self._criticise(outcome)
+        return outcome
 
     async def _criticise(self, outcome: Outcome) -> None:
         """Ask the critics about a candidate that passed the mechanical checks."""
@@ -148,44 +190,31 @@ class Drawing:
         except (CallFailed, LimitReached) as error:
             outcome.failure = _failure("critic", outcome, error)
             return
+        except NotAsked:
+            return
         outcome.candidate = outcome.candidate.model_copy(update={"scores": scores})
         low = [name for name, score in scores.items() if score < GOOD]
         if low:
             score = scores[low[0]]
             outcome.finding = Finding(f"critic-{low[0]}", f"scored {score} of 5, {GOOD} are needed", float(score))
 
-    def _book(
-        self, drawn: Drawn, results: Iterable[list[Outcome] | Rejection | Failure | LimitReached]
-    ) -> list[Outcome]:
-        """Enter a wave into the books and return its candidates' outcomes, in drawing order."""
-        outcomes: list[Outcome] = []
-        for result in results:
-            if isinstance(result, LimitReached):
-                drawn.limit = str(result)
-                continue
-            drawn.chunks_drawn += 1
-            if isinstance(result, Failure):
-                drawn.chunks_failed += 1
-                drawn.failures.append(result)
-            elif isinstance(result, Rejection):
-                drawn.chunks_skipped += 1
-                drawn.rejections.append(result)
-            else:
-                drawn.chunks_with_candidates += 1
-                drawn.candidates.extend(outcome.proposed for outcome in result)
-                outcomes.extend(result)
-        return outcomes
-
-    async def _judge(self, drawn: Drawn, outcomes: list[Outcome], checks: SetChecks, target: int) -> None:
-        """Apply the checks that look at the whole set, in order; those that fail a quota get their one rewrite."""
-        again: list[Outcome] = []
-        for outcome in outcomes:
-            if self._settle(drawn, outcome, checks, target, last=False):
-                continue
-            again.append(outcome)
-        await bounded(self._reword, again, limit=self.concurrency)
-        for outcome in again:
-            self._settle(drawn, outcome, checks, target, last=True)
+    def _book(self, drawn: Drawn, result: list[Outcome] | Rejection | Failure | LimitReached) -> list[Outcome]:
+        """Enter what came of one chunk into the books and return its candidates' outcomes."""
+        if isinstance(result, LimitReached):
+            drawn.limit = str(result)
+            return []
+        drawn.chunks_drawn += 1
+        if isinstance(result, Failure):
+            drawn.chunks_failed += 1
+            drawn.failures.append(result)
+            return []
+        if isinstance(result, Rejection):
+            drawn.chunks_skipped += 1
+            drawn.rejections.append(result)
+            return []
+        drawn.chunks_with_candidates += 1
+        drawn.candidates.extend(outcome.proposed for outcome in result)
+        return result
 
     def _settle(self, drawn: Drawn, outcome: Outcome, checks: SetChecks, target: int, *, last: bool) -> bool:
         """Enter one candidate as query, rejection or failure; False where a rewrite is still open to it."""
@@ -194,8 +223,11 @@ class Drawing:
             drawn.failures.append(outcome.failure)
             drawn.limit = drawn.limit or (outcome.failure.message if outcome.failure.kind == LIMIT else None)
             return True
-        if outcome.finding is None and len(drawn.queries) >= target:
+        if outcome.finding is None and drawn.accepted >= target:
             outcome.finding = Finding("surplus", f"the target of {target} queries was already met", None, False)
+        if outcome.finding is None and outcome.planned:
+            drawn.planned += 1
+            return True
         context = CheckContext.of(chunk, candidate, outcome.brief)
         if outcome.finding is None:
             outcome.finding = checks.accept(candidate, context)
@@ -207,6 +239,17 @@ class Drawing:
         else:
             drawn.rejections.append(rejection(outcome.finding, candidate))
         return True
+
+
+def stand_in(brief: Brief, number: int) -> Candidate:
+    """Return what stands for a query not written yet: the chunk's first words, as long as a query is, and its id.
+
+    The id keeps two of them apart, as two queries would be.
+    """
+    chunk = brief.chunk
+    width = STAND_IN_CHARACTERS // 3 if is_spaceless(chunk.text) else STAND_IN_CHARACTERS
+    text = f"{chunk.text[:width]} {number} {chunk.chunk_id}"
+    return Candidate(chunk_id=chunk.chunk_id, text=text, generator="dry run", asked=brief.assignment)
 
 
 def _failure(stage: str, outcome: Outcome, error: CallFailed | LimitReached) -> Failure:
@@ -225,17 +268,24 @@ def rejection(finding: Finding, candidate: Candidate) -> Rejection:
     )
 
 
-async def bounded(work: Callable[[A], Awaitable[B]], items: Sequence[A], *, limit: int) -> list[B]:
-    """Return the results of the work in the order of the items, at most ``limit`` under way at a time.
+async def bounded(
+    work: Callable[[A], Awaitable[B]], items: Sequence[A], *, limit: int, take: Callable[[B], object]
+) -> None:
+    """Do the work with at most ``limit`` items under way, and hand the results over in the order of the items.
 
-    The first exception ends the others and is raised as it is.
+    A result is handed over as soon as it and all before it are there. The first exception ends the others and is
+    raised as it is.
     """
-    results: dict[int, B] = {}
-    waiting = iter(enumerate(items))
+    early: dict[int, B] = {}
+    waiting, due = iter(enumerate(items)), 0
 
     async def worker() -> None:
+        nonlocal due
         for index, item in waiting:
-            results[index] = await work(item)
+            early[index] = await work(item)
+            while due in early:
+                take(early.pop(due))
+                due += 1
 
     workers = [asyncio.ensure_future(worker()) for _ in range(min(limit, len(items)))]
     try:
@@ -244,4 +294,3 @@ async def bounded(work: Callable[[A], Awaitable[B]], items: Sequence[A], *, limi
         for task in workers:
             task.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
-    return [results[index] for index in range(len(items))]

@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 
 from pipeline.config import Config
 from pipeline.drawing import Drawing, Drawn
-from pipeline.errors import InputError, UnreadableDocument
+from pipeline.errors import GoldsetError, UnreadableDocument
 from pipeline.formats.documents import read_documents
 from pipeline.formats.folder import publish, staging
 from pipeline.formats.gold import GoldSet, Passage, write_gold
@@ -38,6 +38,9 @@ from pipeline.text.masking import masked_text
 from schemas.corpus import Chunk, Document, Evidence
 from schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
 from schemas.query import Candidate, Query, Rejection
+
+FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
+"""How many unreadable documents are named on the screen and in the manifest; all are counted."""
 
 UP_TO = 300
 """How many queries are drawn where no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
@@ -170,26 +173,50 @@ async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, 
     return Result(manifest, drawn.limit, asked is None or len(drawn.queries) >= asked)
 
 
+async def plan(config: Config, found: Found, place: Path, writing: Writing, *, progress: Progress) -> Drawn:
+    """Go the way of a build up to its last request.
+
+    Args:
+        config: The configuration of the run.
+        found: The files.
+        place: An empty folder for what is read and cut, to be thrown away.
+        writing: Whoever answers what is known and counts what would be asked; see ``pipeline.llm.planning``.
+        progress: Shows how far it is.
+    """
+    books = Books()
+    documents = load(config, found, place, books, progress)
+    chunks = chunk(config, documents, place, books, progress)
+    selection = choose(config, chunks, books, progress)
+    return await propose(config, chunks, selection, writing, progress)
+
+
 def load(config: Config, found: Found, place: Path, books: Books, progress: Progress) -> RecordFile[Document]:
     """Read every file; a bad one is skipped, counted and named, or ends the run when strict."""
     failures: list[Failure] = []
+    failed = 0
 
     def on_failure(error: UnreadableDocument) -> None:
+        nonlocal failed
         if config.documents.strict:
             raise error
-        failures.append(Failure(stage="load", item=str(error.path), kind="unreadable", message=str(error)))
-        progress.note(f"skipped {error}")
+        failed += 1
+        if failed <= FAILURES_LISTED:
+            failures.append(Failure(stage="load", item=str(error.path), kind="unreadable", message=str(error)))
+        if failed <= FAILURES_SHOWN:
+            progress.note(f"skipped {error}")
 
     for problem in found.failures:
         on_failure(problem)
     with progress.stage("load", None) as step:
         texts = read_documents(found.files, reading(config), on_failure=on_failure)
         documents = RecordFile.write(place / "0-documents.jsonl", Document, counted(texts, step))
+    if failed > FAILURES_SHOWN:
+        progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
     if not documents:
-        reason = f"; the first of {len(failures)} bad ones: {failures[0].message}" if failures else ""
-        raise InputError(found.files[0].path.parent, f"no document could be read{reason}")
+        first = f", the first: {failures[0].message}" if failures else ""
+        raise GoldsetError(f"no document could be read: {failed:,} bad ones{first}")
     books.failures.extend(failures)
-    books.close("load", read=len(documents) + len(failures), written=len(documents), failed=len(failures))
+    books.close("load", read=len(documents) + failed, written=len(documents), failed=failed)
     return documents
 
 
@@ -247,6 +274,35 @@ async def draw(
     books: Books,
     progress: Progress,
 ) -> Drawn:
+    """Propose and check queries, first chunks first, until there are enough; write what came of it."""
+    drawn = await propose(config, chunks, selection, writing, progress)
+    books.close(
+        "generate",
+        read=len(selection.order),
+        written=drawn.chunks_with_candidates,
+        rules={"skipped": drawn.chunks_skipped},
+        failed=drawn.chunks_failed,
+        unused=len(selection.order) - drawn.chunks_drawn,
+    )
+    turned_down = Counter(item.filter for item in drawn.rejections if item.candidate is not None)
+    calls_failed = sum(failure.stage != "generate" for failure in drawn.failures)
+    books.close(
+        "check",
+        read=len(drawn.candidates),
+        written=len(drawn.queries),
+        rules=turned_down,
+        failed=calls_failed,
+    )
+    books.failures.extend(drawn.failures)
+    RecordFile.write(place / "2-candidates.jsonl", Candidate, drawn.candidates)
+    RecordFile.write(place / "3-queries.jsonl", Query, drawn.queries)
+    RecordFile.write(place / "3-rejections.jsonl", Rejection, drawn.rejections)
+    return drawn
+
+
+async def propose(
+    config: Config, chunks: RecordFile[Chunk], selection: Selection, writing: Writing, progress: Progress
+) -> Drawn:
     """Propose and check queries, first chunks first, until there are enough."""
     settings = config.generate
     target = settings.queries or UP_TO
@@ -272,29 +328,7 @@ async def draw(
             concurrency=2 * config.model.concurrency,  # so that a slot is never idle while an answer is being stored
             advance=step.advance,
         )
-        drawn = await drawing.draw(selection.order, target=target, per_chunk=settings.constraints.per_chunk)
-    books.close(
-        "generate",
-        read=len(selection.order),
-        written=drawn.chunks_with_candidates,
-        rules={"skipped": drawn.chunks_skipped},
-        failed=drawn.chunks_failed,
-        unused=len(selection.order) - drawn.chunks_drawn,
-    )
-    turned_down = Counter(item.filter for item in drawn.rejections if item.candidate is not None)
-    calls_failed = sum(failure.stage != "generate" for failure in drawn.failures)
-    books.close(
-        "check",
-        read=len(drawn.candidates),
-        written=len(drawn.queries),
-        rules=turned_down,
-        failed=calls_failed,
-    )
-    books.failures.extend(drawn.failures)
-    RecordFile.write(place / "2-candidates.jsonl", Candidate, drawn.candidates)
-    RecordFile.write(place / "3-queries.jsonl", Query, drawn.queries)
-    RecordFile.write(place / "3-rejections.jsonl", Rejection, drawn.rejections)
-    return drawn
+        return await drawing.draw(selection.order, target=target, per_chunk=settings.constraints.per_chunk)
 
 
 def mix(drawn: Drawn) -> dict[str, dict[str, Asked]]:

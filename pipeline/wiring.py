@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.config import Config, Generator
 from pipeline.errors import UsageError
@@ -16,6 +17,9 @@ from pipeline.stages.generate import ModelGenerator
 from prompts.loader import load
 from schemas.corpus import Chunk
 from schemas.manifest import StageUsage
+
+if TYPE_CHECKING:
+    from pipeline.llm.planning import Planning
 
 GENERATE, REWRITE = "generate.v1", "rewrite.v1"
 
@@ -64,6 +68,16 @@ class ModelWriter:
                     yield Writing(self._generator(chat), self._critics(chat))
                 finally:
                     self._usage = chat.usage()
+
+    @contextlib.asynccontextmanager
+    async def rehearse(self) -> AsyncIterator[tuple[Writing, Planning]]:
+        """Open who answers from the store and asks nobody, and the books of what asking would take."""
+        from pipeline.llm.planning import Planning, recollect
+
+        with recollect(self._answers) as known:
+            items = {GENERATE: self.config.generate.constraints.per_chunk}
+            chat = Planning(settings=model_settings(self.config), store=known, items=items)
+            yield Writing(self._generator(chat), self._critics(chat)), chat
 
     def _generator(self, chat: ChatModel) -> ModelGenerator:
         generate, model = self.config.generate, self.config.model
@@ -118,11 +132,16 @@ def model_settings(config: Config) -> ModelSettings:
     )
 
 
-async def writer_for(config: Config, answers: Path) -> OfflineWriter | ModelWriter:
+async def writer_for(config: Config, answers: Path, *, asks: bool = True) -> OfflineWriter | ModelWriter:
     """Return who writes the queries of a run: as asked, or the model where a key or a base URL is set.
 
+    Args:
+        config: The configuration.
+        answers: The store of answers.
+        asks: Whether a server may be asked which models it offers.
+
     Raises:
-        UsageError: No model is named, and the server does not offer exactly one.
+        UsageError: No model is named, and the server does not offer exactly one or may not be asked.
     """
     chosen = Generator.MODEL if config.uses_model() else Generator.OFFLINE
     reason = "" if chosen is config.generate.generator else _reason(config, chosen)
@@ -130,6 +149,8 @@ async def writer_for(config: Config, answers: Path) -> OfflineWriter | ModelWrit
     if chosen is Generator.OFFLINE:
         return OfflineWriter(config, reason)
     if config.model.name is None:
+        if not asks:
+            raise UsageError("no model is named, and a dry run asks no server which it offers: give --model")
         config = config.model_copy(
             update={"model": config.model.model_copy(update={"name": await _only_model(config)})}
         )

@@ -199,6 +199,17 @@ def test_a_folder_with_another_run_is_refused_unless_told_to_replace_it(goldset:
     assert goldset("validate", "run").returncode == 0
 
 
+def test_a_run_inside_the_documents_folder_is_not_read_as_documents(goldset: Goldset, tmp_path: Path) -> None:
+    corpus(tmp_path / "docs")
+    first = goldset("build", "docs", "--out", "docs/gold", "--queries", 5)
+    assert first.returncode == 0, first.stderr
+    before = artifacts(tmp_path / "docs" / "gold")
+    again = goldset("build", "docs", "--out", "docs/gold", "--queries", 5)
+    assert again.returncode == 0, again.stderr
+    assert "1 goldset run" in again.stderr
+    assert artifacts(tmp_path / "docs" / "gold") == before
+
+
 def test_validate_sees_every_kind_of_damage(goldset: Goldset, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     assert goldset("build", "docs", "--out", "run", "--queries", 5).returncode == 0

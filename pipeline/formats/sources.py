@@ -3,6 +3,7 @@
 What is passed over is told apart by what a person would want to know of it:
 
 - *ignored*: types goldset does not read, counted by suffix; hidden files and folders, counted as ``hidden``;
+  folders of earlier runs, counted as ``goldset run``;
 - *repeated*: a file that was reached twice, and is read once: by two arguments, by a link to a file that is read
   anyway, or as a copy, byte for byte, with the same ``source`` (the same file below two of the folders given);
 - *failures*: links that lead out of the folder given or nowhere, pipes and devices, folders that may not be listed.
@@ -190,10 +191,17 @@ def _list_tree(walk: _Walk, top: Path, prefix: str) -> None:
                 if walk.glob is None or walk.glob.matches(relative) or walk.glob.may_hold_matches(relative):
                     walk.links.append((relative, Path(entry.path)))
             elif entry.is_dir(follow_symlinks=False):
-                if walk.glob is None or walk.glob.may_hold_matches(relative):
+                if _is_run(Path(entry.path)):
+                    walk.ignored["goldset run"] += 1
+                elif walk.glob is None or walk.glob.may_hold_matches(relative):
                     stack.append((Path(entry.path), relative + "/"))
             else:
                 _take(walk, relative, Path(entry.path))
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder holds what a build wrote: its files would be read as documents."""
+    return (folder / "manifest.json").is_file() and (folder / "0-documents.jsonl").is_file()
 
 
 def _entries(walk: _Walk, folder: Path) -> list[os.DirEntry[str]]:

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from pipeline.errors import InputError, NotAsked
 from pipeline.llm.chat import request_body
-from pipeline.llm.dialect import dialect_for
+from pipeline.llm.dialect import Dialect, dialect_for
 from pipeline.llm.prices import PriceList
 from pipeline.llm.recorded import replayed, request_key
 from pipeline.llm.schema import answer_schema
@@ -121,6 +121,7 @@ class Planning:
     _seen: set[bytes] = field(default_factory=set)
     _ratios: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     _outputs: dict[str, float] = field(default_factory=dict)
+    _dialect: Dialect | None = None
 
     async def complete(self, request: ChatRequest[T]) -> Completion[T]:
         """Return the stored answer.
@@ -162,9 +163,10 @@ class Planning:
         return tuple(stages)
 
     def _input(self, request: ChatRequest[T]) -> float:
-        remembered = self.store.dialect(self.settings.shown_url(), self.settings.model)
-        dialect = dialect_for(self.settings, remembered)
-        return estimate_body(request_body(request, dialect=dialect, settings=self.settings))
+        if self._dialect is None:
+            remembered = self.store.dialect(self.settings.shown_url(), self.settings.model)
+            self._dialect = dialect_for(self.settings, remembered)
+        return estimate_body(request_body(request, dialect=self._dialect, settings=self.settings))
 
     def _output(self, request: ChatRequest[T]) -> float:
         if request.prompt not in self._outputs:

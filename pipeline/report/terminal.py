@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -121,6 +121,16 @@ def _reasons(report: StageReport) -> str:
     if report.failed:
         reasons.append(f"failed {report.failed:,}")
     return "− " + ", ".join(reasons) if reasons else ""
+
+
+def passed_over(ignored: Mapping[str, int], repeated: Sequence[str]) -> Iterator[str]:
+    """Yield a line for files that are not read at all, and one for files that are read only once."""
+    if ignored:
+        kinds = ", ".join(f"{count:,} {printable(kind)}" for kind, count in sorted(ignored.items()))
+        yield f"Not read: {kinds}."
+    if repeated:
+        names = ", ".join(printable(name) for name in repeated[:3]) + (" …" if len(repeated) > 3 else "")
+        yield f"Reached twice, read once: {names}."
 
 
 def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Iterator[str]:
