@@ -7,7 +7,7 @@ OUT    ?= data/runs/example
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev dataset test test-all check lint format types imports bench lock schemas clean
+.PHONY: help install install-dev dataset test test-all test-slow check lint format types imports bench lock schemas clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,10 +34,12 @@ dataset: $(VENV)/.runtime ## Build a gold set from the sample documents (OUT=dat
 	$(BIN)/goldset build data/example/documents --out $(OUT) --config data/example/goldset.toml
 
 test: $(VENV)/.dev ## Run the tests (under 5 minutes)
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2
 
-test-all: $(VENV)/.dev ## Run all tests, the slow ones too
-	$(BIN)/pytest -m ''
+test-all: test test-slow ## Run all tests
+
+test-slow: $(VENV)/.dev ## Run only the slow tests
+	$(BIN)/pytest -n 2 -m slow
 
 check: lint types imports test ## The gate: lint, types, import rules, tests
 
@@ -67,5 +69,5 @@ lock: ## Resolve the exact versions anew (needs uv)
 
 UV_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
-clean: ## Remove the environment and what was built
-	rm -rf $(VENV) data/runs build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean: ## Remove the environment, caches and the example run; other runs and stored answers stay
+	rm -rf $(VENV) data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

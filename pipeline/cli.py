@@ -69,6 +69,7 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     strict: Strict = None,
     answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a run with other settings in DIR.")] = False,
+    batch: Annotated[bool, typer.Option("--batch", help="Send in batches: half the price, within a day.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; send and write nothing.")] = False,
 ) -> None:
     """Build a gold set: documents in, queries with known answers out."""
@@ -94,35 +95,39 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     )
     store = answers or out.parent / "answers.sqlite"
     if dry_run:
-        asyncio.run(_plan(settings, paths, out, store, replace=replace))
+        asyncio.run(_plan(settings, paths, out, store, replace=replace, batch=batch))
         return
-    result = asyncio.run(_build(settings, paths, out, store, replace=replace))
+    try:
+        result = asyncio.run(_build(settings, paths, out, store, replace=replace, batch=batch))
+    except KeyboardInterrupt:
+        if not batch:
+            raise
+        print("goldset: interrupted; batches go on at the provider, the same command picks them up", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
     if not result.complete:
         raise typer.Exit(DONE_WITH_FAILURES)
 
 
-async def _build(config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool) -> Result:
+async def _build(config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool) -> Result:
     from pipeline import flow
-    from pipeline.formats.folder import check_usable, read_manifest
     from pipeline.formats.sources import find_files
     from pipeline.report.terminal import TerminalProgress, passed_over
-    from pipeline.wiring import writer_for
+    from pipeline.wiring import ModelWriter, writer_for
 
     console, messages = _console(), _console(stderr=True)
     found = find_files(paths)
     writer = await writer_for(config, answers)
-    stale = tuple(read_manifest(out).files) if (out / "manifest.json").exists() else ()
-    if not replace:
-        check_usable(out, config_sha256=writer.config.fingerprint(writer.prompts))
+    if batch and isinstance(writer, ModelWriter):
+        writer.batches = messages.print
     messages.print(writer.announcement)
     for line in passed_over(found.ignored, found.repeated):
         messages.print(line)
-    result = await flow.build(writer, found, out, progress=TerminalProgress(messages), stale=stale)
+    result = await flow.build(writer, found, out, progress=TerminalProgress(messages), replace=replace)
     _report(console, messages, result, out, writer.config)
     return result
 
 
-async def _plan(config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool) -> None:
+async def _plan(config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool) -> None:
     from tempfile import TemporaryDirectory
 
     from pipeline import flow
@@ -135,15 +140,15 @@ async def _plan(config: Config, paths: list[str], out: Path, answers: Path, *, r
     console, messages = _console(), _console(stderr=True)
     found = find_files(paths)
     writer = await writer_for(config, answers, asks=False)
-    if not replace:
-        check_usable(out, config_sha256=writer.config.fingerprint(writer.prompts))
+    fingerprint = writer.config.fingerprint(writer.prompts)
+    check_usable(out, settings=writer.config.shaping(), config_sha256=fingerprint, replace=replace)
     if isinstance(writer, OfflineWriter):
         console.print(f"{writer.announcement} 0 requests, no cost.")
         return
     with TemporaryDirectory(prefix="goldset-") as place:
         async with writer.rehearse() as (writing, planning):
             drawn = await flow.plan(writer.config, found, Path(place), writing, progress=TerminalProgress(messages))
-            stages = planning.report()
+            stages = planning.report(share_of_price=0.5 if batch else 1.0)
     console.print(plan_table(stages))
     for line in notes(stages, drawn, writer.config):
         console.print(line)
@@ -179,6 +184,7 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         chunk={"size": chunk_size, "overlap": chunk_overlap},
     )
     from pipeline.flow import cut
+    from pipeline.formats.folder import explained
     from pipeline.formats.jsonl import write_lines
     from pipeline.formats.sources import find_files
 
@@ -188,7 +194,8 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         failures.append(error)
         messages.print(f"skipped {error}", style="yellow")
 
-    count = write_lines(out, cut(settings, find_files(paths), on_failure=on_failure))
+    with explained(out or Path("standard output")):
+        count = write_lines(out, cut(settings, find_files(paths), on_failure=on_failure))
     messages.print(f"{count:,} chunks" + (f" in {out}" if out else ""))
     if failures:
         raise typer.Exit(DONE_WITH_FAILURES)
@@ -281,9 +288,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = app(standalone_mode=False)
-    except typer.Abort:
-        code = INTERRUPTED
-    except KeyboardInterrupt:
+    except (typer.Abort, KeyboardInterrupt):
         print("goldset: interrupted; run the same command again to go on", file=sys.stderr)
         code = INTERRUPTED
     except BrokenPipeError:

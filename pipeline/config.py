@@ -148,10 +148,12 @@ class Config(Record):
     def shaping(self) -> dict[str, Any]:
         """Return the tables that shape the result: not who serves the model, how fast, or at what cost."""
         data = self.model_dump(mode="json", exclude_none=True)
-        data["model"] = {key: data["model"][key] for key in ("name", "temperature") if key in data["model"]}
+        data["model"] = {
+            key: data["model"][key] for key in ("name", "temperature", "max_answer_tokens") if key in data["model"]
+        }
         if self.generate.generator is Generator.OFFLINE:
             del data["model"], data["critics"]
-        del data["documents"]["strict"], data["documents"]["max_megabytes"]
+        del data["documents"]["strict"]
         data["generate"].pop("prompts", None)
         return data
 

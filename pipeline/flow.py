@@ -11,7 +11,7 @@ import datetime
 import importlib.metadata
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from pipeline.config import Config
 from pipeline.drawing import Drawing, Drawn
 from pipeline.errors import GoldsetError, UnreadableDocument
 from pipeline.formats.documents import read_documents
-from pipeline.formats.folder import publish, staging
+from pipeline.formats.folder import CONFIG, check_same_corpus, check_usable, explained, publish, staging
 from pipeline.formats.gold import GoldSet, Passage, write_gold
 from pipeline.formats.jsonl import RecordFile
 from pipeline.formats.options import ReadOptions
@@ -122,7 +122,7 @@ class Result:
         return self.target_met and self.limit is None and not self.manifest.failures
 
 
-async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, stale: Sequence[str] = ()) -> Result:
+async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, replace: bool = False) -> Result:
     """Build a gold set from files and put it in place.
 
     Args:
@@ -130,7 +130,7 @@ async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, 
         found: The files.
         out: The run folder.
         progress: Shows how far it is.
-        stale: Files of an earlier run in the folder that go unless they are written again.
+        replace: Whether a run of other documents or with other settings may be replaced.
 
     Raises:
         InputError: Nothing could be read, or (strict) one document could not.
@@ -138,8 +138,13 @@ async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, 
         ModelUnavailable: The model's server cannot be used; what was answered is in the store.
     """
     started, books, config = time.monotonic(), Books(), writer.config
-    with staging(out) as place:
+    fingerprint = config.fingerprint(writer.prompts)
+    check_usable(out, settings=config.shaping(), config_sha256=fingerprint, replace=replace)
+    with staging(out) as place, explained(out):
+        stale = check_usable(out, settings=config.shaping(), config_sha256=fingerprint, replace=replace)
         documents = load(config, found, place, books, progress)
+        if not replace:
+            check_same_corpus(out, documents)
         chunks = chunk(config, documents, place, books, progress)
         selection = choose(config, chunks, books, progress)
         async with contextlib.AsyncExitStack() as stack:
@@ -149,7 +154,7 @@ async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, 
             drawn = await draw(config, chunks, selection, writing, place, books, progress)
             name, level = writing.generator.name, writing.generator.evidence_level
         assemble(chunks, selection, drawn, place, books, metadata=describe(config, name, level, drawn))
-        write_toml(place / "0-config.toml", config.shaping())
+        write_toml(place / CONFIG, config.shaping())
         manifest = Manifest(
             goldset=importlib.metadata.version("goldset"),
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -158,7 +163,7 @@ async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, 
             evidence_level=level,
             model=config.model.name if level == "model" else None,
             prompts=dict(writer.prompts),
-            config_sha256=config.fingerprint(writer.prompts),
+            config_sha256=fingerprint,
             documents=len(documents),
             target=config.generate.queries,
             queries=len(drawn.queries),
@@ -168,9 +173,9 @@ async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, 
             usage=dict(writer.usage()),
             packages=_packages(),
         )
-        manifest = publish(place, out, manifest, stale=iter(stale))
+        manifest = publish(place, out, manifest, stale=stale)
     asked = config.generate.queries
-    return Result(manifest, drawn.limit, asked is None or len(drawn.queries) >= asked)
+    return Result(manifest, drawn.limit, len(drawn.queries) >= (asked or 1))
 
 
 async def plan(config: Config, found: Found, place: Path, writing: Writing, *, progress: Progress) -> Drawn:
@@ -325,7 +330,8 @@ async def propose(
             critics=writing.critics,
             brief=brief,
             cluster_of=selection.cluster_of,
-            concurrency=2 * config.model.concurrency,  # so that a slot is never idle while an answer is being stored
+            concurrency=writing.at_once
+            or 2 * config.model.concurrency,  # so that a slot is never idle while an answer is being stored
             advance=step.advance,
         )
         return await drawing.draw(selection.order, target=target, per_chunk=settings.constraints.per_chunk)

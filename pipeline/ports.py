@@ -138,10 +138,14 @@ class Critics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Whoever writes queries and whoever criticises them, open for one run."""
+    """Whoever writes queries and whoever criticises them, open for one run.
+
+    ``at_once`` is how many chunks should be under way at once; None leaves it to the caller.
+    """
 
     generator: QueryGenerator
     critics: Critics | None = None
+    at_once: int | None = None
 
 
 class Step(Protocol):

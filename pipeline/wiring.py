@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from pipeline.llm.settings import OPENAI, ModelSettings, Prices
 from pipeline.ports import ChatModel, Stored, Writing
 from pipeline.stages.critique import ModelCritics
 from pipeline.stages.generate import ModelGenerator
-from prompts.loader import load
+from prompts.loader import Prompt, PromptError, load
 from schemas.corpus import Chunk
 from schemas.manifest import StageUsage
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pipeline.llm.planning import Planning
 
 GENERATE, REWRITE = "generate.v1", "rewrite.v1"
+
+WAVE = 100_000
+"""So many chunks under way at once put a whole wave into one batch."""
 
 
 class OfflineWriter:
@@ -45,12 +48,16 @@ class OfflineWriter:
 
 
 class ModelWriter:
-    """A model behind an OpenAI-compatible server, every answer stored before it is used."""
+    """A model behind an OpenAI-compatible server, every answer stored before it is used.
+
+    Where ``batches`` is set, questions go in batches, and it takes a line about each.
+    """
 
     def __init__(self, config: Config, answers: Path, reason: str) -> None:
         self.config, self._answers = config, answers
+        self.batches: Callable[[str], None] | None = None
         self._usage: Mapping[str, StageUsage] = {}
-        self._prompts = {name: load(name, config.generate.prompts) for name in prompts_of(config)}
+        self._prompts = {name: _prompt(name, config.generate.prompts) for name in prompts_of(config)}
         self.prompts = {name: prompt.sha256 for name, prompt in self._prompts.items()}
         server = model_settings(config).shown_url()
         self.announcement = f"Queries are written by {config.model.name} at {server}{reason}; answers: {answers}."
@@ -63,9 +70,10 @@ class ModelWriter:
 
         self._answers.parent.mkdir(parents=True, exist_ok=True)
         with AnswerStore(self._answers) as answers:
-            async with open_model(model_settings(self.config), answers=answers) as chat:
+            async with open_model(model_settings(self.config), answers=answers, batch=self.batches) as chat:
                 try:
-                    yield Writing(self._generator(chat), self._critics(chat))
+                    at_once = WAVE if self.batches else None
+                    yield Writing(self._generator(chat), self._critics(chat), at_once)
                 finally:
                     self._usage = chat.usage()
 
@@ -103,6 +111,15 @@ class ModelWriter:
     def usage(self) -> Mapping[str, StageUsage]:
         """Return what the calls so far cost, by stage."""
         return self._usage
+
+
+def _prompt(name: str, folder: Path | None) -> Prompt:
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"generate.prompts: {folder} is no folder")
+    try:
+        return load(name, folder)
+    except (PromptError, OSError, UnicodeDecodeError) as error:
+        raise UsageError(str(error)) from None
 
 
 def prompts_of(config: Config) -> tuple[str, ...]:

@@ -26,6 +26,10 @@ class Span(Record):
         """Whether every character of ``other`` lies in this span."""
         return self.doc_id == other.doc_id and self.start <= other.start and other.end <= self.end
 
+    def meets(self, other: Span) -> bool:
+        """Whether any character lies in both spans."""
+        return self.doc_id == other.doc_id and self.start < other.end and other.start < self.end
+
 
 class Evidence(Span):
     """A span with the words it covers: ``quote == Document.text[start:end]``."""

@@ -15,4 +15,4 @@ Id = Annotated[str, StringConstraints(pattern=ID_PATTERN, max_length=200)]
 class Record(BaseModel):
     """An immutable value that refuses fields it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

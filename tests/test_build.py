@@ -37,7 +37,7 @@ def corpus(folder: Path, count: int = 12) -> Path:
 
 
 def artifacts(folder: Path) -> dict[str, bytes]:
-    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("[!.]*") if path.is_file()}
     del files["manifest.json"]
     return files
 
@@ -197,6 +197,40 @@ def test_a_folder_with_another_run_is_refused_unless_told_to_replace_it(goldset:
     assert artifacts(tmp_path / "run") == before
     assert goldset("build", "docs", "--out", "run", "--queries", 6, "--replace").returncode == 0
     assert goldset("validate", "run").returncode == 0
+
+
+def test_other_documents_do_not_replace_a_run_unless_told_to(goldset: Goldset, tmp_path: Path) -> None:
+    corpus(tmp_path / "docs")
+    corpus(tmp_path / "other" / "deeper", 9)
+    assert goldset("build", "docs", "--out", "run", "--queries", 5).returncode == 0
+    before = artifacts(tmp_path / "run")
+    refused = goldset("build", "other", "--out", "run", "--queries", 5)
+    assert refused.returncode == 1
+    assert "other documents" in refused.stderr
+    assert artifacts(tmp_path / "run") == before
+    assert goldset("build", "other", "--out", "run", "--queries", 5, "--replace").returncode == 0
+
+
+def test_words_one_query_needs_are_not_held_out_for_another(goldset: Goldset, tmp_path: Path) -> None:
+    corpus(tmp_path / "docs")
+    done = goldset("build", "docs", "--out", "run", "--offline-recipe", "mixed", "--per-chunk", 3)
+    assert done.returncode in {0, 3}, done.stderr
+    rows = lines(tmp_path / "run" / "3-queries.jsonl")
+    masks = [(m["doc_id"], m["start"], m["end"]) for row in rows for m in row.get("masked", ())]  # type: ignore[attr-defined]
+    for row in rows:
+        own = [(m["doc_id"], m["start"], m["end"]) for m in row.get("masked", ())]  # type: ignore[attr-defined]
+        for item in row["evidence"]:  # type: ignore[attr-defined]
+            if (item["doc_id"], item["start"], item["end"]) not in own:
+                assert not [m for m in masks if m[0] == item["doc_id"] and m[1] < item["end"] and item["start"] < m[2]]
+
+
+def test_no_query_at_all_is_not_a_success(goldset: Goldset, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "stub.md").write_text("Nothing to ask about here.")
+    done = goldset("build", "docs", "--out", "run")
+    assert done.returncode == 3
+    assert "too-short 1" in done.stderr
+    assert "--no-chunk" in done.stderr
 
 
 def test_a_run_inside_the_documents_folder_is_not_read_as_documents(goldset: Goldset, tmp_path: Path) -> None:

@@ -5,20 +5,27 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import itertools
+import json
 import os
 import shutil
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from pipeline.errors import InputError, OutputError
+from schemas.corpus import Document
 from schemas.manifest import Manifest
 
-MANIFEST = "manifest.json"
+MANIFEST, CONFIG, DOCUMENTS = "manifest.json", "0-config.toml", "0-documents.jsonl"
 _STAGING = ".unfinished"
 _LOCK = ".lock"
+_PUBLISHING = ".publishing"
+_DOCUMENTS_COMPARED = 10_000
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -38,75 +45,141 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(path, "is damaged: run the build again") from None
 
 
-def check_usable(folder: Path, *, config_sha256: str) -> None:
-    """Refuse an output folder that holds something else.
+def check_usable(folder: Path, *, settings: Mapping[str, Any], config_sha256: str, replace: bool) -> tuple[str, ...]:
+    """Return the files of an earlier run in the folder; refuse a folder that holds something else.
+
+    Args:
+        folder: The output folder; it need not exist.
+        settings: What shapes the new run, to name what differs.
+        config_sha256: The fingerprint of the new run.
+        replace: Whether a run with other settings, or a damaged one, may be replaced.
 
     Raises:
-        OutputError: The folder is a file, holds files of another kind, or a run with another configuration.
+        OutputError: The folder is a file, holds files of another kind, or another run.
     """
     if not folder.exists():
-        return
+        return ()
     if not folder.is_dir():
         raise OutputError(f"{folder}: is a file; give a folder that does not exist yet")
-    if not (folder / MANIFEST).exists():
-        names = {entry.name for entry in folder.iterdir()}
+    names = {entry.name for entry in folder.iterdir()}
+    if MANIFEST not in names:
         if _STAGING not in names and names - {_LOCK}:
             raise OutputError(f"{folder}: holds files that are not a goldset run; give another --out")
+        return ()
+    try:
+        manifest = read_manifest(folder)
+    except InputError:
+        if not replace:
+            raise OutputError(
+                f"{folder / MANIFEST}: is damaged; give another --out, or --replace to replace it"
+            ) from None
+        return ()
+    if manifest.config_sha256 != config_sha256 and not replace:
+        differs = ", ".join(_differing(folder / CONFIG, settings)) or "its prompts"
+        raise OutputError(
+            f"{folder}: holds a run with other settings ({differs}); give another --out, or --replace to replace it"
+        )
+    return tuple(manifest.files)
+
+
+def check_same_corpus(folder: Path, documents: Iterable[Document]) -> None:
+    """Refuse to put a run over one of which no document is left.
+
+    Raises:
+        OutputError: The run in the folder is of other documents.
+    """
+    path = folder / DOCUMENTS
+    if not (folder / MANIFEST).exists() or not path.is_file():
         return
-    if read_manifest(folder).config_sha256 != config_sha256:
-        raise OutputError(f"{folder}: holds a run with other settings; give another --out, or --replace to replace it")
+    with path.open("rb") as file:
+        earlier = {_doc_id(line) for line in itertools.islice(file, _DOCUMENTS_COMPARED)}
+    if earlier and earlier.isdisjoint(document.doc_id for document in documents):
+        raise OutputError(f"{folder}: holds a run of other documents; give another --out, or --replace to replace it")
+
+
+def _doc_id(line: bytes) -> str:
+    try:
+        return str(json.loads(line)["doc_id"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _differing(path: Path, settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of the configuration in the folder that are not as in the settings."""
+    try:
+        earlier = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    for table in sorted(earlier.keys() | settings.keys()):
+        old, new = earlier.get(table, {}), settings.get(table, {})
+        for key in sorted(old.keys() | new.keys()):
+            if old.get(key) != new.get(key):
+                yield f"{table}.{key}"
 
 
 @contextlib.contextmanager
 def staging(folder: Path) -> Iterator[Path]:
     """Give a place to write to, inside the folder; whatever is left there at the end is removed.
 
+    Only when a build ends while its files are being put in place is it left, as a mark that the next build may go on.
+
     Raises:
-        OutputError: The folder cannot be made or written, another build writes to it, or the disk is full.
+        OutputError: The folder cannot be made or written, or another build writes to it.
     """
     place = folder / _STAGING
+    lock = FileLock(folder / _LOCK, timeout=0)
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / _LOCK, timeout=0)
         try:
-            with lock:
-                shutil.rmtree(place, ignore_errors=True)
-                place.mkdir()
-                try:
-                    yield place
-                finally:
-                    shutil.rmtree(place, ignore_errors=True)
-                    (folder / _LOCK).unlink(missing_ok=True)
+            lock.acquire()
         except Timeout:
             raise OutputError(f"{folder}: another build is writing here; wait for it or give another --out") from None
-        finally:
+    try:
+        with explained(folder):
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+        yield place
+    finally:
+        if not (place / _PUBLISHING).exists():
+            shutil.rmtree(place, ignore_errors=True)
+        lock.release()
+        if {entry.name for entry in folder.iterdir()} <= {_LOCK}:
+            (folder / _LOCK).unlink(missing_ok=True)
             with contextlib.suppress(OSError):
-                folder.rmdir()  # only where nothing was written
+                folder.rmdir()
 
 
-def publish(place: Path, folder: Path, manifest: Manifest, *, stale: Iterator[str] | None = None) -> Manifest:
+def publish(place: Path, folder: Path, manifest: Manifest, *, stale: Iterable[str] = ()) -> Manifest:
     """Move what was written into the folder, the manifest last, and return it with the files' digests.
 
     Files of an earlier run that this one did not write again (named in ``stale``) are removed.
     """
     written = sorted(path for path in place.rglob("*") if path.is_file())
     digests = {path.relative_to(place).as_posix(): _sha256(path) for path in written}
-    (folder / MANIFEST).unlink(missing_ok=True)
-    for path in written:
-        target = folder / path.relative_to(place)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        path.replace(target)
-    for name in stale or ():
-        if name not in digests:
-            (folder / name).unlink(missing_ok=True)
     finished = manifest.model_copy(update={"files": digests})
     draft = place / MANIFEST
     with draft.open("w", encoding="utf-8", newline="\n") as file:
         file.write(finished.model_dump_json(indent=1) + "\n")
         file.flush()
         os.fsync(file.fileno())
+    mark = place / _PUBLISHING
+    mark.touch()
+    (folder / MANIFEST).unlink(missing_ok=True)
+    for path in written:
+        target = folder / path.relative_to(place)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(target)
+    for name in stale:
+        if name not in digests and _is_ours(folder, name):
+            (folder / name).unlink(missing_ok=True)
     draft.replace(folder / MANIFEST)
+    mark.unlink()
     return finished
+
+
+def _is_ours(folder: Path, name: str) -> bool:
+    """Whether a name from a manifest is that of a file below the folder: manifests can be written by anybody."""
+    return (folder / name).resolve().is_relative_to(folder.resolve())
 
 
 @contextlib.contextmanager
@@ -119,10 +192,12 @@ def explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
         if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
             raise OutputError(f"{folder}: the disk is full; free space and run the same command again") from None
-        if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
-            raise OutputError(f"{folder}: cannot be written ({os.strerror(error.errno)})") from None
+        if error.errno is not None:
+            raise OutputError(f"{folder}: cannot be written ({os.strerror(error.errno).lower()})") from None
         raise
 
 
@@ -130,7 +205,9 @@ def changed_files(folder: Path, manifest: Manifest) -> Iterator[str]:
     """Yield one line for every file of the run that is missing or not as it was written."""
     for name, digest in manifest.files.items():
         path = folder / name
-        if not path.is_file():
+        if not _is_ours(folder, name):
+            yield f"{name!r}: is no file of this folder"
+        elif not path.is_file():
             yield f"{name}: is missing"
         elif _sha256(path) != digest:
             yield f"{name}: has changed since it was written"

@@ -111,8 +111,7 @@ class OpenAIChat:
             await self._memory.remember_dialect(self._settings.shown_url(), self._settings.model, sent.dumps())
 
     def _after_refusal(self, sent: Dialect, refused: ParameterRefused) -> Exception:
-        said = f"{refused.error.get('code') or ''} {refused.error.get('message') or ''}".lower()
-        if any(word in said for word in _FILTERED):
+        if is_filtered(refused.error):
             return AnswerRejected("content-filter", _MEANING["content-filter"], request_id=refused.request_id)
         if sent != self._dialect:  # somebody else has learnt in the meantime
             return ExchangeFailed(Cause.LEARNED, "parameters", request_id=refused.request_id)
@@ -192,6 +191,12 @@ def priced(usage: Usage, prices: PriceList) -> Usage:
 
 def _count(value: object) -> int:
     return int(value) if isinstance(value, (int, float)) and 0 <= value < 2**53 else 0
+
+
+def is_filtered(error: Mapping[str, Any]) -> bool:
+    """Whether a refusal is the provider's content filter."""
+    said = f"{error.get('code') or ''} {error.get('message') or ''}".lower()
+    return any(word in said for word in _FILTERED)
 
 
 def _first_choice(found: dict[str, Any]) -> dict[str, Any]:

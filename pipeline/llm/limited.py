@@ -183,9 +183,14 @@ class Limited:
         if settings.max_tokens is None and settings.max_usd is None and settings.tokens_per_minute is None:
             size = (len(request.system) + len(request.user)) // 3
             return Reservation(size + request.max_tokens, 0.0)
-        texts = [request.system, request.user, schema_text(request.answer)]
-        if isinstance(request, Repeat):
-            texts += [text for turn in request.earlier for text in turn]
         thinks = self._inner.dialect.length == "max_completion_tokens"
         output = request.max_tokens + (settings.reasoning_tokens if thinks else 0)
-        return self._door.want(sum(map(tokens_at_most, texts)) + 16, output)
+        return self._door.want(input_at_most(request), output)
+
+
+def input_at_most(request: ChatRequest[T]) -> int:
+    """Return a cautious estimate of the tokens of a request, schema and earlier turns included."""
+    texts = [request.system, request.user, schema_text(request.answer)]
+    if isinstance(request, Repeat):
+        texts += [text for turn in request.earlier for text in turn]
+    return sum(map(tokens_at_most, texts)) + 16

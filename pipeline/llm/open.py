@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from pydantic import BaseModel
 
 from pipeline.errors import UsageError
+from pipeline.llm.batch_book import BatchBook
+from pipeline.llm.batch_files import BatchFiles
+from pipeline.llm.batched import Batched, BatchLimits
 from pipeline.llm.budget import Budget
 from pipeline.llm.chat import OpenAIChat
 from pipeline.llm.dialect import dialect_for
@@ -18,7 +21,7 @@ from pipeline.llm.gate import Gate, Snapshot
 from pipeline.llm.limited import Accounts, Door, Limited
 from pipeline.llm.prices import PriceList
 from pipeline.llm.recorded import Recorded
-from pipeline.llm.repairing import Repairing
+from pipeline.llm.repairing import Asking, Repairing
 from pipeline.llm.retrying import Retrying
 from pipeline.llm.settings import ModelSettings
 from pipeline.llm.store import AnswerStore
@@ -27,6 +30,8 @@ from pipeline.ports import ChatModel, ChatRequest, Completion, Embedder
 from schemas.manifest import StageUsage
 
 T = TypeVar("T", bound=BaseModel)
+
+Announce = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +59,23 @@ class ModelPath:
 
 @contextlib.asynccontextmanager
 async def open_model(
-    settings: ModelSettings, *, answers: AnswerStore | None = None, replay: bool = False
+    settings: ModelSettings,
+    *,
+    answers: AnswerStore | None = None,
+    replay: bool = False,
+    batch: Announce | None = None,
+    batch_limits: BatchLimits | None = None,
 ) -> AsyncIterator[ModelPath]:
     """Open the path to a model: ``Recorded(Repairing(Retrying(Limited(OpenAIChat))))``.
+
+    With ``batch`` it is ``Recorded(Repairing(Batched))``.
 
     Args:
         settings: server, speed and caps.
         answers: an open store; without one nothing is kept, and every call is paid.
         replay: answer from the store alone; no client is made and no address is resolved.
+        batch: takes a line about every batch that is sent or ends; None sends single calls.
+        batch_limits: how large a batch may be.
 
     Raises:
         UsageError: a replay without a store, or a cap on money for a model whose price is not known.
@@ -85,10 +99,29 @@ async def open_model(
         )
     door = Door(gate, budget=budget, settings=settings, prices=prices, accounts=accounts)
     embedding_door = Door(gate, budget=budget, settings=settings, prices=embedding_prices, accounts=accounts)
-    async with open_wire(settings) as wire:
+    async with open_wire(settings) as wire, contextlib.AsyncExitStack() as stack:
         innermost = await _chat(wire, settings=settings, prices=prices, answers=answers, gate=gate)
         limited = Limited(innermost, door=door, settings=settings)
-        asking = Repairing(Retrying(limited, settings=settings, gate=gate))
+        below: Asking = Retrying(limited, settings=settings, gate=gate)
+        if batch is not None:
+            if answers is None:
+                raise UsageError("batches need an answer store")
+            remembered = await answers.dialect(settings.shown_url(), settings.model)
+            batched = Batched(
+                BatchFiles(wire, where=settings.shown_url()),
+                book=BatchBook(answers, base_url=settings.shown_url()),
+                settings=settings,
+                gate=gate,
+                budget=budget,
+                accounts=accounts,
+                memory=answers,
+                dialect=dialect_for(settings, remembered),
+                settled=remembered is not None,
+                limits=batch_limits,
+                announce=batch,
+            )
+            below = await stack.enter_async_context(batched)
+        asking = Repairing(below)
         embedding = OpenAIEmbedder(wire, settings=settings, prices=embedding_prices)
         batches = LimitedEmbedder(embedding, door=embedding_door, gate=gate, settings=settings)
         embedder = RecordedEmbedder(batches, store=answers, settings=settings, accounts=accounts, budget=budget)

@@ -152,14 +152,12 @@ class Planning:
         Args:
             share_of_price: what is paid of the price of a call: 0.5 for a provider's batches.
         """
-        prices = PriceList(self.settings)
+        prices = PriceList(self.settings, share=share_of_price)
         stages = []
         for stage, row in self._rows.items():
             usage = Usage(round(row.input_tokens * self._ratio(row.prompt)), round(row.output_tokens))
-            usd = prices.cost(usage)
-            usd = None if usd is None else usd * share_of_price
             spent = (usage.input_tokens, usage.output_tokens)
-            stages.append(PlannedStage(stage, row.requests, row.replayed, *spent, usd))
+            stages.append(PlannedStage(stage, row.requests, row.replayed, *spent, prices.cost(usage)))
         return tuple(stages)
 
     def _input(self, request: ChatRequest[T]) -> float:

@@ -9,13 +9,21 @@ from pipeline.ports import Usage
 class PriceList:
     """The prices of one server. ``known`` tells whether this model has one; nothing is ever fetched."""
 
-    def __init__(self, settings: ModelSettings, *, model: str | None = None, embedding: bool = False) -> None:
+    def __init__(
+        self, settings: ModelSettings, *, model: str | None = None, embedding: bool = False, share: float = 1.0
+    ) -> None:
+        """Take whose prices; ``share`` is what is paid of them: a half in a provider's batches."""
+        self._share = share
         self._own, self._embedding = settings.prices, embedding
         self._model, self._url = model or settings.model, settings.base_url
         self.known = self.cost(Usage(1, 0 if embedding else 1)) is not None
 
     def cost(self, usage: Usage) -> float | None:
         """Return the price of these tokens in US dollars, None where the model's price is not known."""
+        full = self._full(usage)
+        return None if full is None else full * self._share
+
+    def _full(self, usage: Usage) -> float | None:
         if self._own is not None:
             price = self._own.embedding if self._embedding else self._own.input
             return (

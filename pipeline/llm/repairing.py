@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from pipeline.llm.chat import Answered, Repeat
 from pipeline.llm.faults import ReplyRejected
-from pipeline.llm.retrying import Retrying
 from pipeline.ports import ChatRequest, Usage
 
 T = TypeVar("T", bound=BaseModel)
@@ -21,10 +20,17 @@ _COMPLAINT = (
 )
 
 
+class Asking(Protocol):
+    """A layer below: one question, one answer or one failure for good."""
+
+    async def complete(self, request: ChatRequest[T]) -> Answered[T]:
+        """Return the model's answer."""
+
+
 class Repairing:
     """Asks once more with the reply and what is wrong with it; a second misfit is final."""
 
-    def __init__(self, inner: Retrying) -> None:
+    def __init__(self, inner: Asking) -> None:
         self._inner = inner
 
     async def complete(self, request: ChatRequest[T]) -> Answered[T]:

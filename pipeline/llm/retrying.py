@@ -29,6 +29,7 @@ _MEANING = {
     "connection": "the connection broke",
     "timeout": "no answer came in time",
     "rate-limit": "the server asked for fewer calls",
+    "too-long": "the response is longer than any answer",
     "not-json": "the response is no JSON",
     "parameters": "the server keeps refusing parameters",
 }

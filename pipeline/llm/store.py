@@ -132,6 +132,10 @@ class AnswerStore:
         row = (base_url, model, dialect)
         await self._do(lambda connection: connection.execute("INSERT OR REPLACE INTO dialects VALUES (?, ?, ?)", row))
 
+    async def transact(self, job: Callable[[sqlite3.Connection], R]) -> R:
+        """Return what a job gives, done in the next transaction; what it wrote is durable then."""
+        return await self._do(job)
+
     async def _do(self, job: Callable[[sqlite3.Connection], R]) -> R:
         if self._thread is None or not self._thread.is_alive():
             raise GoldsetError(f"{self.path}: the answer store is not open")

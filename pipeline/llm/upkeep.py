@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError, OutputError, UsageError
+from pipeline.llm.batch_book import forget_answered
 from pipeline.llm.tables import connect
 
 _ANSWER = (
@@ -94,6 +95,7 @@ def prune(
         raise UsageError("prune needs a condition; to throw everything away, delete the file")
     with closing(connect(path, create=False)) as connection:
         try:
+            forget_answered(connection)  # or a batch would give the same answer once more
             count = connection.execute(f"DELETE FROM answers WHERE {' AND '.join(conditions)}", values).rowcount  # noqa: S608 - the conditions are the constants above
             if not (stage or prompt or rejected):
                 count += connection.execute(f"DELETE FROM vectors WHERE {' AND '.join(conditions)}", values).rowcount  # noqa: S608 - as above

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from typing import Any, TypeVar
 
 import aiohttp
 import httpx2
@@ -13,12 +13,15 @@ import openai
 from openai import RequestOptions
 
 from pipeline.errors import CallFailed, GoldsetError, ModelUnavailable
+from pipeline.llm.bounded import TooLong, bound
 from pipeline.llm.faults import Cause, ExchangeFailed
 from pipeline.llm.headers import allowance, retry_after_s
 from pipeline.llm.settings import ModelSettings
 
+R = TypeVar("R")
+
 _CONNECT_S = 10.0
-_RETRIED = frozenset({408, 409, 425, 429})
+RETRIED = frozenset({408, 409, 425, 429})
 _OVERLOAD = frozenset({429, 503, 529})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"})
 
@@ -29,6 +32,10 @@ class ParameterRefused(Exception):
     def __init__(self, status: int, error: dict[str, Any], request_id: str | None) -> None:
         self.status, self.error, self.request_id = status, error, request_id
         super().__init__(f"http-{status}")
+
+
+class NotThere(Exception):
+    """The server knows no such file or batch, or no such path."""
 
 
 class Wire:
@@ -49,21 +56,51 @@ class Wire:
             CallFailed: another 4xx: this call cannot work.
             ModelUnavailable: no call can work: wrong key, wrong model, no money.
         """
+        response = await self._exchange(
+            self._client.post(path, body=body, options=self._options, cast_to=httpx2.Response)
+        )
+        return self._json(response), response.headers
+
+    async def get(self, path: str) -> dict[str, Any]:
+        """Return the JSON of a resource; raises as ``post``, and ``NotThere``."""
+        return self._json(await self._fetch(path))
+
+    async def read(self, path: str) -> bytes:
+        """Return the bytes of a resource; raises as ``post``, and ``NotThere``."""
+        return (await self._fetch(path)).content
+
+    async def upload(self, name: str, content: bytes) -> dict[str, Any]:
+        """Send a file of batch lines and return what the server says of it; raises as ``post``, and ``NotThere``."""
+        file = (name, content, "application/jsonl")
+        sending = self._client.files.with_raw_response.create(
+            file=file, purpose="batch", extra_headers=self._options["headers"]
+        )
+        response = await self._exchange(sending, missing=True)
+        return self._json(response.http_response)
+
+    async def _fetch(self, path: str) -> httpx2.Response:
+        getting = self._client.get(path, options=self._options, cast_to=httpx2.Response)
+        return await self._exchange(getting, missing=True)
+
+    async def _exchange(self, call: Awaitable[R], *, missing: bool = False) -> R:
         failure: Exception
         try:
-            response = await self._client.post(path, body=body, options=self._options, cast_to=httpx2.Response)
+            return await call
+        except openai.NotFoundError as error:
+            failure = NotThere() if missing else self._from_status(error)
         except openai.APIStatusError as error:
             failure = self._from_status(error)
         except (openai.APIConnectionError, aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
             failure = _from_connection(error)
         except (openai.OpenAIError, ValueError, TypeError) as error:
             failure = CallFailed("client", f"{self._where()}: the call cannot be made ({type(error).__name__})")
-        else:
-            found = _parsed(response.content)
-            if found is not None:
-                return found, response.headers
-            failure = ExchangeFailed(Cause.BROKEN, "not-json")
         raise failure  # outside the except blocks: the client's own errors carry bodies and must not be chained
+
+    def _json(self, response: httpx2.Response) -> dict[str, Any]:
+        found = _parsed(response.content)
+        if found is None:
+            raise ExchangeFailed(Cause.BROKEN, "not-json")
+        return found
 
     def _from_status(self, error: openai.APIStatusError) -> Exception:
         status, headers = error.status_code, error.response.headers
@@ -81,7 +118,7 @@ class Wire:
             )
         if status in {400, 422}:
             return ParameterRefused(status, said, error.request_id)
-        if status >= 500 or status in _RETRIED:
+        if status >= 500 or status in RETRIED:
             cause = Cause.OVERLOADED if status in _OVERLOAD else Cause.BROKEN if status >= 500 else Cause.REFUSED
             kind = "rate-limit" if status == 429 else f"http-{status}"
             wait_s = retry_after_s(headers)
@@ -106,6 +143,8 @@ def _from_connection(error: Exception) -> ExchangeFailed:
     chain: list[BaseException] = [error]
     while (below := chain[-1].__cause__) is not None and len(chain) < 8:
         chain.append(below)
+    if any(isinstance(one, TooLong) for one in chain):
+        return ExchangeFailed(Cause.BROKEN, "too-long")
     if any(isinstance(one, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)) for one in chain):
         return ExchangeFailed(Cause.UNREACHABLE, "connect")
     if any(isinstance(one, TimeoutError) for one in chain):
@@ -119,7 +158,12 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
     limits = httpx2.Limits(max_connections=max(100, settings.concurrency), max_keepalive_connections=None)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
     try:
-        http = openai.DefaultAioHttpClient(limits=limits, timeout=timeout)
+        http = openai.DefaultAioHttpClient(
+            limits=limits,
+            timeout=timeout,
+            headers={"Accept-Encoding": "identity"},
+            event_hooks={"response": [bound]},
+        )
         client = openai.AsyncOpenAI(
             base_url=settings.base_url,
             api_key=settings.api_key or "none",

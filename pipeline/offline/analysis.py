@@ -64,8 +64,19 @@ class Analysis:
 
     def content(self, text: str) -> list[Token]:
         """Return the words that carry meaning: no function words, numbers or single letters."""
+        return self.sorted_tokens(text)[0]
+
+    def sorted_tokens(self, text: str) -> tuple[list[Token], list[Token]]:
+        """Return the words that carry meaning, and the function words, each in order; numbers and letters are neither."""
         stop = stop_words(self.language_of(text))
-        return [token for token in self.tokens(text) if _is_content(token.form, stop)]
+        content: list[Token] = []
+        function: list[Token] = []
+        for token in self.tokens(text):
+            if token.form in stop:
+                function.append(token)
+            elif _carries_meaning(token.form):
+                content.append(token)
+        return content, function
 
     def language_of(self, text: str) -> str | None:
         """Return the language that most texts in this script have here, None where that is not known."""
@@ -83,8 +94,8 @@ class Analysis:
         return self._stems[key]
 
 
-def _is_content(form: str, stop: frozenset[str]) -> bool:
-    return form not in stop and len(clusters(form)) > 1 and _LETTER.search(form) is not None
+def _carries_meaning(form: str) -> bool:
+    return len(clusters(form)) > 1 and _LETTER.search(form) is not None
 
 
 def _runs(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
 _SEPARATOR = b"\x1f"
@@ -52,6 +52,11 @@ class Draws:
             (-math.log(self.uniform(purpose, name)) / weight, name) for name, weight in weights.items() if weight > 0
         ]
         return [name for _, name in sorted(times)[:count]]
+
+    def shuffled(self, purpose: str, names: Iterable[str]) -> list[str]:
+        """Return the names in random order."""
+        weights = dict.fromkeys(names, 1.0)
+        return self.race(purpose, weights, len(weights))
 
     def poisson(self, purpose: str, mean: float) -> int:
         """Return a Poisson number of this mean.

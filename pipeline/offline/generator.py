@@ -41,7 +41,7 @@ class OfflineGenerator:
         makers: dict[RecipeName, list[Maker]] = {
             "terms": [recipes.terms],
             "held-out": held_out,
-            "mixed": [*held_out, recipes.terms],
+            "mixed": [recipes.terms, recipes.held_out_terms],
         }
         self._makers = makers[recipe]
 

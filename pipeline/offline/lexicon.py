@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import regex
 
-_CLUSTER = regex.compile(r"\X")
+_CLUSTER = regex.compile(r"[\u0e40-\u0e44\u0ec0-\u0ec4]?\X[\u0e30\u0e32\u0e45\u0e46\u0eb0\u0eb2]*")
+"""A character with its marks; in Thai and Lao also with the vowels written before and after it."""
 
 LONGEST = 7
 """Longest word, in characters with their marks."""
@@ -44,7 +45,7 @@ class Lexicon:
 
 
 def clusters(text: str) -> list[str]:
-    """Return the user-perceived characters of a text."""
+    """Return the smallest parts of a text that no word ends within."""
     return [str(cluster) for cluster in _CLUSTER.findall(text)]
 
 

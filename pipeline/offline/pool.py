@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from scipy import sparse
-from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from pipeline.offline.analysis import Analysis
@@ -92,8 +92,8 @@ class Pool:
         self._components: np.ndarray | None = None
         if width >= 2:
             with threadpool_limits(1):  # more threads sum in another order, and the last bits decide between neighbours
-                svd = TruncatedSVD(n_components=width, n_iter=3, random_state=seed % 2**32).fit(self._matrix)
-            self._components = np.ascontiguousarray(svd.components_.T, dtype=np.float32)
+                _, _, rows = randomized_svd(self._matrix, width, n_iter=3, random_state=seed % 2**32)
+            self._components = np.ascontiguousarray(rows.T, dtype=np.float32)
             self._projected = normalize(self._matrix @ self._components)
 
     def idf(self, stem: str) -> float:

@@ -1,25 +1,30 @@
-"""The recipes: how a query is made of a chunk's words, its neighbours' words, or a sentence taken out of it."""
+"""The recipes: how a query is made of one sentence's words, of a neighbour's, or of a sentence that is taken out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from pipeline.offline.analysis import LONGEST_TEXT, Analysis, Token
 from pipeline.offline.draws import Draws
 from pipeline.offline.evidence import heaviest_piece, pieces
 from pipeline.offline.pool import Pool
-from pipeline.offline.wording import allowed_terms, fitted_sentence, fitted_terms
+from pipeline.offline.wording import allowed_terms, fitted_sentence, fitted_terms, obeys
+from pipeline.text.deixis import deixis
 from schemas.constraints import Constraints
 from schemas.query import Recipe
 
-TERMS_MEAN = 8
+MEAN_WORDS = 7
+"""Content words of a query; people's questions to the measured collections have five to nine."""
 NEIGHBOURS = 10
-NEIGHBOUR_SHARE = 0.5
-HELD_OUT_TERMS = 8
+BORROWED = 0.4
+"""Share of the words that come from a neighbour. People's words stand in the passage to two thirds or so."""
+ANCHORED = 0.5
+"""Share of the words of a held-out query that come from a sentence that stays."""
 SENTENCE_STEMS = 4
-"""Fewest different content words of a sentence that can be held out."""
+"""Different content words a sentence must have to be asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,122 +39,165 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk's text, cut into content words."""
+    """A chunk's text, its content words and its function words."""
 
     chunk_id: str
     text: str
     tokens: Sequence[Token]
+    function_words: Mapping[str, int]
 
     @classmethod
     def of(cls, chunk_id: str, text: str, analysis: Analysis) -> Passage:
         """Return the passage of a chunk, its beginning where it is very long."""
         text = text[:LONGEST_TEXT]
-        return cls(chunk_id, text, analysis.content(text))
+        content, function_words = analysis.sorted_tokens(text)
+        return cls(chunk_id, text, content, Counter(token.form for token in function_words))
 
     def counts(self) -> Counter[str]:
         """Return how often each stem occurs."""
         return Counter(token.stem for token in self.tokens)
 
-    def forms(self) -> dict[str, str]:
-        """Return the first form of each stem."""
-        return {token.stem: token.form for token in reversed(self.tokens)}
+    def first(self) -> dict[str, Token]:
+        """Return the first token of each stem."""
+        return {token.stem: token for token in reversed(self.tokens)}
 
-    def between(self, start: int, end: int) -> Passage:
-        """Return the part of the passage between two offsets; its tokens keep their places."""
-        return Passage(self.chunk_id, self.text, [t for t in self.tokens if start <= t.start and t.end <= end])
+    def sentences(self) -> dict[tuple[int, int], Passage]:
+        """Return the sentences that say enough to be asked about, by where they stand."""
+        found: dict[tuple[int, int], Passage] = {}
+        place = 0
+        for start, end in pieces(self.text):
+            inside = []
+            while place < len(self.tokens) and self.tokens[place].start < end:
+                inside.append(self.tokens[place])
+                place += 1
+            if len({token.stem for token in inside}) >= SENTENCE_STEMS:
+                found[start, end] = replace(self, tokens=inside)
+        return found
 
 
 class Recipes:
-    """Makes queries of passages, with the words of a corpus at hand."""
+    """Makes queries of passages, with the words of a corpus at hand.
+
+    Three things keep a query from being a gift to one kind of retriever. A word is said in any form the corpus has of
+    it, as often as the corpus uses that form: a user does not know which form the text has. Some words are not the
+    text's own: a user knows the subject's words. Function words are mixed in as a neighbour uses them:
+    people's queries hold them, and systems differ in what they do with them.
+    """
 
     def __init__(self, *, analysis: Analysis, pool: Pool) -> None:
         self._analysis, self._pool = analysis, pool
 
     def terms(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
-        """Return some words of the chunk and some of one like it, in whatever form the corpus uses them.
-
-        About ``TERMS_MEAN`` words, drawn by tf-idf, half of them from one of the nearest chunks: a user knows the
-        subject's words, not the text's, and knows nothing of the forms they have in it.
-        """
-        size = max(constraints.min_words, 3, draws.poisson("length", TERMS_MEAN))
-        borrowed = sum(draws.uniform("borrow", str(number)) < NEIGHBOUR_SHARE for number in range(size))
-        weights = self._weights(passage)
-        own = draws.race("own", weights, size - borrowed) or draws.race("own", weights, 1)
+        """Return words of one sentence, and words that it lacks from one of the chunks nearest to it."""
+        sentences = passage.sentences()
+        evidence = _drawn("sentence", passage, sentences, draws)
+        source = passage if evidence is None else sentences[evidence]
+        size, strange = _sizes(constraints, draws, BORROWED)
+        own = draws.race("own", dict.fromkeys(source.counts(), 1.0), max(2, size - strange))
+        said = {stem: source.first()[stem] for stem in own}
         other = self._neighbour(passage, draws)
-        strange: list[str] = []
         if other is not None:
-            strange = draws.race("borrowed", {s: w for s, w in self._weights(other).items() if s not in own}, borrowed)
-        forms = {**(other.forms() if other else {}), **passage.forms()}
-        places = {token.stem: token.start for token in reversed(passage.tokens)}
-        drawn = [stem for pair in _alternating(own, strange) for stem in pair]
-        chosen = self._worded(drawn, forms, draws, constraints)
-        ordered = sorted(chosen, key=lambda stem: places.get(stem, len(passage.text)))
-        kept = [stem for stem in own if stem in chosen]
-        if not kept:
-            return None
-        evidence = heaviest_piece(passage.text, passage.tokens, {stem: self._pool.idf(stem) for stem in kept})
-        return Draft(" ".join(chosen[stem] for stem in ordered), Recipe.TERMS, evidence)
+            known = passage.counts()
+            weights = {stem: float(count) for stem, count in other.counts().items() if stem not in known}
+            # After the chunk's own words, whatever their place in the neighbour.
+            said |= {stem: _after(other.first()[stem], passage) for stem in draws.race("borrowed", weights, strange)}
+        text = self._phrase(said, other, draws, constraints)
+        kept = {stem: self._pool.idf(stem) for stem in own}
+        evidence = evidence or heaviest_piece(passage.text, passage.tokens, kept)
+        return Draft(text, Recipe.TERMS, evidence) if text else None
 
     def held_out_sentence(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
         """Return a sentence of the chunk, word for word, to be taken out of the indexed text."""
-        sentences = self._sentences(passage)
-        fitting = {}
-        for start, end in sentences:
+        language = self._analysis.language_of(passage.text)
+        fitting: dict[tuple[int, int], str] = {}
+        for start, end in _removable(passage):
             text = fitted_sentence(passage.text[start:end], constraints)
-            if text is not None:
-                fitting[text] = (start, end)
-        drawn = draws.race("sentence", dict.fromkeys(fitting, 1.0), 1)
-        return Draft(drawn[0], Recipe.HELD_OUT, fitting[drawn[0]], fitting[drawn[0]]) if drawn else None
+            if text is not None and deixis(text, language) is None:
+                fitting[start, end] = text
+        place = _drawn("held out", passage, fitting, draws)
+        return None if place is None else Draft(fitting[place], Recipe.HELD_OUT, place, place)
 
     def held_out_terms(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
-        """Return the weightiest words of a sentence of the chunk, which is to be taken out of the indexed text."""
-        sentences = {passage.text[start:end]: (start, end) for start, end in self._sentences(passage)}
-        drawn = draws.race("sentence", dict.fromkeys(sentences, 1.0), 1)
-        if not drawn:
+        """Return words of a sentence that is to be taken out of the indexed text, and of one that stays there."""
+        removable, sentences = _removable(passage), passage.sentences()
+        place = _drawn("held out", passage, removable, draws)
+        if place is None:
             return None
-        start, end = sentences[drawn[0]]
-        part = passage.between(start, end)
-        weights = self._weights(part)
-        ranked = sorted(weights, key=lambda stem: (-weights[stem], stem))[:HELD_OUT_TERMS]
-        chosen = self._worded(ranked, part.forms(), draws, constraints)
-        if not chosen:
-            return None
-        text = " ".join(chosen[stem] for stem in part.forms() if stem in chosen)
-        return Draft(text, Recipe.HELD_OUT_TERMS, (start, end), (start, end))
-
-    def _weights(self, passage: Passage) -> dict[str, float]:
-        return {stem: count * self._pool.idf(stem) for stem, count in passage.counts().items()}
+        stays = _drawn("stays", passage, {span: part for span, part in sentences.items() if span != place}, draws)
+        size, anchored = _sizes(constraints, draws, ANCHORED)
+        source = removable[place]
+        own = draws.race("own", dict.fromkeys(source.counts(), 1.0), max(2, size - anchored))
+        said = {stem: source.first()[stem] for stem in own}
+        if stays is not None:
+            anchor = sentences[stays]
+            weights = {stem: 1.0 for stem in anchor.counts() if stem not in source.counts()}
+            said |= {stem: anchor.first()[stem] for stem in draws.race("anchor", weights, anchored)}
+        text = self._phrase(said, self._neighbour(passage, draws), draws, constraints)
+        return Draft(text, Recipe.HELD_OUT_TERMS, place, place) if text else None
 
     def _neighbour(self, passage: Passage, draws: Draws) -> Passage | None:
         near = self._pool.neighbours(passage.chunk_id, passage.counts(), NEIGHBOURS)
-        ids = {self._pool.ids[position]: position for position in near}
-        drawn = draws.race("neighbour", dict.fromkeys(ids, 1.0), 1)
-        return Passage.of(drawn[0], self._pool.texts[ids[drawn[0]]], self._analysis) if drawn else None
+        texts = {self._pool.ids[position]: self._pool.texts[position] for position in near}
+        drawn = draws.race("neighbour", dict.fromkeys(texts, 1.0), 1)
+        return Passage.of(drawn[0], texts[drawn[0]], self._analysis) if drawn else None
 
-    def _worded(
-        self, ranked: Sequence[str], forms: dict[str, str], draws: Draws, constraints: Constraints
-    ) -> dict[str, str]:
-        """Return the words to say for the first stems that fit into the constraints together."""
-        said: dict[str, str] = {}
-        for stem in ranked:
-            form = (draws.race(f"form of {stem}", self._pool.forms_of(stem), 1) or [forms[stem]])[0]
+    def _phrase(self, said: Mapping[str, Token], other: Passage | None, draws: Draws, constraints: Constraints) -> str:
+        """Return the query that says these words, as many of them as the constraints allow; empty where too few."""
+        worded: dict[str, str] = {}
+        for stem, token in said.items():
+            form = (draws.race(f"form of {stem}", self._pool.forms_of(stem), 1) or [token.form])[0]
             parts = allowed_terms([form], constraints)
-            if parts and " ".join(parts) not in said.values():
-                said[stem] = " ".join(parts)
-        fitting = set(fitted_terms(list(said.values()), constraints))
-        return {stem: word for stem, word in said.items() if word in fitting}
-
-    def _sentences(self, passage: Passage) -> list[tuple[int, int]]:
-        """Return the sentences that say something and leave something that says something too."""
-        whole = {token.stem for token in passage.tokens}
-        found = []
-        for start, end in pieces(passage.text):
-            own = {token.stem for token in passage.between(start, end).tokens}
-            if SENTENCE_STEMS <= len(own) <= len(whole) / 2:
-                found.append((start, end))
-        return found
+            if parts and " ".join(parts) not in worded.values():
+                worded[stem] = " ".join(parts)
+        chosen = fitted_terms([worded[stem] for stem in draws.shuffled("keep", worded)], constraints)
+        if not chosen:
+            return ""
+        ordered = sorted((stem for stem in worded if worded[stem] in chosen), key=lambda stem: said[stem].start)
+        content = [worded[stem] for stem in ordered]
+        return " ".join(content if other is None else _connected(content, other, draws, constraints))
 
 
-def _alternating(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, ...]]:
-    length = max(len(first), len(second))
-    return [tuple(first[i : i + 1]) + tuple(second[i : i + 1]) for i in range(length)]
+def _connected(content: list[str], other: Passage, draws: Draws, constraints: Constraints) -> list[str]:
+    """Return the words with another text's function words between them, as many as it uses and as fit."""
+    words = content
+    share = sum(other.function_words.values()) / len(other.tokens)
+    weights = {word: float(count) for word, count in other.function_words.items()}
+    for number in range(draws.poisson("function words", share * len(content)) if weights else 0):
+        word = draws.race(f"function word {number}", weights, 1)
+        place = int(draws.uniform("place", str(number)) * len(words))
+        longer = [*words[:place], *allowed_terms(word, constraints), *words[place:]]
+        repeated = any(left == right for left, right in pairwise(longer))
+        if not repeated and obeys(" ".join(longer), constraints):
+            words = longer
+    return words
+
+
+def _sizes(constraints: Constraints, draws: Draws, share: float) -> tuple[int, int]:
+    """Return how many content words to say, and how many of them come from elsewhere."""
+    size = max(3, constraints.min_words, draws.poisson("length", MEAN_WORDS))
+    return size, sum(draws.uniform("elsewhere", str(number)) < share for number in range(size))
+
+
+def _drawn(
+    purpose: str, passage: Passage, spans: Mapping[tuple[int, int], object], draws: Draws
+) -> tuple[int, int] | None:
+    """Return one of the spans, drawn by its words: another cut of the chunk elsewhere does not change the draw."""
+    by_text: dict[str, tuple[int, int]] = {}
+    for start, end in spans:
+        by_text.setdefault(passage.text[start:end], (start, end))
+    drawn = draws.race(purpose, dict.fromkeys(by_text, 1.0), 1)
+    return by_text[drawn[0]] if drawn else None
+
+
+def _removable(passage: Passage) -> dict[tuple[int, int], Passage]:
+    """Return the sentences that occur once and leave at least as much behind as they say."""
+    whole = len(passage.counts())
+    return {
+        (start, end): part
+        for (start, end), part in passage.sentences().items()
+        if 2 * len(part.counts()) <= whole and passage.text.count(passage.text[start:end]) == 1
+    }
+
+
+def _after(token: Token, passage: Passage) -> Token:
+    return token._replace(start=token.start + len(passage.text), end=token.end + len(passage.text))

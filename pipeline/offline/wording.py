@@ -12,8 +12,8 @@ from schemas.constraints import Constraints
 _SPACE = regex.compile(r"[\s\p{Cc}\p{Cs}\p{Co}\p{Cn}\p{Z}\ufeff\u202a-\u202e\u2066-\u2069]+")
 _MARK = regex.compile(r"[\p{P}\p{S}]+")
 _NUMBERING = regex.compile(
-    r"^\s*(?:(?:q|question|frage|pregunta|вопрос|问题?|問題?)\s*\d*\s*[:：.)]|(?:\d+(?:\.\d+)*|\p{L}|[IVX]+)\s*[.):、．）]"
-    r"|\([\p{L}\d]{1,3}\)|[#*•·▪–—>|=+\-@]+|\d+(?:\.\d+)+|[①-⑳]|[一二三四五六七八九十]{1,3}、|第[一二三四五六七八九十\d]+[章节節条條题題][:：、.]?)\s*",
+    r"^\s*(?:(?:q|question|frage|pregunta|вопрос|问题?|問題?)\s*\d*\s*[:：.)]|\d+(?:\.\d+)+[.):]?(?=\s)|(?:\d+|\p{L}|[IVX]+)\s*[.):、．）](?!\d)"
+    r"|\([\p{L}\d]{1,3}\)|[#*•·▪–—>|=+\-@]+|[①-⑳]|[一二三四五六七八九十]{1,3}、|第[一二三四五六七八九十\d]+[章节節条條题題][:：、.]?)\s*",
     regex.IGNORECASE,
 )
 _OPTIONS = regex.compile(r"(?:^|\s)\(?[A-Da-d][).、．]\s.*\s\(?[B-Eb-e][).、．]\s")

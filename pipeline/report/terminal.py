@@ -137,14 +137,19 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
     """Yield a line for everything that keeps the run from being whole."""
     if limit is not None:
         yield f"Stopped by a cap: {limit}. Run the same command with a higher cap to go on; nothing is paid twice."
+    select = next(report for report in manifest.stages if report.stage == "select")
+    if 2 * select.rules.get("too-short", 0) > select.read:
+        yield (
+            "Most chunks are too short to be asked about (under 40 words). "
+            "Where rows or files are ready passages, --no-chunk takes them from 10 words on."
+        )
     if not target_met:
         check = next(report for report in manifest.stages if report.stage == "check")
         generate = next(report for report in manifest.stages if report.stage == "generate")
-        select = next(report for report in manifest.stages if report.stage == "select")
         rules = Counter(select.rules) + Counter(generate.rules) + Counter(check.rules)
         fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common()) or "none turned down"
         reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
-        yield f"{manifest.queries:,} of {manifest.target:,} queries: {reserve}. What fell to which rule: {fell}."
+        yield f"{manifest.queries:,} of {manifest.target or 1:,} queries: {reserve}. What fell to which rule: {fell}."
     if manifest.failures:
         yield f"{len(manifest.failures):,} failures, each in manifest.json:"
         for failure in manifest.failures[:10]:

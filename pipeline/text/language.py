@@ -44,13 +44,13 @@ _SAME = {
 _HARD_TO_TELL = ({"bs", "hr", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"da", "no"}, {"af", "nl"}, {"cs", "sk"})
 """Languages a short text does not tell apart for certain."""
 
-_WINDOWS, _WINDOW = 4, 120
+_WINDOWS, _WINDOW = 4, 80
 
 
 def detect_language(text: str) -> str | None:
     """Return the language most of a text is written in (ISO 639-1), None where that is not clear.
 
-    Long texts are judged by four windows of 120 characters spread over them.
+    Long texts are judged by four windows of 80 characters spread over them.
     """
     sample = _sample(text)
     counts = _words_by_script(sample)

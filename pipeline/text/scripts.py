@@ -43,4 +43,4 @@ def letter_count(text: str) -> int:
     """Return how many characters are letters or the marks that belong to them."""
     letters = len(text.encode("utf-8", "replace").translate(None, _NO_LETTERS))
     beyond = "" if text.isascii() else "".join(_BEYOND_ASCII.findall(text))
-    return letters + sum(run.end() - run.start() for run in _LETTER.finditer(beyond))
+    return letters + sum(len(run) for run in _LETTER.findall(beyond))

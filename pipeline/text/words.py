@@ -88,9 +88,13 @@ def content_terms(text: str, language: str | None) -> list[str]:
     return _content_terms(text.casefold(), language, stop_words(language))
 
 
-def index_terms(text: str, language: str | None) -> set[str]:
-    """Return every term ``content_terms`` could find in a stretch of the text, function words included."""
-    return set(_content_terms(text.casefold(), language, frozenset())) | set(terms(text))
+@lru_cache(maxsize=256)
+def index_terms(text: str, language: str | None) -> frozenset[str]:
+    """Return every term ``content_terms`` could find in a stretch of the text, function words included.
+
+    Remembered for the last texts: several checks in a row ask for the same chunk.
+    """
+    return frozenset(_content_terms(text.casefold(), language, frozenset())) | frozenset(terms(text))
 
 
 def _content_terms(text: str, language: str | None, stop: frozenset[str]) -> list[str]:

@@ -9,6 +9,7 @@ from random import Random
 from typing import Literal
 
 from pipeline.text.words import terms
+from tests.benchmarks.systems import character_pairs
 
 Model = Literal["popular", "discriminative"]
 MEAN_LENGTH = 8
@@ -20,11 +21,12 @@ class Azzopardi:
     """Draws each word from the document's model, or from the collection's with probability ``NOISE``.
 
     Source: Azzopardi, de Rijke and Balog (2007), Building simulated queries for known-item topics: the popular model
-    draws by term frequency, the discriminative one by presence over the term's share of the collection.
+    draws by term frequency, the discriminative one by presence over the term's share of the collection. In scripts
+    without spaces two characters in a row stand for a word.
     """
 
-    def __init__(self, documents: Sequence[str]) -> None:
-        self._words = [terms(text) for text in documents]
+    def __init__(self, documents: Sequence[str], *, spaceless: bool) -> None:
+        self._words = [character_pairs(text) if spaceless else terms(text) for text in documents]
         self._counts = Counter(word for words in self._words for word in words)
         self._names = list(self._counts)
         self._upto = list(accumulate(self._counts.values()))

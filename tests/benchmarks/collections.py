@@ -63,7 +63,7 @@ def _rows(path: Path) -> list[dict[str, object]]:
 
 def _text(row: dict[str, object]) -> str:
     parts = [str(row.get(field) or "").strip() for field in ("title", "text")]
-    return "\n".join(part for part in parts if part)
+    return "\n\n".join(part for part in parts if part)
 
 
 def _gains(path: Path, position: dict[str, int]) -> dict[str, dict[int, float]]:

@@ -35,7 +35,7 @@ from tests.benchmarks.systems import LEXICAL, Analyzers, Corpus, ndcg
 RECIPES: tuple[RecipeName, ...] = ("terms", "held-out", "mixed")
 BASELINES = ("Azzopardi popular", "Azzopardi discriminative")
 SEEDS = (1, 2, 3)
-QUERIES = 200
+QUERIES = 300
 SPLITS = 100
 FEWEST_QUERIES = 20
 BRIEF = Assignment(kind=QueryKind.FACT, style=QueryStyle.KEYWORDS)
@@ -88,7 +88,7 @@ def measure(
     analyzers = Analyzers(collection.documents, language=collection.language, spaceless=collection.spaceless)
     corpus = Corpus(collection.documents, analyzers)
     human = ndcg(corpus.top(collection.queries), collection.gains)
-    baseline = Azzopardi(collection.documents)
+    baseline = Azzopardi(collection.documents, spaceless=collection.spaceless)
 
     def tau(make: Callable[[int], Simulated]) -> float:
         taus = []

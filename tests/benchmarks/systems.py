@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import bm25s
 import numpy as np
+import regex
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -20,7 +21,7 @@ from pipeline.text.words import stems, terms
 DEPTH = 10
 STOP_COUNT = 40
 
-Analyzer = Callable[[str], list[str]]
+_RUN = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,7 @@ class Analyzers:
         if kind == "words":
             return plain
         if self._spaceless:
-            pairs = [left + right for left, right in itertools.pairwise(plain)]
-            return pairs if kind == "stems" else plain + pairs
+            return character_pairs(text) if kind == "stems" else plain + character_pairs(text)
         if kind == "stems":
             return stems(plain, self._language)
         return [gram for word in plain for gram in _grams(word)]
@@ -88,10 +88,17 @@ class Analyzers:
         if self._language == "en":
             stop = sorted(ENGLISH_STOP_WORDS)
             return frozenset(stop if kind == "words" else stems(stop, "en"))
-        if self._spaceless and kind == "stems":
-            return frozenset()
         counts = Counter(term for text in documents for term in self._cut(kind, text))
         return frozenset(term for term, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:STOP_COUNT])
+
+
+def character_pairs(text: str) -> list[str]:
+    """Return the characters of a text two by two, never across a space or a mark; single where they stand alone."""
+    pairs: list[str] = []
+    for run in _RUN.findall(text):
+        single = terms(run)
+        pairs.extend([left + right for left, right in itertools.pairwise(single)] or single)
+    return pairs
 
 
 def _grams(word: str) -> list[str]:

@@ -19,6 +19,10 @@ def settings(server: ServerHandle | None = None, **more: object) -> ModelSetting
     return ModelSettings(model="test-model", base_url=url, **more)  # type: ignore[arg-type]
 
 
+def everything(folder: Path) -> dict[str, bytes]:
+    return {one.name: one.read_bytes() for one in folder.iterdir()}
+
+
 async def ask(planning: Planning, *numbers: int) -> None:
     for number in numbers:
         with pytest.raises(NotAsked):
@@ -33,7 +37,7 @@ async def test_a_question_put_twice_is_one_request(tmp_path: Path):
         (half,) = planning.report(share_of_price=0.5)
     assert (row.stage, row.requests, row.replayed) == ("grade", 2, 0)
     assert row.usd == row.input_tokens == 2 * half.usd  # type: ignore[operator]
-    assert not list(tmp_path.iterdir())
+    assert not everything(tmp_path)
 
 
 async def test_stored_answers_are_recalled_and_correct_the_estimate(
@@ -43,14 +47,14 @@ async def test_stored_answers_are_recalled_and_correct_the_estimate(
         for number in range(5):
             await path.complete(verdict_request(number))
     per_call = model_server.stats()["input_tokens"] / 5
-    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    before = everything(tmp_path)
     with recollect(tmp_path / "answers.sqlite") as store:
         planning = Planning(settings=settings(model_server), store=store)
         for number in range(5):
             assert (await planning.complete(verdict_request(number))).replayed
         await ask(planning, *range(5, 9))
         (row,) = planning.report()
-    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+    assert everything(tmp_path) == before
     assert (row.requests, row.replayed) == (4, 5)
     assert row.input_tokens == pytest.approx(4 * per_call, rel=0.02)
     assert row.output_tokens == pytest.approx(4 * model_server.stats()["output_tokens"] / 5, abs=2)
@@ -79,8 +83,7 @@ async def test_a_store_in_use_by_a_run_can_be_read(tmp_path: Path, open_path: Op
 @pytest.mark.parametrize(
     ("text", "low", "high"),
     [
-        # From OpenAI's and Qwen's published tokenizers: English prose has 1.2 to 1.4 tokens a word, Chinese 0.6 to 1.1 a
-        # character.
+        # English prose has 1.2 to 1.4 tokens a word in byte-pair vocabularies, Chinese 0.6 to 1.1 a character.
         ("The quick brown fox jumps over the lazy dog.", 9, 11),
         ("水泵在上游阀门打开时启动", 7, 13),
         ("1234567890", 3, 5),

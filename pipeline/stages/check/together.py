@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from pipeline.stages.check.finding import CheckContext, Finding
 from pipeline.stages.check.overlap import overlap
 from pipeline.text.words import content_terms, terms
+from schemas.corpus import Evidence, Span
 from schemas.query import Candidate
 
 MOST_SHARED_WORDS = 0.80
@@ -28,8 +29,16 @@ class SetChecks:
     def __init__(self, *, target: int) -> None:
         self._high_allowed = math.floor((1 - LOW_OVERLAP_SHARE) * target + 1e-9)
         self._high = 0
+        self._held_out: defaultdict[str, list[Span]] = defaultdict(list)
+        self._shown: defaultdict[str, list[Span]] = defaultdict(list)
         self._words = _Sets()
         self._characters = _Vectors()
+
+    def _held_out_elsewhere(self, candidate: Candidate) -> bool:
+        """Whether its evidence is held out for an accepted query, or an accepted one's evidence for it."""
+        return any(
+            item.meets(mask) for item in _shown(candidate) for mask in self._held_out.get(item.doc_id, ())
+        ) or any(mask.meets(item) for mask in candidate.masked for item in self._shown.get(mask.doc_id, ()))
 
     def accept(self, candidate: Candidate, context: CheckContext) -> Finding | None:
         """Return the rule a candidate breaks, or None and count it among the accepted.
@@ -50,10 +59,23 @@ class SetChecks:
         if share > LOW_OVERLAP and self._high >= self._high_allowed:
             reason = f"{share:.0%} of its words stand in the text, and enough queries are like that; use other words"
             return Finding("overlap-quota", reason, share, rewrite=True)
+        if self._held_out_elsewhere(candidate):
+            return Finding(
+                "held-out", "words it needs in the corpus are held out of it for another query, or the reverse"
+            )
         self._high += share > LOW_OVERLAP
+        for mask in candidate.masked:
+            self._held_out[mask.doc_id].append(mask)
+        for evidence in _shown(candidate):
+            self._shown[evidence.doc_id].append(evidence)
         self._words.add(tokens)
         self._characters.add(grams)
         return None
+
+
+def _shown(candidate: Candidate) -> list[Evidence]:
+    """Return the evidence that must stay in the corpus: that which is not itself held out."""
+    return [item for item in candidate.evidence if not any(item.meets(mask) for mask in candidate.masked)]
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
