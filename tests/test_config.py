@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from pipeline.config import Config, Generator, load_config
+from pipeline.config import KINDS, STYLES, Config, Generator, load_config
 from pipeline.errors import ConfigError
+from schemas.constraints import Constraints
+from tests.conftest import ROOT
 
 
 def written(folder: Path, text: str) -> Path:
@@ -80,3 +84,22 @@ def test_a_key_never_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     config = load_config(None, {})
     assert config.api_key() == "sk-canary"
     assert "canary" not in repr(config) + str(config.shaping())
+
+
+def test_the_example_names_every_key_with_its_default() -> None:
+    text = (ROOT / "data" / "example" / "goldset.toml").read_text(encoding="utf-8")
+    assert load_config(ROOT / "data" / "example" / "goldset.toml", {}).generate.queries == 100
+    live = re.sub(r"^# (?=\[|\w+ = )", "", text, flags=re.MULTILINE)
+    shown = tomllib.loads(live)
+    for table, record in Config.model_fields.items():
+        fields = record.annotation.model_fields  # type: ignore[union-attr]
+        assert set(shown[table]) == set(fields), table
+        for key, field in fields.items():
+            value = shown[table][key]
+            if isinstance(value, dict) or key in {"queries", "context"}:
+                continue
+            if isinstance(field.default, (bool, int, float, str)):
+                assert value == field.default, (table, key)
+    assert set(shown["generate"]["constraints"]) == set(Constraints.model_fields)
+    assert shown["generate"]["kinds"] == {kind.value: weight for kind, weight in KINDS.items()}
+    assert shown["generate"]["styles"] == {style.value: weight for style, weight in STYLES.items()}
