@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from pipeline import cli_answers, cli_prompts
 from pipeline.errors import GoldsetError, UsageError
+from prompts.loader import PromptError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +33,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(cli_answers.app, name="answers")
+app.add_typer(cli_prompts.app, name="prompts")
 
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A goldset.toml.")]
@@ -291,6 +296,9 @@ def main() -> None:
     except (typer.Abort, KeyboardInterrupt):
         print("goldset: interrupted; run the same command again to go on", file=sys.stderr)
         code = INTERRUPTED
+    except PromptError as error:
+        print(f"goldset: {_line(str(error))}", file=sys.stderr)
+        code = UsageError.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1

@@ -33,17 +33,20 @@ def show(prompt_id: Annotated[str, typer.Argument(metavar="ID")], folder: Folder
 
 @app.command()
 def render(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Documents; the first eligible chunk is taken.")],
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Documents; the first eligible chunk is taken.")
+    ],
     config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A goldset.toml.")] = None,
 ) -> None:
     """Show the generation prompt filled for a chunk of your documents."""
     from pipeline.config import load_config
     from pipeline.flow import first_brief
+    from pipeline.formats.sources import find_files
     from pipeline.stages.generate import generation_prompt
     from prompts.loader import load
 
     settings = load_config(config, {})
-    brief = first_brief(settings, paths)
+    brief = first_brief(settings, find_files(paths))
     generate = settings.generate
     system, user = generation_prompt(
         load("generate.v1", generate.prompts), brief, context=generate.context, examples=generate.seed_queries

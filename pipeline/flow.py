@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import importlib.metadata
 import time
 from collections import Counter
@@ -32,7 +33,7 @@ from pipeline.ports import Brief, Progress, Step, Stored, Writing
 from pipeline.stages.assemble import label
 from pipeline.stages.chunk import chunk_documents
 from pipeline.stages.generate import assign
-from pipeline.stages.select import Selection, select
+from pipeline.stages.select import READY, Limits, Selection, fault, select
 from pipeline.text.language import detect_language
 from pipeline.text.masking import masked_text
 from schemas.corpus import Chunk, Document, Evidence
@@ -305,30 +306,41 @@ async def draw(
     return drawn
 
 
+def brief_for(config: Config, chunk: Chunk) -> Brief:
+    """Return what to ask of one chunk, and in which language."""
+    settings = config.generate
+    asked = assign(
+        chunk.chunk_id, seed=settings.seed, kinds=settings.kinds, styles=settings.styles, personas=settings.personas
+    )
+    language = settings.constraints.language or detect_language(chunk.text)
+    return Brief(chunk=chunk, assignment=asked, constraints=settings.constraints, language=language)
+
+
+def first_brief(config: Config, found: Found) -> Brief:
+    """Return what would be asked of the first chunk that may be asked about: what ``goldset prompts render`` shows.
+
+    Raises:
+        GoldsetError: There is none.
+    """
+    limits = READY if config.documents.no_chunk else Limits()
+    for chunk in cut(config, found, on_failure=lambda _: None):
+        if fault(chunk.text, limits) is None:
+            return brief_for(config, chunk)
+    raise GoldsetError("no chunk of these documents may be asked about")
+
+
 async def propose(
     config: Config, chunks: RecordFile[Chunk], selection: Selection, writing: Writing, progress: Progress
 ) -> Drawn:
     """Propose and check queries, first chunks first, until there are enough."""
     settings = config.generate
     target = settings.queries or UP_TO
-
-    def brief(chunk: Chunk) -> Brief:
-        asked = assign(
-            chunk.chunk_id,
-            seed=settings.seed,
-            kinds=settings.kinds,
-            styles=settings.styles,
-            personas=settings.personas,
-        )
-        language = settings.constraints.language or detect_language(chunk.text)
-        return Brief(chunk=chunk, assignment=asked, constraints=settings.constraints, language=language)
-
     with progress.stage("generate", None) as step:
         drawing = Drawing(
             chunks=chunks,
             generator=writing.generator,
             critics=writing.critics,
-            brief=brief,
+            brief=functools.partial(brief_for, config),
             cluster_of=selection.cluster_of,
             concurrency=writing.at_once
             or 2 * config.model.concurrency,  # so that a slot is never idle while an answer is being stored

@@ -95,22 +95,32 @@ def write_lines(path: Path | None, records: Iterable[Record]) -> int:
     Raises:
         OSError: The file cannot be written.
     """
+    lines = (as_line(record.model_dump_json(exclude_defaults=True)) for record in records)
     if path is None:
-        return _write_lines(sys.stdout.buffer, records)
+        return _write_lines(sys.stdout.buffer, lines)
+    return write_texts(path, (line[:-1] for line in lines))
+
+
+def write_texts(path: Path, lines: Iterable[str]) -> int:
+    """Write lines to a file that appears only when it is whole, and return how many there were.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     draft = path.with_name(f".{path.name}.unfinished")
     try:
         with draft.open("wb") as file:
-            count = _write_lines(file, records)
+            count = _write_lines(file, (line + "\n" for line in lines))
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
     return count
 
 
-def _write_lines(file: BinaryIO, records: Iterable[Record]) -> int:
+def _write_lines(file: BinaryIO, lines: Iterable[str]) -> int:
     count = 0
-    for record in records:
-        file.write(as_line(record.model_dump_json(exclude_defaults=True)).encode())
+    for line in lines:
+        file.write(line.encode())
         count += 1
     file.flush()
     return count

@@ -116,7 +116,7 @@ def is_in_paper_order(text: str) -> bool:
 
 
 def _pdfium(data: bytes) -> str:
-    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]  # it carries no types
+    from pypdfium2 import PdfDocument
 
     document = PdfDocument(data)
     try:
@@ -159,7 +159,7 @@ def _without_addresses(text: str) -> str:
 
 
 def _xlsx(data: bytes) -> tuple[str | None, str]:
-    from openpyxl import load_workbook  # type: ignore[import-untyped]  # it carries no types
+    from openpyxl import load_workbook
 
     book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
     try:

@@ -83,19 +83,12 @@ class ModelGenerator:
 
     async def propose(self, brief: Brief) -> Proposal:
         """Return the model's candidates for one chunk, evidence found again in the chunk's own words."""
-        count = brief.constraints.per_chunk
-        system, user = self.prompt.render(
-            count="one query" if count == 1 else f"up to {count} different queries, best first,",
-            context=_one_line(self.context) or "not described",
-            examples=_examples(self.examples),
-            constraints=describe_constraints(brief.constraints),
-            persona=_one_line(brief.assignment.persona or "") or "any user of the collection",
-            **_shared(brief),
-        )
+        system, user = generation_prompt(self.prompt, brief, context=self.context, examples=self.examples)
         answer = await self._ask("generate", self.prompt, system, user)
         if not answer.candidates:
             return Proposal(skip_reason=_one_line(answer.skip_reason or "")[:200] or "the model gave no query")
-        return Proposal(tuple(self._candidate(item, brief) for item in answer.candidates[:count]))
+        wanted = answer.candidates[: brief.constraints.per_chunk]
+        return Proposal(tuple(self._candidate(item, brief) for item in wanted))
 
     async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:
         """Return the model's other wording, None where it gives none."""
@@ -136,6 +129,19 @@ class ModelGenerator:
             answer=item.answer.strip() or None,
             subject=item.subject.strip() or None,
         )
+
+
+def generation_prompt(prompt: Prompt, brief: Brief, *, context: str, examples: Sequence[str]) -> tuple[str, str]:
+    """Return the system and the user message that ask for queries about one chunk."""
+    count = brief.constraints.per_chunk
+    return prompt.render(
+        count="one query" if count == 1 else f"up to {count} different queries, best first,",
+        context=_one_line(context) or "not described",
+        examples=_examples(examples),
+        constraints=describe_constraints(brief.constraints),
+        persona=_one_line(brief.assignment.persona or "") or "any user of the collection",
+        **_shared(brief),
+    )
 
 
 def locate(quote: str, chunk: Chunk) -> tuple[Evidence, ...]:

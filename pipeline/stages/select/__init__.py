@@ -18,7 +18,7 @@ from pipeline.stages.select.near_duplicates import Sketcher, Sketches, cluster
 from pipeline.stages.select.sampling import draw_hash, drawing_order, firsts, source_hash
 from schemas.corpus import Chunk
 
-__all__ = ["READY", "Limits", "Selection", "select"]
+__all__ = ["READY", "Limits", "Selection", "fault", "select"]
 
 
 @dataclass(frozen=True, slots=True)
