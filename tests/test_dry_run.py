@@ -50,7 +50,9 @@ def everything(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("make", [english, chinese, mixed])
+@pytest.mark.parametrize(
+    "make", [english, pytest.param(chinese, marks=pytest.mark.slow), pytest.param(mixed, marks=pytest.mark.slow)]
+)
 def test_the_plan_holds_when_every_reply_is_good(make, goldset: Goldset, tmp_path: Path, model_server: ServerHandle):
     make(tmp_path / "docs")
     (tmp_path / "goldset.toml").write_text(CRITICS)

@@ -231,7 +231,7 @@ def until_sent(process: subprocess.Popen[str]) -> None:
     pytest.fail("no batch was sent")
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_another_process_picks_up_the_batch_of_one_that_is_gone(
     how: signal.Signals, model_server: ServerHandle, tmp_path: Path
 ):
