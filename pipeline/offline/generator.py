@@ -62,7 +62,7 @@ class OfflineGenerator:
             headings.add(chunk)
         drawn = [(chunk_id, text[:LONGEST_TEXT]) for chunk_id, text in sample.chunks()]
         analysis = Analysis([text for _, text in drawn])
-        return cls(recipe=recipe, seed=seed, analysis=analysis, pool=Pool(drawn, analysis, seed), headings=headings)
+        return cls(recipe=recipe, seed=seed, analysis=analysis, pool=Pool(drawn, analysis), headings=headings)
 
     async def propose(self, brief: Brief) -> Proposal:
         """Return up to ``per_chunk`` different queries, or why none can be made of this chunk."""

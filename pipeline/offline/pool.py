@@ -9,16 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
-from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from pipeline.offline.analysis import Analysis
 from pipeline.offline.draws import key_of
 from schemas.corpus import Chunk
-
-DIMENSIONS = 100
-RRF_CONSTANT = 60
-FUSION_DEPTH = 50
 
 
 class Sample:
@@ -47,25 +42,23 @@ class Pool:
     Args:
         chunks: Ids and texts, in an order that depends on the corpus only.
         analysis: How texts are cut.
-        seed: Of the projection's start vectors.
     """
 
-    def __init__(self, chunks: Sequence[tuple[str, str]], analysis: Analysis, seed: int) -> None:
-        self.ids = [chunk_id for chunk_id, _ in chunks]
-        self.texts = [text for _, text in chunks]
+    def __init__(self, chunks: Sequence[tuple[str, str]], analysis: Analysis) -> None:
+        self._ids = [chunk_id for chunk_id, _ in chunks]
+        self._position = {chunk_id: place for place, chunk_id in enumerate(self._ids)}
+        self._texts = [text for _, text in chunks]
         self._vocabulary: dict[str, int] = {}
         self._forms: dict[str, Counter[str]] = defaultdict(Counter)
         counts = self._count(analysis)
         self._found = np.bincount(counts.indices, minlength=len(self._vocabulary))
-        self._matrix = self._weighted(counts)
-        self._by_stem = self._matrix.T.tocsr()
-        self._project(seed)
+        self._by_stem = self._weighted(counts).T.tocsr()
 
     def _count(self, analysis: Analysis) -> sparse.csr_matrix:
         indices: list[int] = []
         data: list[int] = []
         ends = [0]
-        for text in self.texts:
+        for text in self._texts:
             tokens = analysis.tokens(text)
             for token in tokens:
                 self._forms[token.stem][token.form] += 1
@@ -73,7 +66,7 @@ class Pool:
                 indices.append(self._vocabulary.setdefault(stem, len(self._vocabulary)))
                 data.append(count)
             ends.append(len(indices))
-        shape = (len(self.texts), len(self._vocabulary))
+        shape = (len(self._texts), len(self._vocabulary))
         return sparse.csr_matrix(
             (np.array(data, dtype=np.float32), np.array(indices, dtype=np.int32), ends), shape=shape
         )
@@ -85,22 +78,13 @@ class Pool:
         return normalize(counts @ sparse.diags(self._idf().astype(np.float32)))
 
     def _idf(self) -> np.ndarray:
-        return np.log((1 + len(self.texts)) / (1 + self._found)) + 1
-
-    def _project(self, seed: int) -> None:
-        width = min(DIMENSIONS, min(self._matrix.shape) - 1)
-        self._components: np.ndarray | None = None
-        if width >= 2:
-            with threadpool_limits(1):  # more threads sum in another order, and the last bits decide between neighbours
-                _, _, rows = randomized_svd(self._matrix, width, n_iter=3, random_state=seed % 2**32)
-            self._components = np.ascontiguousarray(rows.T, dtype=np.float32)
-            self._projected = normalize(self._matrix @ self._components)
+        return np.log((1 + len(self._texts)) / (1 + self._found)) + 1
 
     def idf(self, stem: str) -> float:
         """Return ln((1 + N) / (1 + df)) + 1 over the sample."""
         column = self._vocabulary.get(stem)
         found = int(self._found[column]) if column is not None else 0
-        return float(np.log((1 + len(self.texts)) / (1 + found)) + 1)
+        return float(np.log((1 + len(self._texts)) / (1 + found)) + 1)
 
     def forms_of(self, stem: str) -> Mapping[str, int]:
         """Return how often the sample writes a stem in each of its forms; nothing for an unknown stem."""
@@ -109,33 +93,27 @@ class Pool:
     def share(self, stem: str) -> float:
         """Return in which share of the sampled chunks a stem occurs."""
         column = self._vocabulary.get(stem)
-        return float(self._found[column]) / len(self.texts) if column is not None else 0.0
+        return float(self._found[column]) / len(self._texts) if column is not None else 0.0
 
-    def neighbours(self, chunk_id: str, counts: Mapping[str, int], count: int) -> list[int]:
-        """Return the positions of the sampled chunks most like a text, other than the chunk itself, nearest first.
+    def neighbours(self, chunk_id: str, counts: Mapping[str, int], count: int) -> dict[str, float]:
+        """Return the chunks most like a text, other than the chunk itself, each with a weight.
 
-        Reciprocal rank fusion of TF-IDF cosine and its projection onto the first 100 singular vectors.
-        Source: Cormack, Clarke and Buettcher (2009), k = 60; Deerwester et al. (1990).
+        The weight is by how much the TF-IDF cosine exceeds that of the best chunk left out. It falls to nothing at the
+        edge, so that a chunk that joins the corpus hardly changes the others' chances.
         """
         known = [(self._vocabulary[stem], number) for stem, number in counts.items() if stem in self._vocabulary]
-        if not known or len(self.ids) < 2:
-            return []
+        if not known or len(self._texts) < 2:
+            return {}
         columns = np.array([column for column, _ in known])
         values = (1 + np.log([number for _, number in known])) * self._idf()[columns]
-        values = (values / np.linalg.norm(values)).astype(np.float32)
-        cosine = np.asarray(values @ self._by_stem[columns]).ravel()
-        fused: dict[int, float] = defaultdict(float)
-        rankings = [cosine]
-        if self._components is not None:
-            rankings.append(self._projected @ (values @ self._components[columns]))
-        for scores in rankings:
-            for rank, position in enumerate(_highest(scores, FUSION_DEPTH), start=1):
-                fused[position] += 1 / (RRF_CONSTANT + rank)
-        ordered = sorted(fused, key=lambda position: (-fused[position], self.ids[position]))
-        return [position for position in ordered if self.ids[position] != chunk_id and cosine[position] > 0][:count]
+        cosine = np.asarray((values / np.linalg.norm(values)).astype(np.float32) @ self._by_stem[columns]).ravel()
+        if chunk_id in self._position:
+            cosine[self._position[chunk_id]] = 0.0
+        reached = min(count + 1, len(cosine))
+        best = np.argpartition(-cosine, reached - 1)[:reached]
+        edge = float(cosine[best].min()) if len(cosine) > count else 0.0
+        return {self._ids[place]: float(cosine[place]) - edge for place in best if cosine[place] > edge}
 
-
-def _highest(scores: np.ndarray, count: int) -> Iterable[int]:
-    count = min(count, len(scores))
-    top = np.argpartition(-scores, count - 1)[:count]
-    return [int(position) for position in top[np.argsort(-scores[top], kind="stable")]]
+    def text_of(self, chunk_id: str) -> str:
+        """Return the text of a sampled chunk."""
+        return self._texts[self._position[chunk_id]]

@@ -137,9 +137,8 @@ class Recipes:
 
     def _neighbour(self, passage: Passage, draws: Draws) -> Passage | None:
         near = self._pool.neighbours(passage.chunk_id, passage.counts(), NEIGHBOURS)
-        texts = {self._pool.ids[position]: self._pool.texts[position] for position in near}
-        drawn = draws.race("neighbour", dict.fromkeys(texts, 1.0), 1)
-        return Passage.of(drawn[0], texts[drawn[0]], self._analysis) if drawn else None
+        drawn = draws.race("neighbour", near, 1)
+        return Passage.of(drawn[0], self._pool.text_of(drawn[0]), self._analysis) if drawn else None
 
     def _phrase(self, said: Mapping[str, Token], other: Passage | None, draws: Draws, constraints: Constraints) -> str:
         """Return the query that says these words, as many of them as the constraints allow; empty where too few."""
@@ -160,7 +159,7 @@ class Recipes:
 def _connected(content: list[str], other: Passage, draws: Draws, constraints: Constraints) -> list[str]:
     """Return the words with another text's function words between them, as many as it uses and as fit."""
     words = content
-    share = sum(other.function_words.values()) / len(other.tokens)
+    share = sum(other.function_words.values()) / max(1, len(other.tokens))
     weights = {word: float(count) for word, count in other.function_words.items()}
     for number in range(draws.poisson("function words", share * len(content)) if weights else 0):
         word = draws.race(f"function word {number}", weights, 1)
