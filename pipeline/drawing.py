@@ -287,8 +287,11 @@ async def bounded(
                 take(early.pop(due))
                 due += 1
 
-    workers = [asyncio.ensure_future(worker()) for _ in range(min(limit, len(items)))]
+    workers: list[asyncio.Future[None]] = []
     try:
+        for _ in range(min(limit, len(items))):
+            workers.append(asyncio.ensure_future(worker()))
+            await asyncio.sleep(0)  # one at a time, so that the first call is under way while the next is prepared
         await asyncio.gather(*workers)
     finally:
         for task in workers:

@@ -16,7 +16,7 @@ from pipeline.llm.rates import Rates
 from pipeline.llm.settings import ModelSettings
 from pipeline.llm.width import Width
 
-HEAD_START_TICKS, TICK_S = 2, 0.01
+HEAD_START_TICKS, TICK_S = 4, 0.01
 """How long the very first call to a server goes alone. A server that refuses a parameter does so within that time as
 a rule, so that one call learns for all; a longer wait would cost every run that goes well. It is counted in ticks of
 the event loop, because a loop that is busy starting calls has not yet had the time to read an answer."""

@@ -55,33 +55,33 @@ async def _measure(base_url: str, control_url: str) -> None:
             requests += _control(control_url, "stats")["requests"]
             queries += result.manifest.queries
             builds.append(clock.seconds["generate"])
-            bares.append(await bare_loop(base_url, CHUNKS, CONCURRENCY))
+            bodies = [json.loads(item["body"]) for item in _control(control_url, "requests") if item["kind"] == "chat"]
+            bares.append(await bare_loop(base_url, bodies, CONCURRENCY))
     ratio = statistics.median(build / bare for build, bare in zip(builds, bares, strict=True))
     print(f"{CHUNKS} chunks at {LATENCY_MS} ms, {CONCURRENCY} in flight, medians of {REPEATS}")
     print(f"  bare loop {statistics.median(bares):.3f} s, build {statistics.median(builds):.3f} s: {ratio:.2f} x")
     print(f"  {requests / queries:.2f} requests per accepted query ({queries // REPEATS} queries a run)")
 
 
-async def bare_loop(base_url: str, calls: int, concurrency: int) -> float:
-    """Return the seconds a loop over the same client takes for so many calls, connection set-up included."""
+async def bare_loop(base_url: str, bodies: list[dict[str, Any]], concurrency: int) -> float:
+    """Return the seconds a loop over the same client takes to send what the build sent, connecting included."""
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
     gate = asyncio.Semaphore(concurrency)
     async with DefaultAioHttpClient() as http:
         client = AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0, http_client=http)
 
-        async def call(number: int) -> None:
+        async def call(body: dict[str, Any]) -> None:
             async with gate:
-                messages: Any = [{"role": "user", "content": f"{number} " + "word " * 400}]
-                await client.chat.completions.create(model="bench", messages=messages)
+                await client.chat.completions.create(**body)
 
         started = time.perf_counter()
-        await asyncio.gather(*(call(number) for number in range(calls)))
+        await asyncio.gather(*(call(body) for body in bodies))
         return time.perf_counter() - started
 
 
-def _control(control_url: str, path: str) -> dict[str, Any]:
+def _control(control_url: str, path: str) -> Any:
     data = b"{}" if path == "reset" else None
     request = urllib.request.Request(f"{control_url}/{path}", data, {"content-type": "application/json"})
     with urllib.request.urlopen(request, timeout=10) as response:
-        return dict(json.loads(response.read()))
+        return json.loads(response.read())
