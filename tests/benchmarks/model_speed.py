@@ -55,7 +55,7 @@ async def _measure(base_url: str, control_url: str) -> None:
             requests += _control(control_url, "stats")["requests"]
             queries += result.manifest.queries
             builds.append(clock.seconds["generate"])
-            bodies = [json.loads(item["body"]) for item in _control(control_url, "requests") if item["kind"] == "chat"]
+            bodies = [item["body"] for item in _control(control_url, "requests") if item["kind"] == "chat"]
             bares.append(await bare_loop(base_url, bodies, CONCURRENCY))
     ratio = statistics.median(build / bare for build, bare in zip(builds, bares, strict=True))
     print(f"{CHUNKS} chunks at {LATENCY_MS} ms, {CONCURRENCY} in flight, medians of {REPEATS}")
