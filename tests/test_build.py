@@ -119,7 +119,7 @@ def test_every_chunk_and_every_quote_is_what_the_document_says(goldset: Goldset,
 @pytest.mark.parametrize("recipe", ["terms", "held-out", "mixed"])
 def test_held_out_words_are_nowhere_in_the_emitted_corpus(goldset: Goldset, tmp_path: Path, recipe: str) -> None:
     corpus(tmp_path / "docs")
-    done = goldset("build", "docs", "--out", "run", "--queries", 8, "--offline-recipe", recipe)
+    done = goldset("build", "docs", "--out", "run", "--queries", 5, "--offline-recipe", recipe)
     assert done.returncode == 0, done.stderr
     data = json.loads((tmp_path / "run" / "dataset.json").read_text(encoding="utf-8"))
     masked = [item for row in lines(tmp_path / "run" / "3-queries.jsonl") for item in row.get("masked", ())]  # type: ignore[attr-defined]

@@ -201,7 +201,7 @@ def _list_tree(walk: _Walk, top: Path, prefix: str) -> None:
 
 def _is_run(folder: Path) -> bool:
     """Whether a folder holds what a build wrote: its files would be read as documents."""
-    return (folder / "manifest.json").is_file() and (folder / "0-documents.jsonl").is_file()
+    return all(os.path.isfile(folder / name) for name in ("manifest.json", "0-documents.jsonl"))  # noqa: PTH113  never raises
 
 
 def _entries(walk: _Walk, folder: Path) -> list[os.DirEntry[str]]:

@@ -67,7 +67,7 @@ class Analysis:
         return self.sorted_tokens(text)[0]
 
     def sorted_tokens(self, text: str) -> tuple[list[Token], list[Token]]:
-        """Return the words that carry meaning, and the function words, each in order; numbers and letters are neither."""
+        """Return the words that carry meaning and the function words, each in order; numbers are neither."""
         stop = stop_words(self.language_of(text))
         content: list[Token] = []
         function: list[Token] = []

@@ -9,7 +9,8 @@ from pipeline.offline.analysis import LONGEST_TEXT, Analysis
 from pipeline.offline.draws import Draws
 from pipeline.offline.headings import Headings, heading_draft
 from pipeline.offline.pool import Pool, Sample
-from pipeline.offline.recipes import Draft, Passage, Recipes
+from pipeline.offline.recipes import BORROWED_AGAIN, Draft, Passage, Recipes
+from pipeline.offline.sentences_seen import SentencesSeen
 from pipeline.ports import Brief, Proposal
 from pipeline.text.scripts import letter_count
 from schemas.constraints import Constraints
@@ -34,16 +35,20 @@ class OfflineGenerator:
     name = "offline-v1"
     evidence_level = "smoke"
 
-    def __init__(self, *, recipe: RecipeName, seed: int, analysis: Analysis, pool: Pool, headings: Headings) -> None:
+    def __init__(
+        self,
+        *,
+        recipe: RecipeName,
+        seed: int,
+        analysis: Analysis,
+        pool: Pool,
+        headings: Headings,
+        once: Callable[[str], bool],
+    ) -> None:
         self._seed, self._analysis, self._pool, self._headings = seed, analysis, pool, headings
-        recipes = Recipes(analysis=analysis, pool=pool)
-        held_out: list[Maker] = [recipes.held_out_sentence, recipes.held_out_terms]
-        makers: dict[RecipeName, list[Maker]] = {
-            "terms": [recipes.terms],
-            "held-out": held_out,
-            "mixed": [recipes.terms, recipes.held_out_terms],
-        }
-        self._makers = makers[recipe]
+        self._makers = _makers(recipe, Recipes(analysis=analysis, pool=pool, once=once))
+        again = Recipes(analysis=analysis, pool=pool, once=once, borrowed=BORROWED_AGAIN)
+        self._makers_again = _makers(recipe, again)
 
     @classmethod
     def fit(cls, chunks: Iterable[Chunk], *, recipe: RecipeName, seed: int, pool_size: int = 20_000) -> Self:
@@ -56,13 +61,16 @@ class OfflineGenerator:
             seed: Other seeds give other queries.
             pool_size: How many chunks, drawn by their ids, stand for the corpus in statistics.
         """
-        sample, headings = Sample(pool_size, seed), Headings()
+        sample, headings, seen = Sample(pool_size, seed), Headings(), SentencesSeen() if recipe != "terms" else None
         for chunk in chunks:
             sample.add(chunk)
             headings.add(chunk)
+            if seen is not None:
+                seen.add(chunk)
         drawn = [(chunk_id, text[:LONGEST_TEXT]) for chunk_id, text in sample.chunks()]
         analysis = Analysis([text for _, text in drawn])
-        return cls(recipe=recipe, seed=seed, analysis=analysis, pool=Pool(drawn, analysis), headings=headings)
+        pool, once = Pool(drawn, analysis), seen.once if seen is not None else _never
+        return cls(recipe=recipe, seed=seed, analysis=analysis, pool=pool, headings=headings, once=once)
 
     async def propose(self, brief: Brief) -> Proposal:
         """Return up to ``per_chunk`` different queries, or why none can be made of this chunk."""
@@ -85,7 +93,7 @@ class OfflineGenerator:
     async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:  # noqa: ARG002 - every complaint gets the same answer: another draw
         """Return a query drawn anew, None where the draw ends in the same words."""
         passage = Passage.of(brief.chunk.chunk_id, brief.chunk.text, self._analysis)
-        draft = self._draft(brief, passage, "rewrite", 1)
+        draft = self._draft(brief, passage, "rewrite", 1, makers=self._makers_again)
         if draft is None or draft.text == candidate.text:
             return None
         return self._candidate(brief, draft).model_copy(update={"first_text": candidate.text})
@@ -100,11 +108,14 @@ class OfflineGenerator:
             constraints=brief.constraints,
         )
 
-    def _draft(self, brief: Brief, passage: Passage, purpose: str, number: int) -> Draft | None:
+    def _draft(
+        self, brief: Brief, passage: Passage, purpose: str, number: int, *, makers: list[Maker] | None = None
+    ) -> Draft | None:
         """Return what the drawn recipe makes, or the first of the others that makes anything."""
         draws = Draws(self._seed, brief.chunk.chunk_id, purpose, number)
-        start = int(draws.uniform("recipe") * len(self._makers))
-        for maker in self._makers[start:] + self._makers[:start]:
+        makers = makers or self._makers
+        start = int(draws.uniform("recipe") * len(makers))
+        for maker in makers[start:] + makers[:start]:
             draft = maker(passage, draws, brief.constraints)
             if draft is not None:
                 return draft
@@ -123,6 +134,19 @@ class OfflineGenerator:
             recipe=draft.recipe,
             masked=() if draft.masked is None else (_evidence(brief.chunk, draft.masked),),
         )
+
+
+def _makers(recipe: RecipeName, recipes: Recipes) -> list[Maker]:
+    by_name: dict[RecipeName, list[Maker]] = {
+        "terms": [recipes.terms],
+        "held-out": [recipes.held_out_sentence, recipes.held_out_terms],
+        "mixed": [recipes.terms, recipes.held_out_terms],
+    }
+    return by_name[recipe]
+
+
+def _never(sentence: str) -> bool:  # noqa: ARG001  nothing is held out
+    return False
 
 
 def _evidence(chunk: Chunk, span: tuple[int, int]) -> Evidence:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
-from threadpoolctl import threadpool_limits
 
 from pipeline.offline.analysis import Analysis
 from pipeline.offline.draws import key_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from pipeline.offline.analysis import LONGEST_TEXT, Analysis, Token
 from pipeline.offline.draws import Draws
@@ -21,6 +21,8 @@ MEAN_WORDS = 7
 NEIGHBOURS = 10
 BORROWED = 0.4
 """Share of the words that come from a neighbour. People's words stand in the passage to two thirds or so."""
+BORROWED_AGAIN = 0.7
+"""The same for a query that is drawn anew because too many of its words stand in the passage."""
 ANCHORED = 0.5
 """Share of the words of a held-out query that come from a sentence that stays."""
 SENTENCE_STEMS = 4
@@ -84,24 +86,33 @@ class Recipes:
     people's queries hold them, and systems differ in what they do with them.
     """
 
-    def __init__(self, *, analysis: Analysis, pool: Pool) -> None:
-        self._analysis, self._pool = analysis, pool
+    def __init__(
+        self, *, analysis: Analysis, pool: Pool, once: Callable[[str], bool], borrowed: float = BORROWED
+    ) -> None:
+        self._analysis, self._pool, self._once, self._borrowed = analysis, pool, once, borrowed
 
     def terms(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
         """Return words of one sentence, and words that it lacks from one of the chunks nearest to it."""
         sentences = passage.sentences()
         evidence = _drawn("sentence", passage, sentences, draws)
         source = passage if evidence is None else sentences[evidence]
-        size, strange = _sizes(constraints, draws, BORROWED)
+        size, strange = _sizes(constraints, draws, self._borrowed)
         own = draws.race("own", dict.fromkeys(source.counts(), 1.0), max(2, size - strange))
         said = {stem: source.first()[stem] for stem in own}
-        other = self._neighbour(passage, draws)
-        if other is not None:
-            known = passage.counts()
+        neighbours = self._neighbours(passage, draws)
+        known = set(passage.counts())
+        first = next(neighbours, None)
+        for other in chain(
+            [first] if first else [], neighbours
+        ):  # the first one has words enough unless it is nearly a copy of the passage
+            missing = strange - (len(said) - len(own))
+            if missing <= 0:
+                break
             weights = {stem: float(count) for stem, count in other.counts().items() if stem not in known}
             # After the chunk's own words, whatever their place in the neighbour.
-            said |= {stem: _after(other.first()[stem], passage) for stem in draws.race("borrowed", weights, strange)}
-        text = self._phrase(said, other, draws, constraints)
+            said |= {stem: _after(other.first()[stem], passage) for stem in draws.race("borrowed", weights, missing)}
+            known |= said.keys()
+        text = self._phrase(said, first, draws, constraints)
         kept = {stem: self._pool.idf(stem) for stem in own}
         evidence = evidence or heaviest_piece(passage.text, passage.tokens, kept)
         return Draft(text, Recipe.TERMS, evidence) if text else None
@@ -110,7 +121,7 @@ class Recipes:
         """Return a sentence of the chunk, word for word, to be taken out of the indexed text."""
         language = self._analysis.language_of(passage.text)
         fitting: dict[tuple[int, int], str] = {}
-        for start, end in _removable(passage):
+        for start, end in self._removable(passage):
             text = fitted_sentence(passage.text[start:end], constraints)
             if text is not None and deixis(text, language) is None:
                 fitting[start, end] = text
@@ -119,7 +130,7 @@ class Recipes:
 
     def held_out_terms(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
         """Return words of a sentence that is to be taken out of the indexed text, and of one that stays there."""
-        removable, sentences = _removable(passage), passage.sentences()
+        removable, sentences = self._removable(passage), passage.sentences()
         place = _drawn("held out", passage, removable, draws)
         if place is None:
             return None
@@ -132,13 +143,23 @@ class Recipes:
             anchor = sentences[stays]
             weights = {stem: 1.0 for stem in anchor.counts() if stem not in source.counts()}
             said |= {stem: anchor.first()[stem] for stem in draws.race("anchor", weights, anchored)}
-        text = self._phrase(said, self._neighbour(passage, draws), draws, constraints)
+        text = self._phrase(said, next(self._neighbours(passage, draws), None), draws, constraints)
         return Draft(text, Recipe.HELD_OUT_TERMS, place, place) if text else None
 
-    def _neighbour(self, passage: Passage, draws: Draws) -> Passage | None:
+    def _removable(self, passage: Passage) -> dict[tuple[int, int], Passage]:
+        """Return the sentences that stand in the corpus once and leave at least as much behind as they say."""
+        whole = len(passage.counts())
+        return {
+            (start, end): part
+            for (start, end), part in passage.sentences().items()
+            if 2 * len(part.counts()) <= whole and self._once(passage.text[start:end])
+        }
+
+    def _neighbours(self, passage: Passage, draws: Draws) -> Iterator[Passage]:
+        """Yield the nearest chunks, in drawn order, each read when it is asked for."""
         near = self._pool.neighbours(passage.chunk_id, passage.counts(), NEIGHBOURS)
-        drawn = draws.race("neighbour", near, 1)
-        return Passage.of(drawn[0], self._pool.text_of(drawn[0]), self._analysis) if drawn else None
+        for chunk_id in draws.race("neighbour", near, NEIGHBOURS):
+            yield Passage.of(chunk_id, self._pool.text_of(chunk_id), self._analysis)
 
     def _phrase(self, said: Mapping[str, Token], other: Passage | None, draws: Draws, constraints: Constraints) -> str:
         """Return the query that says these words, as many of them as the constraints allow; empty where too few."""
@@ -186,16 +207,6 @@ def _drawn(
         by_text.setdefault(passage.text[start:end], (start, end))
     drawn = draws.race(purpose, dict.fromkeys(by_text, 1.0), 1)
     return by_text[drawn[0]] if drawn else None
-
-
-def _removable(passage: Passage) -> dict[tuple[int, int], Passage]:
-    """Return the sentences that occur once and leave at least as much behind as they say."""
-    whole = len(passage.counts())
-    return {
-        (start, end): part
-        for (start, end), part in passage.sentences().items()
-        if 2 * len(part.counts()) <= whole and passage.text.count(passage.text[start:end]) == 1
-    }
 
 
 def _after(token: Token, passage: Passage) -> Token:
