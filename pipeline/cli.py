@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -199,8 +200,11 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         failures.append(error)
         messages.print(f"skipped {error}", style="yellow")
 
+    found = find_files(paths)
+    if out is not None and any(out.resolve() == file.path.resolve() for file in found.files):
+        raise UsageError(f"{out}: is one of the documents; give another --out")
     with explained(out or Path("standard output")):
-        count = write_lines(out, cut(settings, find_files(paths), on_failure=on_failure))
+        count = write_lines(out, cut(settings, found, on_failure=on_failure))
     messages.print(f"{count:,} chunks" + (f" in {out}" if out else ""))
     if failures:
         raise typer.Exit(DONE_WITH_FAILURES)
@@ -290,7 +294,13 @@ def _report(console: Console, messages: Console, result: Result, out: Path, conf
 
 def main() -> None:
     """Run the command line; every error on purpose is one line and an exit code."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  until the process ends
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no «−» shows a question mark
     try:
         code = app(standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
@@ -302,12 +312,20 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
+    except OSError as error:
+        print(f"goldset: output cannot be written ({(error.strerror or 'closed').lower()})", file=sys.stderr)
+        code = 1
     except GoldsetError as error:
         print(f"goldset: {_line(str(error))}", file=sys.stderr)
         code = error.exit_code
     except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
         code = _unexpected(error)
     sys.exit(code)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    """End at once: the event loop's own handler would wait for the next await, and whole stages have none."""
+    raise KeyboardInterrupt
 
 
 def _unexpected(error: Exception) -> int:

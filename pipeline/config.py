@@ -9,9 +9,10 @@ import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from pipeline.errors import ConfigError
 from pipeline.stages.critique import Critic
@@ -116,11 +117,17 @@ class Critics(Record):
     share: float = Field(default=1.0, gt=0, le=1)
 
 
+def _with_possible_port(url: str) -> str:
+    if not urlsplit(url).hostname or urlsplit(url).port == 0:  # .port raises ValueError above 65535
+        raise ValueError("names no server")
+    return url
+
+
 class Model(Record):
     """``[model]``: an OpenAI-compatible server. The key itself is only ever read from the environment."""
 
     name: str | None = None
-    base_url: str | None = Field(default=None, pattern=r"^https?://\S+$")
+    base_url: Annotated[str, Field(pattern=r"^https?://\S+$"), AfterValidator(_with_possible_port)] | None = None
     api_key_env: str = "OPENAI_API_KEY"
     concurrency: int = Field(default=64, ge=1, le=4096)
     temperature: float = Field(default=0.8, ge=0, le=2)

@@ -140,7 +140,8 @@ async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, 
     """
     started, books, config = time.monotonic(), Books(), writer.config
     fingerprint = config.fingerprint(writer.prompts)
-    check_usable(out, settings=config.shaping(), config_sha256=fingerprint, replace=replace)
+    with explained(out):
+        check_usable(out, settings=config.shaping(), config_sha256=fingerprint, replace=replace)
     with staging(out) as place, explained(out):
         stale = check_usable(out, settings=config.shaping(), config_sha256=fingerprint, replace=replace)
         documents = load(config, found, place, books, progress)
@@ -220,7 +221,7 @@ def load(config: Config, found: Found, place: Path, books: Books, progress: Prog
         progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
     if not documents:
         first = f", the first: {failures[0].message}" if failures else ""
-        raise GoldsetError(f"no document could be read: {failed:,} bad ones{first}")
+        raise GoldsetError(f"no document could be read, {failed:,} {'is' if failed == 1 else 'are'} bad{first}")
     books.failures.extend(failures)
     books.close("load", read=len(documents) + failed, written=len(documents), failed=failed)
     return documents

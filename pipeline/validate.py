@@ -108,7 +108,7 @@ def _problems_of_copies(folder: Path, gold: TestSet) -> Iterator[str]:
     for name, read, expected in copies:
         try:
             same = read(folder / name) == expected
-        except (OSError, ValueError, KeyError, IndexError, TypeError):
+        except (OSError, ValueError, KeyError, IndexError, TypeError, csv.Error):
             yield f"{name}: cannot be read as what it should be"
         else:
             if not same:

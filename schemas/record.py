@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-ID_PATTERN = r"^[^\s#\x00-\x1f\x7f][^\s\x00-\x1f\x7f]*$"
-"""No white space or control character, and no leading ``#``: such an id survives a TREC file and trec_eval 10."""
+_HIDDEN = r"\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+ID_PATTERN = rf"^[^#{_HIDDEN}][^{_HIDDEN}]*$"
+"""No white space, control or invisible character, no leading ``#``: such an id survives a TREC file and trec_eval 10."""
 
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN, max_length=200)]
 

@@ -21,7 +21,8 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_every_unknown_key_is_named_at_once(tmp_path: Path) -> None:
-    path = written(tmp_path, "[chunk]\nsise = 3\n[generate]\nqueriez = 1\n[generate.constraints]\nmax_wrods = 3\n[nope]\n")
+    text = "[chunk]\nsise = 3\n[generate]\nqueriez = 1\n[generate.constraints]\nmax_wrods = 3\n[nope]\n"
+    path = written(tmp_path, text)
     with pytest.raises(ConfigError) as caught:
         load_config(path, {})
     for key in ("chunk.sise", "generate.queriez", "generate.constraints.max_wrods", "nope"):

@@ -41,6 +41,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(path, "is missing: this is not the folder of a finished run") from None
     except NotADirectoryError:
         raise InputError(folder, "is a file, not the folder of a run") from None
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
     except ValidationError:
         raise InputError(path, "is damaged: run the build again") from None
 

@@ -69,6 +69,8 @@ def read_dataset(path: Path) -> TestSet:
         return TestSet.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         raise InputError(path, "is missing") from None
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"][:2])

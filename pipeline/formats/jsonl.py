@@ -10,7 +10,7 @@ from typing import BinaryIO, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, OutputError
 from schemas.record import Record
 
 R = TypeVar("R", bound=Record)
@@ -107,6 +107,9 @@ def write_texts(path: Path, lines: Iterable[str]) -> int:
     Raises:
         OSError: The file cannot be written.
     """
+    if path.exists() and not path.is_file():
+        raise OutputError(f"{path}: is no file; leave out --out to write to standard output")
+    path = path.resolve()
     draft = path.with_name(f".{path.name}.unfinished")
     try:
         with draft.open("wb") as file:

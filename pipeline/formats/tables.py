@@ -224,7 +224,7 @@ def _parquet(path: Path) -> Table:
                     for values in batch.to_pylist():
                         number += 1
                         yield Row(number, None, values)
-        except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        except (pa.ArrowException, ValueError, ArithmeticError, OSError) as error:  # dates beyond the year 9999, too
             raise damaged(error) from None
 
     try:
