@@ -294,13 +294,7 @@ def _report(console: Console, messages: Console, result: Result, out: Path, conf
 
 def main() -> None:
     """Run the command line; every error on purpose is one line and an exit code."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
-    if sys.stdout is None:  # closed by the caller
-        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  until the process ends
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that knows no «−» shows a question mark
+    _prepare()
     try:
         code = app(standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
@@ -321,6 +315,16 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
         code = _unexpected(error)
     sys.exit(code)
+
+
+def _prepare() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  until the process ends
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no «−» shows a question mark
 
 
 def _interrupt(*_: object) -> NoReturn:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 _HIDDEN = r"\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 ID_PATTERN = rf"^[^#{_HIDDEN}][^{_HIDDEN}]*$"
-"""No white space, control or invisible character, no leading ``#``: such an id survives a TREC file and trec_eval 10."""
+"""No white space, control or invisible character, no leading ``#``: fit for a TREC file and trec_eval 10."""
 
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN, max_length=200)]
 

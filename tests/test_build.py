@@ -286,9 +286,7 @@ def test_chunk_prints_chunks_and_nothing_else(goldset: Goldset, tmp_path: Path) 
     assert (tmp_path / "chunks.jsonl").read_text(encoding="utf-8") == done.stdout
 
 
-def test_doctor_says_what_is_configured_and_what_can_be_reached(
-    goldset: Goldset, model_server: ServerHandle
-) -> None:
+def test_doctor_says_what_is_configured_and_what_can_be_reached(goldset: Goldset, model_server: ServerHandle) -> None:
     model_server.script(models=["small", "large"])
     plain = goldset("doctor")
     assert plain.returncode == 0

@@ -110,7 +110,7 @@ def measure(
 
 
 def simulate(collection: Collection, recipe: RecipeName, seed: int, count: int) -> Simulated:
-    """Return at most ``count`` queries of the project's own generator, one per document."""
+    """Return at most ``count`` of our own queries, one per document."""
     chunks = {
         position: Chunk(chunk_id=f"d{position}", span=Span(doc_id=f"d{position}", start=0, end=len(text)), text=text)
         for position, text in enumerate(collection.documents)

@@ -15,9 +15,9 @@ from schemas.corpus import Evidence
 from schemas.judgment import Relevance
 from schemas.query import Query
 
-IDS = st.text(
-    st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zs", "Zl", "Zp")), min_size=1, max_size=12
-).filter(lambda text: not text.startswith("#") and not any(c.isspace() for c in text))
+IDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zs", "Zl", "Zp")), min_size=1, max_size=12).filter(
+    lambda text: not text.startswith("#") and not any(c.isspace() for c in text)
+)
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=60).filter(lambda text: text.strip())
 
 
@@ -123,5 +123,3 @@ def test_a_reference_that_does_not_resolve_is_named(tmp_path: Path, change: obje
     (tmp_path / "dataset.json").write_text(json.dumps(data))
     with pytest.raises(InputError, match=says):
         read_dataset(tmp_path / "dataset.json")
-
-

@@ -50,7 +50,8 @@ def manual_page(number: int) -> str:
         return words[key_of(number, purpose) % len(words)]
 
     return " ".join(
-        f"Technicians {pick(_TIMES, f'time{line}')} {pick(_ACTIONS, f'action{line}')} the {pick(_SUBJECTS, f'part{line}')} "
+        f"Technicians {pick(_TIMES, f'time{line}')} {pick(_ACTIONS, f'action{line}')} "
+        f"the {pick(_SUBJECTS, f'part{line}')} "
         f"near the {pick(_PLACES, f'place{line}')} because {pick(_REASONS, f'reason{line}')} damages the "
         f"{pick(_SUBJECTS, f'other{line}')}s of machine model{number}."
         for line in range(5)

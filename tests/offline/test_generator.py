@@ -157,7 +157,8 @@ def test_real_text_in_five_scripts_gives_queries_in_its_own_script(
     chunks = [chunk(text, str(number)) for number, text in enumerate(documents)]
     generator = fitted(chunks, recipe)
     proposals = [proposed(generator, asked) for asked in chunks]
-    assert sum(bool(proposal.candidates) for proposal in proposals) >= 54
+    least = 54 if recipe == "terms" else 45  # a sentence that is held out must stand in the corpus once
+    assert sum(bool(proposal.candidates) for proposal in proposals) >= least
     for asked, proposal in zip(chunks, proposals, strict=True):
         for candidate in proposal.candidates:
             assert len(words(candidate.text)) >= 2
