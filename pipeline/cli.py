@@ -75,6 +75,15 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     strict: Strict = None,
     answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a run with other settings in DIR.")] = False,
+    concurrency: Annotated[int | None, typer.Option(metavar="N", help="Most calls in flight at once (64).")] = None,
+    max_requests: Annotated[int | None, typer.Option(metavar="N", help="Send no more requests than this.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Spend no more tokens than this.")] = None,
+    max_usd: Annotated[float | None, typer.Option(metavar="USD", help="Spend no more dollars than this.")] = None,
+    deadline: Annotated[float | None, typer.Option(metavar="MIN", help="Ask nothing after so many minutes.")] = None,
+    critics: Annotated[
+        str | None, typer.Option(metavar="LIST", help="grounded,stand-alone,useful: who judges each query; or none.")
+    ] = None,
+    replay: Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")] = False,
     batch: Annotated[bool, typer.Option("--batch", help="Send in batches: half the price, within a day.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; send and write nothing.")] = False,
 ) -> None:
@@ -97,14 +106,25 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
             "seed": seed,
             "constraints": {"language": language, "per_chunk": per_chunk},
         },
-        model={"name": model, "base_url": base_url},
+        critics={"use": None if critics is None else named(critics)},
+        model={
+            "name": model,
+            "base_url": base_url,
+            "concurrency": concurrency,
+            "max_requests": max_requests,
+            "max_tokens": max_tokens,
+            "max_usd": max_usd,
+            "deadline_minutes": deadline,
+        },
     )
+    if replay and (batch or dry_run):
+        raise UsageError("--replay asks nobody: leave out --batch and --dry-run")
     store = answers or out.parent / "answers.sqlite"
     if dry_run:
         asyncio.run(_plan(settings, paths, out, store, replace=replace, batch=batch))
         return
     try:
-        result = asyncio.run(_build(settings, paths, out, store, replace=replace, batch=batch))
+        result = asyncio.run(_build(settings, paths, out, store, replace=replace, batch=batch, replay=replay))
     except KeyboardInterrupt:
         if not batch:
             raise
@@ -114,7 +134,14 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         raise typer.Exit(DONE_WITH_FAILURES)
 
 
-async def _build(config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool) -> Result:
+def named(text: str) -> list[str]:
+    """Return the names in a list with commas; ``none`` is the empty list."""
+    return [] if text.strip() == "none" else [name.strip() for name in text.split(",") if name.strip()]
+
+
+async def _build(
+    config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool, replay: bool
+) -> Result:
     from pipeline import flow
     from pipeline.formats.sources import find_files
     from pipeline.report.terminal import TerminalProgress, passed_over
@@ -122,7 +149,7 @@ async def _build(config: Config, paths: list[str], out: Path, answers: Path, *, 
 
     console, messages = _console(), _console(stderr=True)
     found = find_files(paths)
-    writer = await writer_for(config, answers)
+    writer = await writer_for(config, answers, replay=replay)
     if batch and isinstance(writer, ModelWriter):
         writer.batches = messages.print
     messages.print(writer.announcement)
@@ -278,10 +305,12 @@ def _console(*, stderr: bool = False) -> Console:
 
 def _report(console: Console, messages: Console, result: Result, out: Path, config: Config) -> None:
     from pipeline.offline.notice import notice
-    from pipeline.report.terminal import funnel, shortfall
+    from pipeline.report.terminal import funnel, mixture, shortfall, spending
 
     manifest = result.manifest
     console.print(funnel(manifest))
+    for line in (*mixture(manifest.mix), *spending(manifest.usage)):
+        console.print(line)
     for line in shortfall(manifest, limit=result.limit, target_met=result.target_met):
         messages.print(line, style="yellow")
     if manifest.evidence_level == "smoke":

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.errors import CallFailed, LimitReached, NotAsked
+from pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
 from pipeline.ports import Brief, Critics, QueryGenerator, Stored
 from pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
 from pipeline.text.scripts import is_spaceless
@@ -32,6 +32,9 @@ LOWEST_EXPECTED_YIELD = 0.25
 
 GOOD = 4
 """The lowest score of a critic that is kept."""
+
+HOPELESS = 50
+"""When so many chunks have failed and none has not, the others would only cost more."""
 
 LIMIT = "limit"
 """The kind of failure that a cap is: the call was not made."""
@@ -199,7 +202,11 @@ class Drawing:
             outcome.finding = Finding(f"critic-{low[0]}", f"scored {score} of 5, {GOOD} are needed", float(score))
 
     def _book(self, drawn: Drawn, result: list[Outcome] | Rejection | Failure | LimitReached) -> list[Outcome]:
-        """Enter what came of one chunk into the books and return its candidates' outcomes."""
+        """Enter what came of one chunk into the books and return its candidates' outcomes.
+
+        Raises:
+            ModelUnavailable: Every one of the first chunks failed.
+        """
         if isinstance(result, LimitReached):
             drawn.limit = str(result)
             return []
@@ -207,6 +214,8 @@ class Drawing:
         if isinstance(result, Failure):
             drawn.chunks_failed += 1
             drawn.failures.append(result)
+            if drawn.chunks_failed == drawn.chunks_drawn == HOPELESS:
+                raise ModelUnavailable(f"each of the first {HOPELESS} chunks failed, the last: {result.message}")
             return []
         if isinstance(result, Rejection):
             drawn.chunks_skipped += 1

@@ -12,11 +12,11 @@ import functools
 import importlib.metadata
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from pipeline.config import Config
 from pipeline.drawing import Drawing, Drawn
@@ -29,13 +29,14 @@ from pipeline.formats.options import ReadOptions
 from pipeline.formats.sources import Found
 from pipeline.formats.toml import write_toml
 from pipeline.offline.notice import notice
-from pipeline.ports import Brief, Progress, Step, Stored, Writing
+from pipeline.ports import Brief, Progress, Stored, Writing
 from pipeline.stages.assemble import label
 from pipeline.stages.chunk import chunk_documents
 from pipeline.stages.generate import assign
 from pipeline.stages.select import READY, Limits, Selection, fault, select
 from pipeline.text.language import detect_language
 from pipeline.text.masking import masked_text
+from pipeline.watching import Watched, calls_shown, counted
 from schemas.corpus import Chunk, Document, Evidence
 from schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
 from schemas.query import Candidate, Query, Rejection
@@ -70,8 +71,6 @@ STAGES = (
 LATIN = "Words in Latin letters make the detector of languages read its tables, while no answer is waited for."
 
 SHAPING_PACKAGES = ("datasketch", "langchain-text-splitters", "numpy", "openai", "pydantic", "scikit-learn")
-
-T = TypeVar("T")
 
 
 class Writer(Protocol):
@@ -347,7 +346,8 @@ async def propose(
             or 2 * config.model.concurrency,  # so that a slot is never idle while an answer is being stored
             advance=step.advance,
         )
-        return await drawing.draw(selection.order, target=target, per_chunk=settings.constraints.per_chunk)
+        async with calls_shown(writing, step, progress):
+            return await drawing.draw(selection.order, target=target, per_chunk=settings.constraints.per_chunk)
 
 
 def mix(drawn: Drawn) -> dict[str, dict[str, Asked]]:
@@ -416,31 +416,6 @@ def describe(config: Config, generator: str, evidence_level: str, drawn: Drawn) 
             "beir/corpus.jsonl hold the original. Do not score against an index of the original text."
         )
     return metadata
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """Stored chunks whose reading is shown."""
-
-    stored: Stored[Chunk]
-    step: Step
-
-    def __len__(self) -> int:
-        return len(self.stored)
-
-    def __iter__(self) -> Iterator[Chunk]:
-        return counted(self.stored, self.step)
-
-    def at(self, position: int) -> Chunk:
-        """Return the chunk at this position."""
-        return self.stored.at(position)
-
-
-def counted(items: Iterable[T], step: Step) -> Iterator[T]:
-    """Yield the items, and say so."""
-    for item in items:
-        yield item
-        step.advance(1)
 
 
 def _packages() -> dict[str, str]:

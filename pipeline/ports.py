@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -136,16 +136,29 @@ class Critics(Protocol):
         """Return a score from 1 to 5 by criterion; empty where this candidate is not judged."""
 
 
+class Traffic(Protocol):
+    """Where the calls to a model are at one moment."""
+
+    def line(self) -> str:
+        """Return it as one line."""
+
+    def stall(self, after_s: float) -> str | None:
+        """Return a line that names the oldest calls, when one has been under way for ``after_s`` or more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Writing:
     """Whoever writes queries and whoever criticises them, open for one run.
 
-    ``at_once`` is how many chunks should be under way at once; None leaves it to the caller.
+    ``at_once`` is how many chunks should be under way at once; None leaves it to the caller. ``traffic`` says where
+    the calls are, None where there are none to wait for; a call is worth naming after ``patience_s`` seconds.
     """
 
     generator: QueryGenerator
     critics: Critics | None = None
     at_once: int | None = None
+    traffic: Callable[[], Traffic] | None = None
+    patience_s: float = 30.0
 
 
 class Step(Protocol):
@@ -153,6 +166,9 @@ class Step(Protocol):
 
     def advance(self, count: int) -> None:
         """Say that so many more items are done."""
+
+    def tell(self, line: str) -> None:
+        """Say what is under way; the next line replaces it."""
 
 
 class Progress(Protocol):

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 GENERATE, REWRITE = "generate.v1", "rewrite.v1"
 
+PATIENCE_S = 30.0
+"""A call that takes longer than this, or a quarter of what it may take, is named."""
+
 WAVE = 100_000
 """So many chunks under way at once put a whole wave into one batch."""
 
@@ -50,17 +53,18 @@ class OfflineWriter:
 class ModelWriter:
     """A model behind an OpenAI-compatible server, every answer stored before it is used.
 
-    Where ``batches`` is set, questions go in batches, and it takes a line about each.
+    Where ``batches`` is set, questions go in batches, and it takes a line about each. A replay asks nobody.
     """
 
-    def __init__(self, config: Config, answers: Path, reason: str) -> None:
-        self.config, self._answers = config, answers
+    def __init__(self, config: Config, answers: Path, reason: str, *, replay: bool = False) -> None:
+        self.config, self._answers, self._replay = config, answers, replay
         self.batches: Callable[[str], None] | None = None
         self._usage: Mapping[str, StageUsage] = {}
         self._prompts = {name: _prompt(name, config.generate.prompts) for name in prompts_of(config)}
         self.prompts = {name: prompt.sha256 for name, prompt in self._prompts.items()}
         server = model_settings(config).shown_url()
-        self.announcement = f"Queries are written by {config.model.name} at {server}{reason}; answers: {answers}."
+        asked = "are replayed: nobody is asked, answers of" if replay else "are written by"
+        self.announcement = f"Queries {asked} {config.model.name} at {server}{reason}; answers: {answers}."
 
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  it needs no corpus
@@ -68,12 +72,20 @@ class ModelWriter:
         from pipeline.llm.open import open_model
         from pipeline.llm.store import AnswerStore
 
+        if self._replay and not self._answers.exists():
+            raise UsageError(f"{self._answers}: there is no such store to replay")
         self._answers.parent.mkdir(parents=True, exist_ok=True)
+        settings = model_settings(self.config)
         with AnswerStore(self._answers) as answers:
-            async with open_model(model_settings(self.config), answers=answers, batch=self.batches) as chat:
+            async with open_model(settings, answers=answers, replay=self._replay, batch=self.batches) as chat:
                 try:
-                    at_once = WAVE if self.batches else None
-                    yield Writing(self._generator(chat), self._critics(chat), at_once)
+                    yield Writing(
+                        self._generator(chat),
+                        self._critics(chat),
+                        at_once=WAVE if self.batches else None,
+                        traffic=None if self.batches or self._replay else chat.snapshot,
+                        patience_s=min(PATIENCE_S, settings.call_timeout_s / 4),
+                    )
                 finally:
                     self._usage = chat.usage()
 
@@ -149,29 +161,33 @@ def model_settings(config: Config) -> ModelSettings:
     )
 
 
-async def writer_for(config: Config, answers: Path, *, asks: bool = True) -> OfflineWriter | ModelWriter:
+async def writer_for(
+    config: Config, answers: Path, *, asks: bool = True, replay: bool = False
+) -> OfflineWriter | ModelWriter:
     """Return who writes the queries of a run: as asked, or the model where a key or a base URL is set.
 
     Args:
         config: The configuration.
         answers: The store of answers.
         asks: Whether a server may be asked which models it offers.
+        replay: Whether everything comes from the store, and nobody is asked.
 
     Raises:
         UsageError: No model is named, and the server does not offer exactly one or may not be asked.
     """
-    chosen = Generator.MODEL if config.uses_model() else Generator.OFFLINE
-    reason = "" if chosen is config.generate.generator else _reason(config, chosen)
+    chosen = Generator.MODEL if replay or config.uses_model() else Generator.OFFLINE
+    reason = "" if replay or chosen is config.generate.generator else _reason(config, chosen)
     config = config.model_copy(update={"generate": config.generate.model_copy(update={"generator": chosen})})
     if chosen is Generator.OFFLINE:
         return OfflineWriter(config, reason)
     if config.model.name is None:
-        if not asks:
-            raise UsageError("no model is named, and a dry run asks no server which it offers: give --model")
+        if not asks or replay:
+            run = "replay" if replay else "dry run"
+            raise UsageError(f"no model is named, and a {run} asks no server which it offers: give --model")
         config = config.model_copy(
             update={"model": config.model.model_copy(update={"name": await _only_model(config)})}
         )
-    return ModelWriter(config, answers, reason)
+    return ModelWriter(config, answers, reason, replay=replay)
 
 
 def _reason(config: Config, chosen: Generator) -> str:

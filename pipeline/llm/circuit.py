@@ -53,11 +53,17 @@ class Circuit:
             self.is_open = True
             self.next_try = now + self._pause_s
 
-    def gone_for_s(self, now: float) -> float | None:
-        """Return for how long the server has been gone once that is too long to go on, else None."""
+    def gone_for_s(self, now: float, *, at_most_s: float | None = None) -> float | None:
+        """Return for how long the server has been gone once that is too long to go on, else None.
+
+        Args:
+            now: the time.
+            at_most_s: how long it may have been gone, where that is less than the settings allow.
+        """
         if not self.is_open or self._down_since is None:
             return None
         patience = self.unreachable_s if self._reached else self.never_reached_s
+        patience = patience if at_most_s is None else at_most_s
         gone = now - self._down_since
         return gone if gone >= patience else None
 

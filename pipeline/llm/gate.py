@@ -23,6 +23,9 @@ the event loop, because a loop that is busy starting calls has not yet had the t
 
 _OLDEST_SHOWN = 3
 
+REFUSALS_BEFORE_END = 5
+"""So many different calls refused, and none answered: no other call will fare better."""
+
 
 @dataclass(slots=True, eq=False)
 class Ticket:
@@ -53,7 +56,9 @@ class Snapshot:
 
     def line(self) -> str:
         """Return it as one line."""
-        parts = [f"in flight {self.in_flight}", f"done {self.done}"]
+        parts = [f"in flight {self.in_flight}", f"done {self.done}", f"{self.tokens:,} tokens"]
+        if self.usd:
+            parts.append(f"${self.usd:,.4f}")
         if self.failed:
             parts.append(f"failed {self.failed}")
         if self.waits_s > 0:
@@ -83,6 +88,7 @@ class Gate:
         self._timer: asyncio.TimerHandle | None = None
         self._waits_until = 0.0
         self._done = self._failed = 0
+        self._refused: set[str] = set()
 
     async def enter(self, label: str, want: Reservation) -> Ticket:
         """Wait for a slot and take it.
@@ -141,6 +147,12 @@ class Gate:
         self._closed = self._closed or reason
         self._pump()
 
+    def refused(self, label: str, reason: str) -> None:
+        """Take in that the server turned a call down for good; close when it has turned down all of several."""
+        self._refused.add(label)
+        if not self._done and len(self._refused) >= REFUSALS_BEFORE_END:
+            self.close(f"{reason}; so it did with each of the first {len(self._refused)} calls")
+
     def remaining_s(self) -> float | None:
         """Return the seconds until the deadline, None without one."""
         return self._budget.remaining_s()
@@ -193,14 +205,15 @@ class Gate:
         now = time.monotonic()
         if self._closed is not None:
             raise ModelUnavailable(self._closed)
-        fits = self._budget.check(ticket.want)
-        gone = self.circuit.gone_for_s(now)
+        left = self._budget.remaining_s()
+        gone = self.circuit.gone_for_s(now, at_most_s=None if left is None or left > 0 else 0.0)
         if gone is not None:
             url = self._settings.shown_url()
             raise ModelUnavailable(
                 f"{url} has given no answer for {gone:.0f} s: start it or correct base_url, then run again; "
                 "every answer so far is kept"
             )
+        fits = self._budget.check(ticket.want)
         flying = len(self._flying)
         if not fits or flying >= self._width.now or (self.circuit.is_open and flying):
             return math.inf

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.errors import AnswerRejected, LimitReached, ModelUnavailable
+from pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelUnavailable
 from pipeline.llm.budget import Budget, Reservation
 from pipeline.llm.chat import Answered, OpenAIChat, Repeat
 from pipeline.llm.faults import Allowance, Cause, ExchangeFailed, Reply, ReplyRejected
@@ -111,6 +111,11 @@ class Door:
             return await self._timed(exchange, ending)
         except ModelUnavailable as error:
             self._gate.close(str(error))
+            raise
+        except AnswerRejected:
+            raise
+        except CallFailed as error:
+            self._gate.refused(label, str(error))
             raise
         except asyncio.CancelledError:
             cancelled = True

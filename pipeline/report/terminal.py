@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.ports import Step
-from schemas.manifest import Manifest, StageReport
+from schemas.manifest import Asked, Manifest, StageReport, StageUsage
 
 _QUIET_SECONDS = 5.0
 
@@ -31,6 +31,10 @@ class BarStep:
         if speed:
             self._bars.update(self._task, rate=f"{speed:,.0f}/s")
 
+    def tell(self, line: str) -> None:
+        """Say what is under way."""
+        self._bars.update(self._task, under_way=line)
+
 
 class LineStep:
     """A stage as plain lines: one every few seconds, one at the end."""
@@ -38,6 +42,7 @@ class LineStep:
     def __init__(self, console: Console, name: str, total: int | None) -> None:
         self._console, self._name, self._total = console, name, total
         self._done, self._started, self._shown = 0, time.monotonic(), time.monotonic()
+        self._under_way = ""
 
     def advance(self, count: int) -> None:
         """Say that so many more items are done."""
@@ -45,8 +50,14 @@ class LineStep:
         if time.monotonic() - self._shown >= _QUIET_SECONDS:
             self.show()
 
+    def tell(self, line: str) -> None:
+        """Say what is under way, even where nothing gets done."""
+        self._under_way = f" ({line})" if line else ""
+        self.advance(0)
+
     def close(self) -> None:
         """Print the last line, unless nothing was to be done."""
+        self._under_way = ""
         if self._done:
             self.show()
 
@@ -56,7 +67,9 @@ class LineStep:
         seconds = self._shown - self._started
         total = f" of {self._total:,}" if self._total else ""
         rate = f", {self._done / seconds:,.0f}/s" if seconds >= 0.1 else ""
-        self._console.print(f"{self._name}: {self._done:,}{total} in {seconds:.1f} s{rate}", highlight=False)
+        self._console.print(
+            f"{self._name}: {self._done:,}{total} in {seconds:.1f} s{rate}{self._under_way}", highlight=False
+        )
 
 
 class TerminalProgress:
@@ -80,9 +93,10 @@ class TerminalProgress:
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[under_way]}", style="dim"),
         )
         with Progress(*columns, console=self._console) as bars:
-            yield BarStep(bars, bars.add_task(name, total=total, rate=""))
+            yield BarStep(bars, bars.add_task(name, total=total, rate="", under_way=""))
 
     def note(self, line: str) -> None:
         """Show one line that stays, whatever characters it holds."""
@@ -123,6 +137,24 @@ def _reasons(report: StageReport) -> str:
     return "− " + ", ".join(reasons) if reasons else ""
 
 
+def spending(usage: Mapping[str, StageUsage]) -> Iterator[str]:
+    """Yield a line for each account of the model: what was asked, what came from the store, what it cost."""
+    for stage, spent in usage.items():
+        cost = "price unknown" if spent.usd is None else f"${spent.usd:,.4f}"
+        if not spent.requests:
+            cost = "nothing to pay"
+        yield (
+            f"{stage}: {spent.requests:,} requests, {spent.replayed:,} answers from the store, "
+            f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out, {cost}"
+        )
+
+
+def mixture(mix: Mapping[str, Mapping[str, Asked]]) -> Iterator[str]:
+    """Yield a line for types and one for styles: how many were kept of how many asked for."""
+    for name, rows in mix.items():
+        yield f"{name}, kept of asked: " + ", ".join(f"{value} {row.kept}/{row.asked}" for value, row in rows.items())
+
+
 def passed_over(ignored: Mapping[str, int], repeated: Sequence[str]) -> Iterator[str]:
     """Yield a line for files that are not read at all, and one for files that are read only once."""
     if ignored:
@@ -152,7 +184,8 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
         yield f"{manifest.queries:,} of {manifest.target or 1:,} queries: {reserve}. What fell to which rule: {fell}."
     if manifest.failures:
         yield f"{len(manifest.failures):,} failures, each in manifest.json:"
-        for failure in manifest.failures[:10]:
-            yield f"  {failure.stage}: {printable(failure.message)}"
-        if len(manifest.failures) > 10:
-            yield f"  and {len(manifest.failures) - 10:,} more"
+        messages = Counter(printable(failure.message) for failure in manifest.failures)
+        for message, count in messages.most_common(10):
+            yield f"  {message}" + (f" ({count:,} times)" if count > 1 else "")
+        if len(messages) > 10:
+            yield f"  and {len(messages) - 10:,} others"

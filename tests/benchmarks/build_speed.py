@@ -38,6 +38,9 @@ class Clock:
     def advance(self, count: int) -> None:
         pass
 
+    def tell(self, line: str) -> None:
+        pass
+
     def note(self, line: str) -> None:
         print(line, file=sys.stderr)
 

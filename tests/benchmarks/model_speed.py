@@ -1,87 +1,184 @@
 """The model path against a bare loop: same client, same concurrency, same number of calls, in one run.
 
-A server on loopback answers after 200 ms. The bare loop sends what the build sends and does nothing with the answers.
+A server on loopback answers after a while. The bare loop sends what the build sends and does nothing with the answers.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CHUNKS = 50
-LATENCY_MS = 200
 CONCURRENCY = 64
 REPEATS = 5
+CRITIC = ("useful",)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One build and the bare loop over what it sent: seconds, requests, accepted queries."""
+
+    build: float
+    bare: float
+    requests: int
+    queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running model server."""
+
+    base_url: str
+    control_url: str
+
+    def control(self, path: str) -> Any:
+        """Return what the server says; ``reset`` forgets every count."""
+        data = b"{}" if path == "reset" else None
+        request = urllib.request.Request(f"{self.control_url}/{path}", data, {"content-type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return json.loads(response.read())
 
 
 def main() -> None:
     """Measure and print ratios."""
-    command = [sys.executable, "-m", "tests.model_server", "--port", "0", "--latency-ms", str(LATENCY_MS)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    print(f"load {os.getloadavg()[0]:.1f}, {CONCURRENCY} in flight, medians")
+    with serving(200) as server:
+        _say("50 chunks at 200 ms, one call each", _rounds(server, 50, repeats=REPEATS))
+        _say("50 chunks at 200 ms, one critic", _rounds(server, 50, critics=CRITIC, repeats=REPEATS))
+    with serving(1000) as server:
+        build = statistics.median(item.build for item in _rounds(server, 640, repeats=1, bare=False))
+        ideal = 640 / CONCURRENCY
+        print(f"  640 prompts at 1 s: {640 / build:.1f} requests/s, {ideal / build:.0%} of the ideal {CONCURRENCY}")
+    with serving(0) as server:
+        rounds = _rounds(server, 640, repeats=3)
+        bare, path = asyncio.run(_stack(server, 640, repeats=REPEATS))
+        print(f"  640 prompts at 0 ms: the path (answers stored) runs at {bare / path:.0%} of a bare loop")
+        _say("640 chunks at 0 ms, whole build (checks included)", rounds)
+
+
+@contextmanager
+def serving(latency_ms: int) -> Iterator[Server]:
+    """Run a model server that answers after ``latency_ms``."""
+    command = [sys.executable, "-m", "tests.model_server", "--port", "0", "--latency-ms", str(latency_ms)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            assert server.stdout
-            where = json.loads(server.stdout.readline())
-            asyncio.run(_measure(where["base_url"], where["control_url"]))
+            assert process.stdout
+            where = json.loads(process.stdout.readline())
+            yield Server(where["base_url"], where["control_url"])
         finally:
-            server.terminate()
+            process.terminate()
 
 
-async def _measure(base_url: str, control_url: str) -> None:
+def _say(what: str, rounds: Sequence[Round]) -> None:
+    ratio = statistics.median(item.build / item.bare for item in rounds)
+    requests, queries = sum(item.requests for item in rounds), sum(item.queries for item in rounds)
+    print(
+        f"  {what}: bare loop {statistics.median(item.bare for item in rounds):.3f} s, "
+        f"build {statistics.median(item.build for item in rounds):.3f} s: {ratio:.2f} x; "
+        f"{requests / queries:.2f} requests per accepted query ({queries // len(rounds)} queries)"
+    )
+
+
+def _rounds(
+    server: Server, chunks: int, *, critics: Sequence[str] = (), repeats: int, bare: bool = True
+) -> list[Round]:
+    return asyncio.run(_measure(server, chunks, critics, repeats, bare=bare))
+
+
+async def _measure(server: Server, chunks: int, critics: Sequence[str], repeats: int, *, bare: bool) -> list[Round]:
     from pipeline import flow
     from pipeline.config import load_config
     from pipeline.formats.sources import find_files
     from pipeline.wiring import ModelWriter
     from tests.benchmarks.build_speed import Clock, write_corpus
 
-    model = {"name": "bench", "base_url": base_url, "concurrency": CONCURRENCY}
-    config = load_config(None, {"generate": {"generator": "model", "queries": CHUNKS}, "model": model})
-    builds, bares, requests, queries = [], [], 0, 0
+    model = {"name": "bench", "base_url": server.base_url, "concurrency": CONCURRENCY}
+    generate = {"generator": "model", "queries": chunks}
+    config = load_config(None, {"generate": generate, "model": model, "critics": {"use": list(critics)}})
+    rounds = []
     with tempfile.TemporaryDirectory() as folder:
-        write_corpus(Path(folder, "documents"), 1)
-        for repeat in range(REPEATS):
+        write_corpus(Path(folder, "documents"), math.ceil(chunks / 500))
+        found = find_files([str(Path(folder, "documents"))])
+        for repeat in range(repeats):
             writer, clock = ModelWriter(config, Path(folder, f"answers-{repeat}.sqlite"), ""), Clock(time.perf_counter)
-            _control(control_url, "reset")
-            out = Path(folder, f"run-{repeat}")
-            found = find_files([str(Path(folder, "documents"))])
-            result = await flow.build(writer, found, out, progress=clock)
-            requests += _control(control_url, "stats")["requests"]
-            queries += result.manifest.queries
-            builds.append(clock.seconds["generate"])
-            bodies = [item["body"] for item in _control(control_url, "requests") if item["kind"] == "chat"]
-            bares.append(await bare_loop(base_url, bodies, CONCURRENCY))
-    ratio = statistics.median(build / bare for build, bare in zip(builds, bares, strict=True))
-    print(f"{CHUNKS} chunks at {LATENCY_MS} ms, {CONCURRENCY} in flight, medians of {REPEATS}")
-    print(f"  bare loop {statistics.median(bares):.3f} s, build {statistics.median(builds):.3f} s: {ratio:.2f} x")
-    print(f"  {requests / queries:.2f} requests per accepted query ({queries // REPEATS} queries a run)")
+            server.control("reset")
+            result = await flow.build(writer, found, Path(folder, f"run-{repeat}"), progress=clock)
+            requests = server.control("stats")["requests"]
+            seconds = math.nan
+            if bare:
+                bodies = [item["body"] for item in server.control("requests") if item["kind"] == "chat"]
+                waves = _waves(bodies * math.ceil(requests / len(bodies)), requests, 1 + len(critics))
+                seconds = await bare_loop(server.base_url, waves)
+            rounds.append(Round(clock.seconds["generate"], seconds, requests, result.manifest.queries))
+    return rounds
 
 
-async def bare_loop(base_url: str, bodies: list[dict[str, Any]], concurrency: int) -> float:
+def _waves(bodies: list[dict[str, Any]], requests: int, calls: int) -> list[list[dict[str, Any]]]:
+    """Return the bodies as chains of ``calls`` that wait for one another, as a query waits for its critic."""
+    bodies, chains = bodies[:requests], requests // calls
+    return [bodies[start::chains] for start in range(chains)]
+
+
+async def bare_loop(base_url: str, chains: Sequence[Sequence[dict[str, Any]]]) -> float:
     """Return the seconds a loop over the same client takes to send what the build sent, connecting included."""
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
-    gate = asyncio.Semaphore(concurrency)
     async with DefaultAioHttpClient() as http:
         client = AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0, http_client=http)
 
-        async def call(body: dict[str, Any]) -> None:
-            async with gate:
+        async def call(chain: Sequence[dict[str, Any]]) -> None:
+            for body in chain:
                 await client.chat.completions.create(**body)
 
-        started = time.perf_counter()
-        await asyncio.gather(*(call(body) for body in bodies))
-        return time.perf_counter() - started
+        return await _timed(call, chains)
 
 
-def _control(control_url: str, path: str) -> Any:
-    data = b"{}" if path == "reset" else None
-    request = urllib.request.Request(f"{control_url}/{path}", data, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as response:
-        return json.loads(response.read())
+async def _timed(call: Callable[[Any], Awaitable[None]], items: Sequence[Any]) -> float:
+    gate = asyncio.Semaphore(CONCURRENCY)
+
+    async def admitted(item: Any) -> None:
+        async with gate:
+            await call(item)
+
+    started = time.perf_counter()
+    await asyncio.gather(*map(admitted, items))
+    return time.perf_counter() - started
+
+
+async def _stack(server: Server, prompts: int, *, repeats: int) -> tuple[float, float]:
+    """Return the median seconds of a bare loop and of the path to the model, over the same questions."""
+    from pipeline.llm.open import open_model
+    from pipeline.llm.settings import ModelSettings
+    from pipeline.llm.store import AnswerStore
+    from pipeline.ports import ChatRequest
+    from schemas.answers import GeneratedQueries
+
+    settings = ModelSettings(model="bench", base_url=server.base_url, concurrency=CONCURRENCY)
+    bares, paths = [], []
+    for repeat in range(repeats):
+        texts = [f"Round {repeat}, question {number}: " + "pumps and valves " * 60 for number in range(prompts)]
+        requests = [ChatRequest("generate", "bench.v1", "Answer.", text, GeneratedQueries) for text in texts]
+        with tempfile.TemporaryDirectory() as folder, AnswerStore(Path(folder, "answers.sqlite")) as answers:
+            async with open_model(settings, answers=answers) as model:
+                server.control("reset")
+
+                async def ask(request: ChatRequest[GeneratedQueries], model: Any = model) -> None:
+                    await model.complete(request)
+
+                paths.append(await _timed(ask, requests))
+        bodies = [item["body"] for item in server.control("requests") if item["kind"] == "chat"]
+        bodies = (bodies * math.ceil(prompts / len(bodies)))[:prompts]
+        bares.append(await bare_loop(server.base_url, [[body] for body in bodies]))
+    return statistics.median(bares), statistics.median(paths)

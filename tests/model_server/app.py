@@ -114,7 +114,7 @@ class ModelServer:
         return await self._serve(request, "models", lambda *_: {"object": "list", "data": rows})
 
     async def _serve(self, request: web.Request, kind: str, answer: Any) -> web.StreamResponse:
-        counters, scenario = self.counters, self.scenario
+        counters, scenario, arrived = self.counters, self.scenario, time.monotonic()
         counters.enter(kind)
         status = "gone"
         try:
@@ -127,10 +127,10 @@ class ModelServer:
                 return self._break(request, status)
             if action.get("hang"):
                 await asyncio.sleep(3600)
-            wait = scenario.latency(action)
-            if wait:
-                await asyncio.sleep(wait)
+            due = arrived + scenario.latency(action)
             code, reply, headers = self._decide(request, kind, body, action, answer)
+            if due > time.monotonic():  # making the answer up is part of the latency
+                await asyncio.sleep(due - time.monotonic())
             status = str(code)
             response = await self._send(request, code, reply, headers, action)
             gone = request.transport is None or request.transport.is_closing()

@@ -28,6 +28,8 @@ def good_answer(schema: dict[str, Any], system: str, user: str) -> Any:
     if "query" in properties:
         known = _queries(system + "\n" + user, passage_in(user))["candidates"]
         return {**fill(schema, schema, seed=_number(user)), **{k: v for k, v in known[0].items() if k in properties}}
+    if "score" in properties:
+        return {**fill(schema, schema, seed=_number(user)), "score": 5}
     return fill(schema, schema, seed=_number(user))
 
 

@@ -1,0 +1,70 @@
+"""What a person sees of the reading of records and of the calls under way; nothing depends on it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pipeline.ports import Progress, Step, Stored, Writing
+from schemas.corpus import Chunk
+
+LOOK_S = 0.5
+"""How often a person is told where the calls are."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Stored chunks whose reading is shown."""
+
+    stored: Stored[Chunk]
+    step: Step
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return counted(self.stored, self.step)
+
+    def at(self, position: int) -> Chunk:
+        """Return the chunk at this position."""
+        return self.stored.at(position)
+
+
+def counted(items: Iterable[T], step: Step) -> Iterator[T]:
+    """Yield the items, and say so."""
+    for item in items:
+        yield item
+        step.advance(1)
+
+
+@contextlib.asynccontextmanager
+async def calls_shown(writing: Writing, step: Step, progress: Progress) -> AsyncIterator[None]:
+    """Show where the calls to the model are, and name those that have been waited for too long."""
+    if writing.traffic is None:
+        yield
+        return
+    watcher = asyncio.create_task(_watch(writing, step, progress))
+    try:
+        yield
+    finally:
+        watcher.cancel()
+        step.tell("")
+
+
+async def _watch(writing: Writing, step: Step, progress: Progress) -> None:
+    assert writing.traffic
+    named_at = -writing.patience_s
+    while True:
+        await asyncio.sleep(LOOK_S)
+        traffic = writing.traffic()
+        step.tell(traffic.line())
+        stall = traffic.stall(writing.patience_s)
+        if stall and time.monotonic() - named_at >= writing.patience_s:
+            named_at = time.monotonic()
+            progress.note(stall)
