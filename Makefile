@@ -30,8 +30,10 @@ install: $(VENV)/.runtime ## Install goldset with its document readers into .ven
 
 install-dev: $(VENV)/.dev ## Also install what tests and checks need
 
-dataset: $(VENV)/.runtime ## Build a gold set from the sample documents (OUT=data/runs/example)
+dataset: $(VENV)/.runtime ## Build a gold set from the sample documents and score BM25 with it (OUT=data/runs/example)
 	$(BIN)/goldset build data/example/documents --out $(OUT) --config data/example/goldset.toml
+	$(BIN)/goldset retrieve $(OUT) --system bm25 -o $(OUT)/runs/bm25.trec
+	$(BIN)/goldset score $(OUT) --run bm25=$(OUT)/runs/bm25.trec
 
 test: $(VENV)/.dev ## Run the tests (under 5 minutes)
 	$(BIN)/pytest -n 2

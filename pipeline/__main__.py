@@ -1,6 +1,18 @@
-"""``python -m pipeline`` is ``goldset``."""
+"""``python -m pipeline`` and the command ``goldset``."""
 
-from pipeline.cli import main
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; an interrupt while it is being imported is quiet."""
+    try:
+        from pipeline.cli import main as run
+    except KeyboardInterrupt:
+        sys.exit(130)
+    run()
+
 
 if __name__ == "__main__":
     main()

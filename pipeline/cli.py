@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import signal
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
-from pipeline import cli_answers, cli_prompts
+from pipeline import cli_answers, cli_compare, cli_gate, cli_monitor, cli_prompts, cli_retrieve, cli_score
 from pipeline.errors import GoldsetError, UsageError
 from prompts.loader import PromptError
 
@@ -24,7 +23,14 @@ if TYPE_CHECKING:
     from pipeline.flow import Result
 
 DONE_WITH_FAILURES = 3
-INTERRUPTED = 130
+GO_ON = "run the same command again to go on"
+
+
+class Interrupted(Exception):
+    """The user ended the command; the message says how to go on."""
+
+    exit_code = 130
+
 
 app = typer.Typer(
     name="goldset",
@@ -37,6 +43,11 @@ app = typer.Typer(
 
 app.add_typer(cli_answers.app, name="answers")
 app.add_typer(cli_prompts.app, name="prompts")
+app.command()(cli_retrieve.retrieve)
+app.command()(cli_score.score)
+app.command()(cli_compare.compare)
+app.command()(cli_gate.gate)
+app.add_typer(cli_monitor.app, name="monitor")
 
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A goldset.toml.")]
@@ -120,16 +131,15 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     if replay and (batch or dry_run):
         raise UsageError("--replay asks nobody: leave out --batch and --dry-run")
     store = answers or out.parent / "answers.sqlite"
+    import asyncio
+
     if dry_run:
         asyncio.run(_plan(settings, paths, out, store, replace=replace, batch=batch))
         return
     try:
         result = asyncio.run(_build(settings, paths, out, store, replace=replace, batch=batch, replay=replay))
     except KeyboardInterrupt:
-        if not batch:
-            raise
-        print("goldset: interrupted; batches go on at the provider, the same command picks them up", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+        raise Interrupted("batches go on at the provider, the same command picks them up" if batch else GO_ON) from None
     if not result.complete:
         raise typer.Exit(DONE_WITH_FAILURES)
 
@@ -261,6 +271,8 @@ def doctor(
     base_url: Annotated[str | None, typer.Option(metavar="U", help="Any OpenAI-compatible server.")] = None,
 ) -> None:
     """Say what is configured, whether the model can be reached, and which local servers listen."""
+    import asyncio
+
     from pipeline.doctor import examine
 
     healthy = True
@@ -326,9 +338,12 @@ def main() -> None:
     _prepare()
     try:
         code = app(standalone_mode=False)
+        if code == Interrupted.exit_code:  # typer's own word for a KeyboardInterrupt
+            code = _interrupted(GO_ON)
     except (typer.Abort, KeyboardInterrupt):
-        print("goldset: interrupted; run the same command again to go on", file=sys.stderr)
-        code = INTERRUPTED
+        code = _interrupted(GO_ON)
+    except Interrupted as stop:
+        code = _interrupted(str(stop))
     except PromptError as error:
         print(f"goldset: {_line(str(error))}", file=sys.stderr)
         code = UsageError.exit_code
@@ -346,6 +361,11 @@ def main() -> None:
     sys.exit(code)
 
 
+def _interrupted(how_to_go_on: str) -> int:
+    print(f"goldset: interrupted; {how_to_go_on}", file=sys.stderr)
+    return Interrupted.exit_code
+
+
 def _prepare() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
@@ -357,7 +377,12 @@ def _prepare() -> None:
 
 
 def _interrupt(*_: object) -> NoReturn:
-    """End at once: the event loop's own handler would wait for the next await, and whole stages have none."""
+    """End at once: the event loop's own handler would wait for the next await, and whole stages have none.
+
+    A second signal would only interrupt the tidying up.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -34,7 +35,8 @@ GOOD = 4
 """The lowest score of a critic that is kept."""
 
 HOPELESS = 50
-"""When so many chunks have failed and none has not, the others would only cost more."""
+"""When so many chunks have failed and none has not, or twice as many candidates are turned down and none is kept, the
+others would only cost more."""
 
 LIMIT = "limit"
 """The kind of failure that a cap is: the call was not made."""
@@ -97,7 +99,7 @@ class Drawing:
         """Return at most ``target`` queries, drawn from the chunks at ``order``, first ones first.
 
         Raises:
-            ModelUnavailable: No call can work now; answers so far are in the store.
+            ModelUnavailable: No call can work now, or none came to anything; answers so far are in the store.
         """
         drawn, checks = Drawn(), SetChecks(target=target)
         while drawn.accepted < target and drawn.chunks_drawn < len(order) and drawn.limit is None:
@@ -106,7 +108,24 @@ class Drawing:
             size = math.ceil(missing / max(rate, LOWEST_EXPECTED_YIELD))
             wave = [int(position) for position in order[drawn.chunks_drawn : drawn.chunks_drawn + size]]
             await self._draw_wave(wave, drawn, checks, target)
+        if drawn.chunks_drawn and drawn.chunks_failed == drawn.chunks_drawn and drawn.limit is None:
+            raise ModelUnavailable(f"each of the {drawn.chunks_drawn} chunks failed, {_last(drawn)}")
         return drawn
+
+    def _check_hope(self, drawn: Drawn) -> None:
+        """End a drawing that only costs.
+
+        Raises:
+            ModelUnavailable: Each of the first chunks failed, or everything a model wrote about them was turned down.
+        """
+        if drawn.chunks_failed == drawn.chunks_drawn == HOPELESS:
+            raise ModelUnavailable(f"each of the first {HOPELESS} chunks failed, {_last(drawn)}")
+        if not drawn.accepted and len(drawn.rejections) >= 2 * HOPELESS and self.generator.evidence_level == "model":
+            rule, count = Counter(item.filter for item in drawn.rejections).most_common(1)[0]
+            raise ModelUnavailable(
+                f"nothing of the first {drawn.chunks_drawn} chunks is kept, most often for the rule {rule} "
+                f"({count} times); every answer is in the store: take another model, or looser constraints"
+            )
 
     async def _draw_wave(self, wave: Sequence[int], drawn: Drawn, checks: SetChecks, target: int) -> None:
         """Generate and check a wave; what comes is judged against the set in drawing order, as soon as it can be."""
@@ -115,6 +134,8 @@ class Drawing:
         def take(result: list[Outcome] | Rejection | Failure | LimitReached) -> None:
             outcomes = self._book(drawn, result)
             again.extend(item for item in outcomes if not self._settle(drawn, item, checks, target, last=False))
+            if not again:
+                self._check_hope(drawn)
 
         await bounded(self._work, wave, limit=self.concurrency, take=take)
         await bounded(
@@ -202,11 +223,7 @@ class Drawing:
             outcome.finding = Finding(f"critic-{low[0]}", f"scored {score} of 5, {GOOD} are needed", float(score))
 
     def _book(self, drawn: Drawn, result: list[Outcome] | Rejection | Failure | LimitReached) -> list[Outcome]:
-        """Enter what came of one chunk into the books and return its candidates' outcomes.
-
-        Raises:
-            ModelUnavailable: Every one of the first chunks failed.
-        """
+        """Enter what came of one chunk into the books and return its candidates' outcomes."""
         if isinstance(result, LimitReached):
             drawn.limit = str(result)
             return []
@@ -214,8 +231,6 @@ class Drawing:
         if isinstance(result, Failure):
             drawn.chunks_failed += 1
             drawn.failures.append(result)
-            if drawn.chunks_failed == drawn.chunks_drawn == HOPELESS:
-                raise ModelUnavailable(f"each of the first {HOPELESS} chunks failed, the last: {result.message}")
             return []
         if isinstance(result, Rejection):
             drawn.chunks_skipped += 1
@@ -248,6 +263,10 @@ class Drawing:
         else:
             drawn.rejections.append(rejection(outcome.finding, candidate))
         return True
+
+
+def _last(drawn: Drawn) -> str:
+    return f"the last: {drawn.failures[-1].message}"
 
 
 def stand_in(brief: Brief, number: int) -> Candidate:

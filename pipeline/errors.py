@@ -7,6 +7,7 @@
     │   └── ConfigError              several problems of goldset.toml at once
     ├── InputError                   something that was read is bad: path, line, what, what to do
     │   └── UnreadableDocument       one document among many: skipped and counted, unless --strict
+    ├── UnknownMeasure               names of measures that cannot be understood, all of them at once
     ├── OutputError                  the output folder cannot be used or written
     ├── MissingExtra                 a package that is not installed, and how to install it
     └── ModelError                   the model path
@@ -56,6 +57,14 @@ class InputError(GoldsetError):
 
 class UnreadableDocument(InputError):
     """One document cannot be read; the others can."""
+
+
+class UnknownMeasure(GoldsetError):
+    """Names of measures cannot be understood; ``problems`` holds one line for each of them."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(problems))
 
 
 class OutputError(GoldsetError):

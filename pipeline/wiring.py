@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.config import Config, Generator
 from pipeline.errors import UsageError
+from pipeline.formats.folder import explained
 from pipeline.llm.probe import probe
 from pipeline.llm.settings import OPENAI, ModelSettings, Prices
 from pipeline.ports import ChatModel, Stored, Writing
@@ -74,7 +75,8 @@ class ModelWriter:
 
         if self._replay and not self._answers.exists():
             raise UsageError(f"{self._answers}: there is no such store to replay")
-        self._answers.parent.mkdir(parents=True, exist_ok=True)
+        with explained(self._answers.parent):
+            self._answers.parent.mkdir(parents=True, exist_ok=True)
         settings = model_settings(self.config)
         with AnswerStore(self._answers) as answers:
             async with open_model(settings, answers=answers, replay=self._replay, batch=self.batches) as chat:

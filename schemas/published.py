@@ -11,6 +11,7 @@ from schemas.answers import GeneratedQueries
 from schemas.corpus import Chunk, Document
 from schemas.manifest import Manifest
 from schemas.query import Candidate, Query, Rejection
+from schemas.scorecard import Baseline, HistoryEntry, Scorecard
 from schemas.testset import TestSet
 
 FOLDER = Path(__file__).parent / "json"
@@ -23,6 +24,9 @@ PUBLISHED: dict[str, type[BaseModel]] = {
     "rejection": Rejection,
     "dataset": TestSet,
     "manifest": Manifest,
+    "scorecard": Scorecard,
+    "baseline": Baseline,
+    "history-entry": HistoryEntry,
     "generated-queries": GeneratedQueries,
 }
 

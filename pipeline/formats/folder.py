@@ -123,7 +123,8 @@ def _differing(path: Path, settings: Mapping[str, Any]) -> Iterator[str]:
 def staging(folder: Path) -> Iterator[Path]:
     """Give a place to write to, inside the folder; whatever is left there at the end is removed.
 
-    Only when a build ends while its files are being put in place is it left, as a mark that the next build may go on.
+    Only when a build ends while its files are being put in place is it left, as a mark that the next build may go on;
+    the mark stays until a build is put in place whole.
 
     Raises:
         OutputError: The folder cannot be made or written, or another build writes to it.
@@ -138,8 +139,9 @@ def staging(folder: Path) -> Iterator[Path]:
             raise OutputError(f"{folder}: another build is writing here; wait for it or give another --out") from None
     try:
         with explained(folder):
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
+            place.mkdir(exist_ok=True)
+            for entry in place.iterdir():
+                _remove(entry)
         yield place
     finally:
         if not (place / _PUBLISHING).exists():
@@ -151,12 +153,21 @@ def staging(folder: Path) -> Iterator[Path]:
                 folder.rmdir()
 
 
+def _remove(entry: Path) -> None:
+    """Remove what an earlier build left in the staging place, but not the mark that the folder is half put in place."""
+    if entry.is_dir() and not entry.is_symlink():
+        shutil.rmtree(entry)
+    elif entry.name != _PUBLISHING:
+        entry.unlink()
+
+
 def publish(place: Path, folder: Path, manifest: Manifest, *, stale: Iterable[str] = ()) -> Manifest:
     """Move what was written into the folder, the manifest last, and return it with the files' digests.
 
     Files of an earlier run that this one did not write again (named in ``stale``) are removed.
     """
-    written = sorted(path for path in place.rglob("*") if path.is_file())
+    mark = place / _PUBLISHING
+    written = sorted(path for path in place.rglob("*") if path.is_file() and path != mark)
     digests = {path.relative_to(place).as_posix(): _sha256(path) for path in written}
     finished = manifest.model_copy(update={"files": digests})
     draft = place / MANIFEST
@@ -164,7 +175,6 @@ def publish(place: Path, folder: Path, manifest: Manifest, *, stale: Iterable[st
         file.write(finished.model_dump_json(indent=1) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    mark = place / _PUBLISHING
     mark.touch()
     (folder / MANIFEST).unlink(missing_ok=True)
     for path in written:

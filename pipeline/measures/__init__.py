@@ -1,1 +1,21 @@
-"""Arithmetic on ids and numbers."""
+"""Arithmetic on ids and numbers: measures, significance, agreement. Reaches no service and no file format.
+
+``from pipeline.measures import evaluate`` scores dicts and frames.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.measures.evaluation import evaluate
+
+__all__ = ["evaluate"]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  a module's attribute can be anything
+    if name == "evaluate":
+        from pipeline.measures.evaluation import evaluate
+
+        return evaluate
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

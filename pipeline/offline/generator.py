@@ -47,7 +47,7 @@ class OfflineGenerator:
     ) -> None:
         self._seed, self._analysis, self._pool, self._headings = seed, analysis, pool, headings
         self._makers = _makers(recipe, Recipes(analysis=analysis, pool=pool, once=once))
-        again = Recipes(analysis=analysis, pool=pool, once=once, borrowed=BORROWED_AGAIN)
+        again = Recipes(analysis=analysis, pool=pool, once=once, least_borrowed=BORROWED_AGAIN)
         self._makers_again = _makers(recipe, again)
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +14,9 @@ from sklearn.preprocessing import normalize
 from pipeline.offline.analysis import Analysis
 from pipeline.offline.draws import key_of
 from schemas.corpus import Chunk
+
+MEASURED = 100
+"""So many chunks tell how dense the corpus is."""
 
 
 class Sample:
@@ -33,6 +37,18 @@ class Sample:
     def chunks(self) -> list[tuple[str, str]]:
         """Return ids and texts, lowest key first."""
         return [(chunk_id, text) for _, chunk_id, text in sorted(self._heap, reverse=True)]
+
+
+class Neighbourhood(NamedTuple):
+    """The chunks most like a text.
+
+    ``weights`` are by how much a chunk's TF-IDF cosine exceeds that of the best chunk left out. They fall to nothing at
+    the edge, so that a chunk that joins the corpus hardly changes the others' chances. ``shared`` tells for each stem
+    of the text how many of these chunks have it.
+    """
+
+    weights: Mapping[str, float]
+    shared: Mapping[str, int]
 
 
 class Pool:
@@ -94,24 +110,43 @@ class Pool:
         column = self._vocabulary.get(stem)
         return float(self._found[column]) / len(self._texts) if column is not None else 0.0
 
-    def neighbours(self, chunk_id: str, counts: Mapping[str, int], count: int) -> dict[str, float]:
-        """Return the chunks most like a text, other than the chunk itself, each with a weight.
+    def density(self, count: int) -> float:
+        """Return the cosine of a chunk's ``count``-th other chunk over that of its nearest, the mean of some chunks.
 
-        The weight is by how much the TF-IDF cosine exceeds that of the best chunk left out. It falls to nothing at the
-        edge, so that a chunk that joins the corpus hardly changes the others' chances.
+        It is near 1 where many texts are about one subject, near 0 where few are.
         """
-        known = [(self._vocabulary[stem], number) for stem, number in counts.items() if stem in self._vocabulary]
-        if not known or len(self._texts) < 2:
-            return {}
-        columns = np.array([column for column, _ in known])
-        values = (1 + np.log([number for _, number in known])) * self._idf()[columns]
-        cosine = np.asarray((values / np.linalg.norm(values)).astype(np.float32) @ self._by_stem[columns]).ravel()
+        here = self._by_stem[:, :MEASURED].T
+        others = len(self._texts) - 1
+        if not here.nnz or others < 1:
+            return 0.0
+        cosine = (here @ self._by_stem).toarray()
+        np.fill_diagonal(cosine, -1.0)
+        reached = min(count, others)
+        best = -np.partition(-cosine, reached - 1)[:, :reached]
+        lowest, highest = best.min(axis=1), best.max(axis=1)
+        return float(np.mean(lowest[highest > 0] / highest[highest > 0])) if highest.max() > 0 else 0.0
+
+    def neighbourhood(self, chunk_id: str, counts: Mapping[str, int], count: int) -> Neighbourhood:
+        """Return the ``count`` chunks most like a text, other than the chunk itself."""
+        known = [stem for stem in counts if stem in self._vocabulary]
+        others = len(self._texts) - (chunk_id in self._position)
+        if not known or not others:
+            return Neighbourhood({}, {})
+        columns = np.array([self._vocabulary[stem] for stem in known])
+        values = (1 + np.log([counts[stem] for stem in known])) * self._idf()[columns]
+        rows = self._by_stem[columns]
+        cosine = np.asarray((values / np.linalg.norm(values)).astype(np.float32) @ rows).ravel()
         if chunk_id in self._position:
-            cosine[self._position[chunk_id]] = 0.0
-        reached = min(count + 1, len(cosine))
+            cosine[self._position[chunk_id]] = -1.0
+        reached = min(count + 1, others)
         best = np.argpartition(-cosine, reached - 1)[:reached]
-        edge = float(cosine[best].min()) if len(cosine) > count else 0.0
-        return {self._ids[place]: float(cosine[place]) - edge for place in best if cosine[place] > edge}
+        edge = float(cosine[best].min()) if others > count else 0.0
+        near = [place for place in best if cosine[place] > edge]
+        found = np.diff(rows[:, near].indptr)
+        return Neighbourhood(
+            {self._ids[place]: float(cosine[place]) - edge for place in near},
+            {stem: int(number) for stem, number in zip(known, found, strict=True)},
+        )
 
     def text_of(self, chunk_id: str) -> str:
         """Return the text of a sampled chunk."""

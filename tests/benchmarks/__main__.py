@@ -1,12 +1,20 @@
-"""``python -m tests.benchmarks [corpus] [model]``: every measurement, or those named. Ratios first, seconds beside."""
+"""``python -m tests.benchmarks [corpus] [model] [score] [significance]``: every measurement, or those named.
+
+Ratios first, seconds beside.
+"""
 
 from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import build_speed, model_speed
+from tests.benchmarks import build_speed, model_speed, score_speed, significance_speed
 
-MEASUREMENTS = {"corpus": build_speed.main, "model": model_speed.main}
+MEASUREMENTS = {
+    "corpus": build_speed.main,
+    "model": model_speed.main,
+    "score": score_speed.main,
+    "significance": significance_speed.main,
+}
 
 
 def main() -> None:

@@ -53,10 +53,13 @@ class Server:
 
 def main() -> None:
     """Measure and print ratios."""
+    from tests.benchmarks import peers
+
     print(f"load {os.getloadavg()[0]:.1f}, {CONCURRENCY} in flight, medians")
     with serving(200) as server:
         _say("50 chunks at 200 ms, one call each", _rounds(server, 50, repeats=REPEATS))
         _say("50 chunks at 200 ms, one critic", _rounds(server, 50, critics=CRITIC, repeats=REPEATS))
+        peers.compare(server)
     with serving(1000) as server:
         build = statistics.median(item.build for item in _rounds(server, 640, repeats=1, bare=False))
         ideal = 640 / CONCURRENCY

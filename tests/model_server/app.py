@@ -212,7 +212,7 @@ class ModelServer:
         return self._chat_answer(body, action)
 
     def _chat_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
-        said = [(m["role"], m["content"] if isinstance(m["content"], str) else "") for m in body["messages"]]
+        said = [(m["role"], _text(m["content"])) for m in body["messages"]]
         system = "\n".join(text for role, text in said if role in ("system", "developer"))
         user = next((text for role, text in said if role == "user"), "")
         if "content" in action:
@@ -257,12 +257,12 @@ class ModelServer:
 
 
 def _schema(body: dict[str, Any], system: str) -> dict[str, Any]:
-    """Return the schema that is asked for: from the response format, else the last JSON object in the system text."""
+    """Return the schema that is asked for: from the response format, else one in the messages, else that of a text."""
     wanted = body.get("response_format") or {}
     if wanted.get("type") == "json_schema":
         return dict(wanted["json_schema"]["schema"])
     decoder = json.JSONDecoder()
-    texts = [system, *(m["content"] for m in body["messages"] if isinstance(m["content"], str))]
+    texts = [system, *(_text(m["content"]) for m in body["messages"])]
     for text in texts:
         for start in (i for i, char in enumerate(text) if char == "{"):
             try:
@@ -271,7 +271,14 @@ def _schema(body: dict[str, Any], system: str) -> dict[str, Any]:
                 continue
             if isinstance(found, dict) and "properties" in found:
                 return found
-    return {"type": "object", "properties": {}}
+    return {"type": "object", "properties": {}} if wanted else {"type": "string"}
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message, which may come in parts."""
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if part.get("type") == "text")
+    return content if isinstance(content, str) else ""
 
 
 def _vector(text: str, size: int) -> list[float]:

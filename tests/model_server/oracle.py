@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import random
 import re
 from typing import Any
@@ -30,7 +31,15 @@ def good_answer(schema: dict[str, Any], system: str, user: str) -> Any:
         return {**fill(schema, schema, seed=_number(user)), **{k: v for k, v in known[0].items() if k in properties}}
     if "score" in properties:
         return {**fill(schema, schema, seed=_number(user)), "score": 5}
+    if "mapping" in properties and "input: {" in user:
+        return {"mapping": _themes_of_personas(user)}
     return fill(schema, schema, seed=_number(user))
+
+
+def _themes_of_personas(prompt: str) -> dict[str, list[str]]:
+    """Return every theme for every persona: only names that the prompt gives are of use to who asks (ragas)."""
+    said, _ = json.JSONDecoder().raw_decode(prompt, prompt.rindex("input: {") + len("input: "))
+    return {persona["name"]: said["themes"] for persona in said["personas"]}
 
 
 def passage_in(prompt: str) -> str:

@@ -11,7 +11,7 @@ Message = tuple[str | None, str, str | None]
 
 
 def _as_text(answer: Any) -> str:
-    return json.dumps(answer, ensure_ascii=False)
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
 
 def _wrong_language(answer: Any) -> Any:

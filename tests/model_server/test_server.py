@@ -75,6 +75,19 @@ def test_equal_questions_get_equal_answers(model_server: ServerHandle):
     assert model_server.stats()["paid_twice"] == 1
 
 
+def test_a_question_without_a_schema_is_answered_in_plain_words(model_server: ServerHandle):
+    said = _ask(model_server, "What starts the pump?")["choices"][0]["message"]["content"]
+    assert said
+    assert said[0] not in '{["'
+
+
+def test_content_in_parts_is_the_content(model_server: ServerHandle):
+    parts = [{"type": "text", "text": PROMPT[:40]}, {"type": "text", "text": PROMPT[40:]}]
+    tokens = [_ask(model_server, content)["usage"]["prompt_tokens"] for content in (parts, PROMPT, "")]
+    assert tokens[0] == pytest.approx(tokens[1], abs=1)
+    assert tokens[2] < tokens[0] / 2
+
+
 def test_rules_apply_as_counted(model_server: ServerHandle):
     model_server.script({"when": {"every": 3}, "do": {"status": 503}}, {"when": {"nth": [1]}, "do": {"status": 429}})
     statuses = []

@@ -87,12 +87,12 @@ def test_another_seed_gives_other_queries() -> None:
 def test_one_more_document_changes_few_queries_of_the_others(collections: Path) -> None:
     texts = load(collections / "cystic_fibrosis").documents
     kept = total = 0
-    for first in range(0, 300, 31):
-        chunks = [chunk(text, str(number)) for number, text in enumerate(texts[first : first + 31])]
-        before, after = fitted(chunks[:30]), fitted(chunks)
-        kept += sum(proposed(before, asked) == proposed(after, asked) for asked in chunks[:30])
-        total += 30
-    assert kept / total >= 0.9
+    for first in range(0, 303, 101):
+        chunks = [chunk(text, str(number)) for number, text in enumerate(texts[first : first + 101])]
+        before, after = fitted(chunks[:100]), fitted(chunks)
+        kept += sum(proposed(before, asked) == proposed(after, asked) for asked in chunks[:100])
+        total += 100
+    assert kept / total >= 0.88
 
 
 def test_a_rewrite_is_another_wording_and_remembers_the_first() -> None:

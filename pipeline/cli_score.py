@@ -1,0 +1,132 @@
+"""``goldset score``: runs against a gold set; and the options that every command on runs shares."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from pipeline.errors import OutputError, UnknownMeasure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pipeline.measures.names import Measure
+    from pipeline.measures.result import Result
+    from pipeline.scoring import Gold
+
+GoldPath = Annotated[
+    str, typer.Argument(metavar="GOLD", help="Judgments: TREC, BEIR, dataset.json or the folder of a build.")
+]
+RunOption = Annotated[
+    list[str],
+    typer.Option("--run", metavar="NAME=FILE", help="Results: TREC, JSON, CSV, Parquet, .gz, .zst; - is stdin."),
+]
+MeasureOption = Annotated[
+    list[str] | None, typer.Option("--measure", metavar="NAMES", help="As ndcg@10 or 'recall@5,map@100(norm=hits)'.")
+]
+CutoffOption = Annotated[
+    str | None, typer.Option("--k", metavar="LIST", help="Cutoffs of measures without one: 1,3,5,10.")
+]
+MissingOption = Annotated[
+    Literal["zero", "skip", "error"], typer.Option("--missing", help="What a judged query that the run lacks counts.")
+]
+ScoresOption = Annotated[
+    Literal["float64", "float32"], typer.Option("--scores", help="float32 compares as trec_eval 9 and pytrec_eval do.")
+]
+MatchOption = Annotated[Literal["id", "text"], typer.Option("--match", help="How a retrieved passage is recognised.")]
+Form = Annotated[Literal["table", "json", "csv", "markdown", "latex"], typer.Option("--format", help="What to print.")]
+
+_WITHOUT_CUTOFF = ("hit", "p", "r", "f1", "mrr", "map", "ndcg", "judged")
+
+
+def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+    gold: GoldPath,
+    run: RunOption,
+    measure: MeasureOption = None,
+    k: CutoffOption = None,
+    missing: MissingOption = "zero",
+    scores: ScoresOption = "float64",
+    match: MatchOption = "id",
+    per_query: Annotated[
+        Path | None, typer.Option("--per-query", metavar="FILE", help="Write each query's values: .csv, .json, .jsonl.")
+    ] = None,
+    form: Form = "table",
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page, and scorecard.json beside it.")
+    ] = None,
+) -> None:
+    """Score runs with trec_eval's measures."""
+    import gc
+
+    from pipeline.scoring import load_gold, named_runs, score_run
+
+    gc.disable()  # what is read makes no cycles, and looking for them takes a tenth of the time
+    runs = named_runs(run)
+    loaded = load_gold(gold)
+    asked = chosen(measure, k, loaded)
+    results = {
+        name: score_run(loaded, one, asked, missing=missing, scores=scores, match=match) for name, one in runs.items()
+    }
+    if per_query is not None:
+        _write(per_query, results, [gold, *(one.path for one in runs.values())])
+    _print(results, form, gold=gold, missing=missing, scores=scores, match=match)
+    if html is not None:
+        from pipeline.deciding import DECIDING
+        from pipeline.reporting import write_report
+        from schemas.scorecard import Method
+
+        shown = chosen(list(DECIDING), None, loaded) if measure is None and k is None else asked
+        written = write_report(html, loaded, runs, shown, match=match, method=Method(missing=missing, scores=scores))
+        typer.echo(f"Written: {', '.join(map(str, written))}", err=True)
+
+
+def chosen(measure: list[str] | None, k: str | None, gold: Gold) -> list[Measure]:
+    """Return the measures asked for; those without a cutoff at every ``k``.
+
+    Raises:
+        UnknownMeasure: a name or a cutoff cannot be understood.
+    """
+    from pipeline.measures.names import DEFAULT, parse_measures
+
+    cutoffs = []
+    for text in (k or "").replace(",", " ").split():
+        if not (text.isascii() and text.isdigit() and len(text) <= 10):
+            raise UnknownMeasure([f"--k {k}: {text!r} is no cutoff; give whole numbers from 1, as 1,3,5,10"])
+        cutoffs.append(int(text))
+    return parse_measures(measure or (_WITHOUT_CUTOFF if cutoffs else DEFAULT), cutoffs=cutoffs, rel=gold.level)
+
+
+def _write(path: Path, results: Mapping[str, Result], inputs: list[str]) -> None:
+    from pipeline.report.scores import per_query
+
+    if any(path.exists() and Path(one).exists() and path.samefile(one) for one in inputs):
+        raise OutputError(f"{path}: is one of the inputs; give another --per-query")
+    try:
+        path.write_text(per_query(results, path.suffix.lower()), encoding="utf-8", errors="surrogatepass", newline="\n")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({(error.strerror or 'unknown reason').lower()})") from None
+
+
+def _print(results: Mapping[str, Result], form: str, **method: str) -> None:
+    from pipeline.report import scores
+
+    if form == "json":
+        typer.echo(scores.as_json(results, **method), nl=False)
+    elif form == "csv":
+        typer.echo(scores.comma_separated(results), nl=False)
+    elif form == "markdown":
+        typer.echo(scores.markdown(results), nl=False)
+    elif form == "latex":
+        typer.echo(scores.latex(results), nl=False)
+    elif not sys.stdout.isatty():
+        typer.echo(scores.plain_table(results), nl=False)
+    else:
+        from rich.console import Console
+
+        Console(soft_wrap=True, markup=False, highlight=False, width=1000).print(scores.terminal_table(results))
+    for name, result in results.items():
+        for line in scores.remarks(name, result.counts):
+            typer.echo(line, err=True)

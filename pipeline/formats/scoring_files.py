@@ -1,0 +1,118 @@
+"""The bytes of judgments and runs: plain, gzip or zstd, from a file or from standard input, always to be read again."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from pipeline.errors import InputError
+from pipeline.formats.opening import shown
+
+STDIN = "-"
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_BROKEN = "is cut short or damaged"
+
+
+class Source:
+    """A file of judgments or results. Standard input is kept in a temporary file, so that it can be read again."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.name = "standard input" if str(path) == STDIN else shown(path)
+        self.path = Path(path)
+        self._copy: IO[bytes] | None = None
+        if str(path) == STDIN:
+            import shutil
+            import tempfile
+
+            self._copy = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as this object
+            shutil.copyfileobj(sys.stdin.buffer, self._copy)
+
+    @property
+    def suffix(self) -> str:
+        """The last suffix that tells the format, in lower case: ``.csv`` of ``run.csv.gz``."""
+        suffixes = [suffix.lower() for suffix in self.path.suffixes]
+        return next((suffix for suffix in reversed(suffixes) if suffix not in {".gz", ".zst", ".zstd"}), "")
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the bytes, unpacked.
+
+        Raises:
+            InputError: the file is missing, cannot be read, is no file, or is cut short.
+        """
+        try:
+            with self._raw() as raw, _unpacked(raw) as unpacked:
+                yield unpacked
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            raise InputError(self.name, f"{_BROKEN}: the gzip stream does not end as it should") from None
+        except OSError as error:
+            if error.errno is None:
+                raise InputError(self.name, f"{_BROKEN}: the zstd stream does not end as it should") from None
+            raise InputError(self.name, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+
+    def size(self) -> int:
+        """Return how many bytes there are, packed as they are."""
+        with self._raw() as raw:
+            raw.seek(0, os.SEEK_END)
+            return raw.tell()
+
+    def is_packed(self) -> bool:
+        """Return whether the bytes are compressed."""
+        with self._raw() as raw:
+            return raw.read(4).startswith((_GZIP, _ZSTD))
+
+    def read(self) -> bytes:
+        """Return all bytes, unpacked.
+
+        Raises:
+            InputError: as ``open``.
+        """
+        with self.open() as file:
+            return file.read()
+
+    @contextmanager
+    def _raw(self) -> Iterator[BinaryIO]:
+        if self._copy is not None:
+            self._copy.seek(0)
+            yield cast("BinaryIO", self._copy)
+            return
+        try:
+            file = self.path.open("rb", buffering=0)
+        except FileNotFoundError:
+            raise InputError(self.name, "there is no such file") from None
+        except OSError as error:
+            raise InputError(self.name, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+        except ValueError:
+            raise InputError(self.name, "is not a valid path") from None
+        with file:
+            yield cast("BinaryIO", file)
+
+
+@contextmanager
+def _unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
+    start = raw.read(4)
+    raw.seek(0)
+    if start.startswith(_GZIP):
+        with gzip.open(raw) as file:
+            yield cast("BinaryIO", file)
+    elif start.startswith(_ZSTD):
+        with _zstd(raw) as file:
+            yield file
+    else:
+        yield raw
+
+
+def _zstd(raw: BinaryIO) -> BinaryIO:
+    import pyarrow
+
+    stream = pyarrow.CompressedInputStream(pyarrow.PythonFile(raw, mode="r"), "zstd")
+    return cast("BinaryIO", io.BufferedReader(stream))

@@ -1,0 +1,58 @@
+"""What a family of measures is: its names, what may follow them, and how its value is computed for one query."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+UNCUT = 2**62
+"""The cutoff of a measure that looks at the whole list."""
+
+
+class Ranked:
+    """The judged documents that one query retrieved, and all that was judged for it: what every measure is made of.
+
+    ``ranks`` counts from 1 and ascends, ``grades`` (0 or more) lies beside it, ``retrieved`` is the length of the whole
+    list, ``judged`` are the grades of all judged documents, the highest first. A negative grade is no judgment.
+    """
+
+    __slots__ = ("_relevant", "grades", "judged", "ranks", "retrieved")
+
+    def __init__(self, ranks: list[int], grades: list[int], retrieved: int, judged: list[int]) -> None:
+        self.ranks, self.grades, self.retrieved, self.judged = ranks, grades, retrieved, judged
+        self._relevant: dict[int, tuple[list[int], int]] = {}
+
+    def relevant(self, rel: int) -> tuple[list[int], int]:
+        """Return the ranks of the retrieved documents of grade ``rel`` or more, and how many of these were judged."""
+        known = self._relevant.get(rel)
+        if known is None:
+            ranks = [rank for rank, grade in zip(self.ranks, self.grades, strict=True) if grade >= rel]
+            known = self._relevant[rel] = (ranks, sum(map(rel.__le__, self.judged)))
+        return known
+
+    def hits(self, k: int, rel: int) -> int:
+        """Return how many of the first ``k`` documents have grade ``rel`` or more."""
+        return bisect_right(self.relevant(rel)[0], k)
+
+
+Kernel = Callable[[Ranked], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family of measures.
+
+    ``name`` is how goldset prints it, ``aliases`` are other spellings (lower case, only letters and digits),
+    ``ir_name`` is the one of ir_measures. ``options`` maps each option to its values, the default first. ``kernel``
+    takes the cutoff, the smallest relevant grade and the options, and gives the function that values one query.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    ir_name: str | None
+    cutoff: Literal["required", "optional", "none"]
+    kernel: Callable[[int, int, Mapping[str, str]], Kernel]
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    has_rel: bool = True

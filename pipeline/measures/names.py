@@ -1,0 +1,228 @@
+"""Names of measures: read in goldset's spelling, in ir_measures' and in trec_eval's; printed in the first two.
+
+``ndcg@10``, ``recall@5``, ``map@10(norm=hits)``, ``p@10(rel=2)`` are goldset's; ``P(rel=2)@10`` is ir_measures';
+``ndcg_cut_10`` and ``map_cut.100`` are trec_eval's and pytrec_eval's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pipeline.errors import UnknownMeasure
+from pipeline.measures.families import BY_SPELLING, FAMILIES
+from pipeline.measures.family import UNCUT, Family, Kernel
+
+DEFAULT = ("hit@10", "p@10", "r@10", "f1@10", "mrr@10", "map@100", "ndcg@10", "judged@10")
+"""What is measured when nothing is asked for."""
+
+_DEEPEST = 10**9
+_NAME = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*?)(?:[@_.](-?\d+))?", re.ASCII)
+_OPTION = re.compile(r"""\s*([a-z_]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*""", re.ASCII)
+_SET_MEASURES = {"setp": ("p", "returned"), "setr": ("r", None), "setf": ("f1", "returned"), "setrecall": ("r", None)}
+_NO_SPELLING = re.compile(r"[^a-z0-9]")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One measure: a family, a cutoff (``None``: the whole list), the smallest relevant grade, the options in force.
+
+    ``options`` holds only what differs from the default, in the family's order, so that equal measures are equal.
+    """
+
+    family: str
+    k: int | None = None
+    rel: int = 1
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name in goldset's spelling, which ``parse_measure`` reads back."""
+        inside = [f"rel={self.rel}"] * (self.rel != 1) + [f"{key}={value}" for key, value in self.options]
+        cut = "" if self.k is None else f"@{self.k}"
+        return self.family + cut + (f"({','.join(inside)})" if inside else "")
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def ir_name(self) -> str | None:
+        """The name in ir_measures' spelling, ``None`` where ir_measures has no such measure."""
+        rel = [f"rel={self.rel}"] * (self.rel != 1)
+        options = dict(self.options)
+        name = FAMILIES[self.family].ir_name
+        if self.k is None and self.family in {"p", "r", "f1"} and options in ({}, {"k": "returned"}):
+            name, options = {"p": "SetP", "r": "SetR", "f1": "SetF"}[self.family], {}
+        elif self.family == "hit" and self.k is None:
+            return None
+        if options.pop("gain", None):
+            rel.append("dcg='exp-log2'")
+        if name is None or options:
+            return None
+        return name + (f"({', '.join(rel)})" if rel else "") + ("" if self.k is None else f"@{self.k}")
+
+    def kernel(self) -> Kernel:
+        """Return the function that computes the value of one query."""
+        return FAMILIES[self.family].kernel(self.k or UNCUT, self.rel, dict(self.options))
+
+
+def parse_measure(text: str, *, rel: int = 1) -> Measure:
+    """Return the measure that ``text`` names, in any of the spellings.
+
+    Args:
+        text: one name.
+        rel: the smallest relevant grade where the name gives none, 1 or more.
+
+    Raises:
+        UnknownMeasure: there is no such measure, cutoff or option.
+    """
+    [measure] = parse_measures([text], rel=rel)
+    return measure
+
+
+def parse_measures(texts: Iterable[str], *, cutoffs: Sequence[int] = (), rel: int = 1) -> list[Measure]:
+    """Return the measures that ``texts`` name, each once, in order.
+
+    Args:
+        texts: each may hold several names, parted by commas or white space.
+        cutoffs: the cutoffs of names that give none; each such name stands for as many measures.
+        rel: the smallest relevant grade where a name gives none, 1 or more.
+
+    Raises:
+        UnknownMeasure: something cannot be understood; every such name is in the message.
+    """
+    problems = [f"cutoff {k}: a cutoff is a whole number from 1" for k in cutoffs if not 1 <= k <= _DEEPEST]
+    found: dict[Measure, None] = {}
+    names = [name for text in texts for name in _split(text)]
+    for name in names:
+        try:
+            for measure in _expanded(_parse(name, rel, cut=bool(cutoffs)), cutoffs):
+                found[measure] = None
+        except _Problem as problem:
+            problems.append(f"{_shown(name)}: {problem}")
+    if not names:
+        problems.append("no measure is named")
+    if problems:
+        raise UnknownMeasure(problems)
+    return list(found)
+
+
+class _Problem(Exception):
+    """Why one name cannot be understood."""
+
+
+def _split(text: str) -> Iterator[str]:
+    depth, start = 0, 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth <= 0 and (character == "," or character.isspace()):
+            if position > start:
+                yield text[start:position]
+            start = position + 1
+    if text[start:].strip():
+        yield text[start:].strip()
+
+
+def _parse(text: str, default_rel: int, *, cut: bool) -> Measure:
+    """Return the measure; ``cut`` says that one without a cutoff will be given some."""
+    head, options = text, {}
+    opening, closing = text.find("("), text.rfind(")")
+    if opening >= 0:
+        if closing < opening:
+            raise _Problem("the bracket is not closed")
+        head = text[:opening] + text[closing + 1 :]
+        options = _options(text[opening + 1 : closing])
+    match = _NAME.fullmatch(head)
+    if match is None:
+        raise _Problem("is not the name of a measure; one is ndcg@10")
+    family = _family(match[1], options)
+    k = _cutoff(match[2] or options.pop("cutoff", None))
+    rel = _level(family, options.pop("rel", None), default_rel)
+    kept = _chosen(family, options)
+    if k is None and family.cutoff == "required" and kept.get("k") != "returned" and not cut:
+        raise _Problem(f"needs a cutoff, as {family.name}@10")
+    if k is not None and family.cutoff == "none":
+        raise _Problem(f"has no cutoff, write {family.name}")
+    return Measure(family.name, k, rel, tuple(kept.items()))
+
+
+def _options(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in text.split(",") if text.strip() else ():
+        match = _OPTION.fullmatch(part)
+        if match is None:
+            raise _Problem(f"{_shown(part.strip())} is not an option; one is rel=2")
+        if match[1] in found:
+            raise _Problem(f"gives {match[1]} twice")
+        found[match[1]] = next(value for value in match.groups()[1:] if value is not None)
+    return found
+
+
+def _family(name: str, options: dict[str, str]) -> Family:
+    """Return the family, and add to ``options`` what its name in another tool implies."""
+    spelling = _NO_SPELLING.sub("", name.lower())
+    if spelling in _SET_MEASURES:
+        spelling, returned = _SET_MEASURES[spelling]
+        if returned:
+            options.setdefault("k", returned)
+    family = BY_SPELLING.get(spelling)
+    if family is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(spelling, BY_SPELLING, n=1, cutoff=0.5)
+        raise _Problem(
+            "there is no such measure, " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(FAMILIES)}")
+        )
+    exponential = options.pop("dcg", None)
+    if exponential not in {None, "log2", "exp-log2"}:
+        raise _Problem(f"dcg={_shown(exponential or '')} is not offered; there are log2, exp-log2")
+    if exponential == "exp-log2":
+        options.setdefault("gain", "exp")
+    if options.get("judged_only", "").lower() == "false":
+        del options["judged_only"]
+    return family
+
+
+def _cutoff(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not re.fullmatch(r"\d{1,10}", text, re.ASCII) or not 1 <= int(text) <= _DEEPEST:
+        raise _Problem(f"cutoff {_shown(text)}: a cutoff is a whole number from 1")
+    return int(text)
+
+
+def _level(family: Family, text: str | None, default: int) -> int:
+    if text is None:
+        return default if family.has_rel else 1
+    if not family.has_rel:
+        raise _Problem("takes no rel: it looks at the grades themselves")
+    if not re.fullmatch(r"\d{1,4}", text, re.ASCII) or not int(text):
+        raise _Problem(f"rel={_shown(text)}: the smallest relevant grade is a whole number from 1")
+    return int(text)
+
+
+def _chosen(family: Family, options: dict[str, str]) -> dict[str, str]:
+    """Return the options that differ from the default, in the family's order."""
+    for key, value in options.items():
+        if key not in family.options:
+            offered = [*(["rel"] if family.has_rel else []), *family.options]
+            raise _Problem(f"has no option {_shown(key)}" + (f"; there are {', '.join(offered)}" if offered else ""))
+        if value not in family.options[key]:
+            raise _Problem(f"{key}={_shown(value)} is not offered; there are {', '.join(family.options[key])}")
+    return {
+        key: options[key]
+        for key in family.options
+        if options.get(key, family.options[key][0]) != family.options[key][0]
+    }
+
+
+def _expanded(measure: Measure, cutoffs: Sequence[int]) -> list[Measure]:
+    if measure.k is not None or not cutoffs or FAMILIES[measure.family].cutoff == "none":
+        return [measure]
+    return [Measure(measure.family, k, measure.rel, measure.options) for k in cutoffs]
+
+
+def _shown(text: str) -> str:
+    shown = text if text.isprintable() else text.encode("unicode_escape", "backslashreplace").decode("ascii")
+    return repr(shown if len(shown) <= 60 else shown[:60] + "…")

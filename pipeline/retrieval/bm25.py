@@ -1,0 +1,56 @@
+"""BM25 with Lucene's formula, through ``bm25s``; equal scores are ordered by document id, as trec_eval orders them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import bm25s
+import numpy as np
+from bm25s.tokenization import Tokenized
+
+from pipeline.retrieval.tokens import Tokenizer
+
+
+class BM25:
+    """An index of passages.
+
+    Score of a passage d for a query: the sum over the query's terms t of
+    ``ln(1 + (N - n_t + 0.5) / (n_t + 0.5)) * f / (f + k1 * (1 - b + b * |d| / avg|d|))``, with f the count of t in d.
+
+    Source: Lucene's ``BM25Similarity`` since version 8; Kamphuis et al., ECIR 2020.
+    """
+
+    def __init__(self, *, tokens: Tokenizer, k1: float = 1.2, b: float = 0.75) -> None:
+        """Take how texts are cut, the saturation ``k1`` (>= 0) and the weight of length ``b`` (0 to 1)."""
+        self._tokens, self._k1, self._b = tokens, k1, b
+        self._ids: list[str] = []
+        self._vocabulary: dict[str, int] = {}
+        self._index: bm25s.BM25 | None = None
+
+    def index(self, passages: Mapping[str, str]) -> None:
+        """Index the text of each passage by its id."""
+        self._ids = sorted(passages, reverse=True)  # so that a stable sort by score leaves equal scores by id
+        self._vocabulary = {}
+        rows = [self._numbers(self._tokens(passages[doc_id])) for doc_id in self._ids]
+        self._index = None
+        if self._vocabulary:
+            self._index = bm25s.BM25(k1=self._k1, b=self._b, method="lucene", dtype="float64")
+            corpus = Tokenized(ids=rows, vocab=self._vocabulary)
+            self._index.index(corpus, create_empty_token=False, show_progress=False)
+
+    def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
+        """Return for each query at most ``k`` passages with a score above 0, best first."""
+        return {query_id: dict(self._best(text, k)) for query_id, text in queries.items()}
+
+    def _numbers(self, tokens: Iterable[str]) -> list[int]:
+        return [self._vocabulary.setdefault(token, len(self._vocabulary)) for token in tokens]
+
+    def _best(self, text: str, k: int) -> list[tuple[str, float]]:
+        known = [self._vocabulary[token] for token in self._tokens(text) if token in self._vocabulary]
+        if self._index is None or not known:
+            return []
+        scores = self._index.get_scores_from_ids(known)
+        kth = np.partition(scores, -k)[-k] if k < len(scores) else 0.0
+        candidates = np.flatnonzero((scores >= kth) & (scores > 0))
+        best = candidates[np.argsort(-scores[candidates], kind="stable")][:k]
+        return [(self._ids[position], float(scores[position])) for position in best]

@@ -1,0 +1,20 @@
+"""The names of systems and analyzers; imports nothing heavy, so that a command line may know them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class System(StrEnum):
+    """A retrieval system, by the name people give it."""
+
+    BM25 = "bm25"
+
+
+class Analyzer(StrEnum):
+    """How a text is cut into terms."""
+
+    UNICODE = "unicode"
+    """Words in lower case; single characters where a script has no spaces."""
+    CJK_BIGRAM = "cjk-bigram"
+    """Words in lower case; pairs of neighbouring characters where a script has no spaces."""

@@ -1,0 +1,87 @@
+"""Telling a web hook: tried several times, and never the end of the command.
+
+The address is a secret (whoever has it may post), so no message shows more of it than its host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
+
+from pipeline.errors import UsageError
+
+ATTEMPTS = 4
+_SECONDS = 10.0
+_LONGEST_WAIT = 20.0
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class _Failed(Exception):
+    """One attempt came to nothing. ``again`` says whether another may do better, ``wait`` how long the server asks."""
+
+    def __init__(self, reason: str, *, again: bool = True, wait: float | None = None) -> None:
+        self.reason, self.again, self.wait = reason, again, wait
+        super().__init__(reason)
+
+
+def check_address(url: str) -> None:
+    """Refuse what is no web address, before anything is done.
+
+    Raises:
+        UsageError: It is not http or https, or names no host.
+    """
+    try:
+        address = httpx2.URL(url)
+        known = address.scheme in {"http", "https"} and bool(address.host)
+    except (httpx2.InvalidURL, ValueError):
+        known = False
+    if not known:
+        raise UsageError("--webhook: is no address; it should begin with https://")
+
+
+def tell(url: str, message: Mapping[str, Any], *, first_wait: float = 1.0) -> str | None:
+    """Send the message as JSON and return None, or in a few words why it did not arrive.
+
+    Args:
+        url: where to post; redirects are not followed.
+        message: what to post; chat services show its ``text``.
+        first_wait: seconds before the second attempt; it doubles from there on, up to 20 seconds.
+    """
+    growing = wait_exponential(multiplier=first_wait, max=_LONGEST_WAIT) + wait_random(0, first_wait)
+
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.wait if isinstance(error, _Failed) else None
+        return growing(state) if asked is None else min(asked, _LONGEST_WAIT)
+
+    attempts = Retrying(
+        stop=stop_after_attempt(ATTEMPTS), wait=wait, retry=retry_if_exception(_worth_another), reraise=True
+    )
+    try:
+        with httpx2.Client(timeout=_SECONDS, follow_redirects=False) as client:
+            attempts(_post, client, url, message)
+    except _Failed as error:
+        return error.reason
+    return None
+
+
+def _worth_another(error: BaseException) -> bool:
+    return isinstance(error, _Failed) and error.again
+
+
+def _post(client: httpx2.Client, url: str, message: Mapping[str, Any]) -> None:
+    """Post once; the body of the reply is not read."""
+    host = httpx2.URL(url).host
+    try:
+        with client.stream("POST", url, json=message) as response:
+            status, wait = response.status_code, response.headers.get("retry-after", "")
+    except httpx2.TimeoutException:
+        raise _Failed(f"{host} did not answer in {_SECONDS:.0f} s") from None
+    except httpx2.HTTPError:
+        raise _Failed(f"{host} cannot be reached") from None
+    if 200 <= status < 300:
+        return
+    raise _Failed(f"{host} answered {status}", wait=float(wait) if wait.isdecimal() else None, again=status in _AGAIN)

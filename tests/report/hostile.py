@@ -1,0 +1,52 @@
+"""A scorecard and its details whose every text is hostile."""
+
+from __future__ import annotations
+
+from pipeline.measures.result import Counts, Result
+from pipeline.measures.scorecard import scorecard
+from pipeline.measures.slices import Part, Slicing
+from pipeline.report.figures import Points
+from pipeline.report.page import Details, Found
+from schemas.scorecard import GoldReference, Method, Score, Scorecard
+
+SCRIPT = "<script>window.broken=1</script>"
+IMAGE = "<img src=x onerror='window.broken=1'>"
+ENDINGS = "</script></style></textarea>--><!-- ]]> \u2028 {{ 7*7 }} ${7*7} &lt;b&gt;"
+SYSTEMS = (f"A <b>bold</b> &amp; {SCRIPT}", f"B {IMAGE} | `x`")
+QUERIES = [f"q{number:02}{SCRIPT if number == 3 else ''}" for number in range(30)]
+
+
+def hostile_card() -> Scorecard:
+    def result(level: float) -> Result:
+        counts = Counts(queries=len(QUERIES), missing=1, extra=0, no_relevant=0, tied=2, holes=3)
+        values = [level * (number % 7) / 6 for number in range(len(QUERIES))]
+        return Result(QUERIES, {"ndcg@10": values, "judged@10": [0.5] * len(QUERIES)}, counts)
+
+    return scorecard(
+        {SYSTEMS[0]: result(0.9), SYSTEMS[1]: result(0.5)},
+        ["ndcg@10"],
+        judged="judged@10",
+        gold=GoldReference(name=f"gold {SCRIPT}", sha256="0" * 64, queries=len(QUERIES)),
+        method=Method(missing="zero", scores="float64", permutations=200, resamples=200),
+        goldset="0",
+    )
+
+
+def hostile_details() -> Details:
+    texts = [SCRIPT, IMAGE, ENDINGS, "\x00\x1b[31m \ud800", "word " * 500]
+    scores = {name: Score(mean=0.5, low=0.4, high=0.6) for name in SYSTEMS}
+    documents = {f"d{number}{SCRIPT if number == 2 else ''}": texts[number] for number in range(5)}
+    found = [Found(doc_id, None if number % 2 else number % 4) for number, doc_id in enumerate(documents)]
+    return Details(
+        query_ids=QUERIES,
+        values={SYSTEMS[0]: [0.9 * (n % 7) / 6 for n in range(30)], SYSTEMS[1]: [0.5 * (n % 7) / 6 for n in range(30)]},
+        curves={"hit": [Points(name, (1, 5, 10), (0.1, 0.5, 0.7), (0, 0.4, 0.6), (0.2, 0.6, 0.8)) for name in SYSTEMS]},
+        slicings=[Slicing(f"type {SCRIPT}", [Part(f"fact {IMAGE}", 12, scores), Part("reason", 18, scores)])],
+        retrieved={name: dict.fromkeys(QUERIES, found) for name in SYSTEMS},
+        relevant={query: {next(iter(documents)): 3} for query in QUERIES},
+        quotes={QUERIES[0]: "script>window"},
+        texts={query: texts[number % len(texts)] for number, query in enumerate(QUERIES)},
+        passages=documents,
+        kinds={query: f"kind {IMAGE}" if number % 2 else "fact" for number, query in enumerate(QUERIES)},
+        notice=f"Beware {SCRIPT}",
+    )

@@ -1,0 +1,91 @@
+"""The page of a scorecard: self-contained, escaped, the same for the same input, and true to the scorecard."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from lxml import html
+
+from pipeline.report import page as pages
+from pipeline.report.comparison import leaderboard_rows
+from pipeline.report.figures import library
+from pipeline.report.page import page
+from tests.report.hostile import QUERIES, SCRIPT, SYSTEMS, hostile_card, hostile_details
+
+
+@pytest.fixture(scope="module")
+def made() -> str:
+    return page(hostile_card(), hostile_details())
+
+
+def test_no_hostile_text_becomes_an_element(made: str) -> None:
+    tree = html.fromstring(made)
+    assert made.count(SCRIPT) == 0
+    assert tree.xpath("//img") == []
+    assert tree.xpath("//textarea") == []
+    assert len(tree.xpath("//style")) == 1
+    assert [one for one in tree.xpath("//script") if "window.broken" in (one.text or "")[:50]] == []
+    assert "49" not in tree.xpath("//td[@class='name']")[0].text_content()
+
+
+def test_hostile_text_is_shown_as_it_is(made: str) -> None:
+    tree = html.fromstring(made)
+    assert f"Scores on gold {SCRIPT}" in tree.findtext(".//h1")
+    assert SYSTEMS[0] in tree.xpath("//table[@id='leaderboard']")[0].text_content()
+
+
+def test_the_leaderboard_is_that_of_the_scorecard(made: str) -> None:
+    rows = html.fromstring(made).xpath("//table[@id='leaderboard']//tr")
+    shown = [[cell.text_content().replace(" not beaten", "") for cell in row] for row in rows]
+    assert shown == [list(row) for row in leaderboard_rows(hostile_card())]
+
+
+def test_the_data_of_the_browser_is_whole(made: str) -> None:
+    data = json.loads(html.fromstring(made).xpath("//script[@id='data']")[0].text)
+    assert sorted(data["ids"]) == sorted(QUERIES)
+    assert {query["id"] for query in data["queries"]} == set(QUERIES)
+    assert data["queries"][0]["row"] == 0
+    assert max(len(text) for text in data["passages"].values()) <= pages.LONGEST_TEXT
+
+
+def test_no_address_is_asked_for_anything(made: str) -> None:
+    tree = html.fromstring(made)
+    assert tree.xpath("//script/@src | //img/@src | //iframe | //object | //link[@rel='stylesheet']") == []
+    assert tree.xpath("//link/@href") == ["data:,"]
+    assert "default-src 'none'" in tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
+
+
+def test_the_library_is_there_once_and_does_not_end_its_own_script(made: str) -> None:
+    assert made.count(str(library())[:200]) == 1
+    assert "</script" not in str(library()).lower()
+    assert "<!--" not in str(library())
+
+
+def test_equal_input_gives_equal_bytes(made: str) -> None:
+    assert page(hostile_card(), hostile_details()) == made
+
+
+def test_a_page_that_grows_too_large_keeps_the_hardest_queries_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "MOST_BYTES", 10_000)
+    cut = page(hostile_card(), hostile_details())
+    data = json.loads(html.fromstring(cut).xpath("//script[@id='data']")[0].text)
+    assert 0 < len(data["queries"]) < len(QUERIES)
+    assert f"The {len(data['queries'])} hardest of 30 queries are here" in cut
+    assert data["values"].keys() == dict.fromkeys(data["systems"]).keys()
+
+
+def test_simulated_queries_bracket_no_system(made: str) -> None:
+    assert "not beaten" in made
+    card = hostile_card()
+    smoke = card.model_copy(update={"gold": card.gold.model_copy(update={"evidence_level": "smoke"})})
+    assert "not beaten" not in page(smoke, hostile_details())
+
+
+def test_a_page_needs_nothing_but_values() -> None:
+    details = hostile_details()
+    bare = dataclasses.replace(
+        details, curves={}, slicings=(), retrieved={}, relevant={}, quotes={}, texts={}, passages={}, kinds={}
+    )
+    assert "Leaderboard" in page(hostile_card(), bare)
