@@ -9,6 +9,8 @@ import typer
 
 app = typer.Typer(help="Look after a store of model answers.", no_args_is_help=True, rich_markup_mode=None)
 
+_LONGEST_NAME = 100
+
 Store = Annotated[Path, typer.Argument(metavar="STORE", help="The store, answers.sqlite beside a run.")]
 
 
@@ -20,12 +22,11 @@ def stats(store: Store) -> None:
     report = look(store)
     for held in report.holdings:
         usd = "price unknown" if held.usd is None else f"${held.usd:,.4f}"
-        typer.echo(
-            f"{held.stage}  {held.prompt}  {held.model}  {held.outcome}: {held.answers:,} replies, "
-            f"{held.input_tokens:,} tokens in, {held.output_tokens:,} out, {usd}"
-        )
+        names = "  ".join(map(_clean, (held.stage, held.prompt, held.model, held.outcome)))
+        spent = f"{held.input_tokens:,} tokens in, {held.output_tokens:,} out, {usd}"
+        typer.echo(f"{names}: {held.answers:,} replies, {spent}")
     for model, count in report.vectors.items():
-        typer.echo(f"embeddings  {model}: {count:,} vectors")
+        typer.echo(f"embeddings  {_clean(model)}: {count:,} vectors")
     typer.echo(f"{sum(held.answers for held in report.holdings):,} replies, {report.bytes:,} bytes in {store}")
 
 
@@ -47,15 +48,20 @@ def prune(
 @app.command("export")
 def export_answers(store: Store, out: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
     """Write every answer as a line of JSON."""
-    from pipeline.formats.jsonl import write_texts
-    from pipeline.llm.upkeep import export_answers as exported
+    from pipeline.llm.transfer import write_export
 
-    typer.echo(f"{write_texts(out, exported(store)):,} written to {out}")
+    typer.echo(f"{write_export(store, out):,} written to {out}")
 
 
 @app.command("import")
 def import_answers(store: Store, source: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
     """Add exported answers; what is there already stays as it is."""
-    from pipeline.llm.upkeep import import_answers as imported
+    from pipeline.llm.transfer import import_answers as imported
 
     typer.echo(f"{imported(store, source):,} new in {store}")
+
+
+def _clean(name: str) -> str:
+    """Return a name that a server or another machine's export gave, fit for a terminal: printable and not too long."""
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
+    return shown if len(shown) <= _LONGEST_NAME else shown[: _LONGEST_NAME - 1] + "…"

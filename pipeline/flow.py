@@ -70,7 +70,7 @@ STAGES = (
 
 LATIN = "Words in Latin letters make the detector of languages read its tables, while no answer is waited for."
 
-SHAPING_PACKAGES = ("datasketch", "langchain-text-splitters", "numpy", "openai", "pydantic", "scikit-learn")
+SHAPING_PACKAGES = ("datasketch", "langchain-text-splitters", "numpy", "openai", "py3langid", "pydantic", "scipy")
 
 
 class Writer(Protocol):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pipeline.config import Config, Generator
 from pipeline.errors import UsageError
 from pipeline.formats.folder import explained
+from pipeline.llm.prices import check_price
 from pipeline.llm.probe import probe
 from pipeline.llm.settings import OPENAI, ModelSettings, Prices
 from pipeline.ports import ChatModel, Stored, Writing
@@ -175,7 +176,8 @@ async def writer_for(
         replay: Whether everything comes from the store, and nobody is asked.
 
     Raises:
-        UsageError: No model is named, and the server does not offer exactly one or may not be asked.
+        UsageError: No model is named, and the server does not offer exactly one or may not be asked; or money is capped
+            and the price is not known.
     """
     chosen = Generator.MODEL if replay or config.uses_model() else Generator.OFFLINE
     reason = "" if replay or chosen is config.generate.generator else _reason(config, chosen)
@@ -189,6 +191,7 @@ async def writer_for(
         config = config.model_copy(
             update={"model": config.model.model_copy(update={"name": await _only_model(config)})}
         )
+    check_price(model_settings(config))
     return ModelWriter(config, answers, reason, replay=replay)
 
 

@@ -9,8 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["tests.model_server.fixture"]
+
+settings.register_profile("goldset", deadline=None)  # time is measured in benchmarks
+settings.load_profile("goldset")
 
 ROOT = Path(__file__).parent.parent
 SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "GOLDSET_DEBUG")

@@ -199,6 +199,7 @@ def test_a_folder_with_another_run_is_refused_unless_told_to_replace_it(goldset:
     assert goldset("validate", "run").returncode == 0
 
 
+@pytest.mark.slow
 def test_other_documents_do_not_replace_a_run_unless_told_to(goldset: Goldset, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     corpus(tmp_path / "other" / "deeper", 9)
@@ -233,6 +234,7 @@ def test_no_query_at_all_is_not_a_success(goldset: Goldset, tmp_path: Path) -> N
     assert "--no-chunk" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_inside_the_documents_folder_is_not_read_as_documents(goldset: Goldset, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     first = goldset("build", "docs", "--out", "docs/gold", "--queries", 5)

@@ -98,6 +98,7 @@ def test_a_server_that_is_down_for_a_while_changes_no_byte(
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_gone_for_good_ends_the_run_by_the_deadline_and_keeps_what_was_paid(
     goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
@@ -149,6 +150,7 @@ def test_two_builds_at_once_on_one_store_pay_no_prompt_twice(
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
 
+@pytest.mark.slow
 def test_a_replay_needs_no_server_and_fails_on_the_first_missing_answer(
     goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
@@ -329,6 +331,7 @@ def _wait_for(holds: Callable[[], bool], seconds: float = 30) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_the_manifest_counts_what_the_server_counted(
     goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pipeline.llm.store import AnswerStore, StoredReply
+from pipeline.ports import Usage
 from tests.conftest import Goldset
 from tests.model_server.fixture import ServerHandle
 from tests.test_build import corpus
@@ -44,3 +46,25 @@ def test_a_stores_answers_go_elsewhere_and_come_back(
     assert "thrown away" in goldset("answers", "prune", "two.sqlite", "--stage", "generate").stdout
     assert goldset("answers", "prune", "two.sqlite").returncode == 2
     assert goldset("answers", "stats", "nowhere.sqlite").returncode == 1
+
+
+def test_the_export_of_a_store_onto_itself_is_a_wrong_call(goldset: Goldset, tmp_path: Path) -> None:
+    with AnswerStore(tmp_path / "a.sqlite"):
+        pass
+    before = (tmp_path / "a.sqlite").read_bytes()
+    done = goldset("answers", "export", "a.sqlite", "a.sqlite")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert (tmp_path / "a.sqlite").read_bytes() == before
+
+
+async def test_what_a_server_called_its_model_cannot_write_to_the_terminal(goldset: Goldset, tmp_path: Path) -> None:
+    name = "\x1b]0;pwn\x07\x1b[31mred\nsecond\u202e" + "m" * 500
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        await store.put(b"k" * 32, StoredReply("grade", "grade.v1", name, "answer", "{}", "", Usage(1, 1)))
+        await store.put_vectors(name, {b"v" * 32: b"\0" * 8})
+    shown = goldset("answers", "stats", "a.sqlite").stdout
+    assert shown.replace("\n", "").isprintable()
+    lines = shown.splitlines()
+    assert len(lines) == 3
+    assert "[31mred" in lines[0]
+    assert max(map(len, lines[:2])) < 250

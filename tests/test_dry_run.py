@@ -40,6 +40,13 @@ def mixed(folder: Path) -> Path:
     return corpus(folder, 6)
 
 
+def chinese_with_western_marks(folder: Path) -> Path:
+    chinese(folder)
+    for path in folder.iterdir():
+        path.write_text(path.read_text("utf-8").translate({ord("，"): ","}), encoding="utf-8")
+    return folder
+
+
 def total(stdout: str) -> list[int]:
     """Return requests, stored, input tokens and output tokens of the last row."""
     row = next(line for line in stdout.splitlines() if line.startswith("in all"))
@@ -50,12 +57,22 @@ def everything(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.parametrize("critics", [CRITICS, pytest.param("", marks=pytest.mark.slow)], ids=["critics", "alone"])
 @pytest.mark.parametrize(
-    "make", [english, pytest.param(chinese, marks=pytest.mark.slow), pytest.param(mixed, marks=pytest.mark.slow)]
+    "make",
+    [
+        english,
+        pytest.param(chinese, marks=pytest.mark.slow),
+        pytest.param(mixed, marks=pytest.mark.slow),
+        pytest.param(chinese_with_western_marks, marks=pytest.mark.slow),
+    ],
 )
-def test_the_plan_holds_when_every_reply_is_good(make, goldset: Goldset, tmp_path: Path, model_server: ServerHandle):
+def test_the_plan_holds_when_every_reply_is_good(
+    make, critics: str, goldset: Goldset, tmp_path: Path, model_server: ServerHandle
+):
     make(tmp_path / "docs")
-    (tmp_path / "goldset.toml").write_text(CRITICS)
+    (tmp_path / "goldset.toml").write_text(critics)
+    calls = 4 if critics else 1
     model_server.script(GOOD_VERDICT)
     command = ("build", "docs", "--config", "goldset.toml", "--base-url", model_server.base_url, "--model", "m")
     command += ("--answers", "answers.sqlite")
@@ -67,9 +84,10 @@ def test_the_plan_holds_when_every_reply_is_good(make, goldset: Goldset, tmp_pat
         assert model_server.stats()["by_kind"] == {}
         assert goldset(*command, "--out", f"run-{queries}", "--queries", queries).returncode == 0
         stats = model_server.stats()
-        requests, stored, input_tokens, _ = total(plan.stdout)
-        assert (requests, stored) == (stats["requests"], 16 if queries == 8 else 0)
+        requests, stored, input_tokens, output_tokens = total(plan.stdout)
+        assert (requests, stored) == (stats["requests"], 4 * calls if queries == 8 else 0)
         assert input_tokens == pytest.approx(stats["input_tokens"], rel=0.1)
+        assert output_tokens == pytest.approx(stats["output_tokens"], rel=0.3)
         model_server.reset()
 
 
@@ -114,6 +132,7 @@ def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(goldset: Goldset, 
     assert everything(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_stored_query_that_failed_its_check_is_planned_with_its_rewrite(
     goldset: Goldset, tmp_path: Path, model_server: ServerHandle
 ):

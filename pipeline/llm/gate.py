@@ -22,6 +22,11 @@ a rule, so that one call learns for all; a longer wait would cost every run that
 the event loop, because a loop that is busy starting calls has not yet had the time to read an answer."""
 
 _OLDEST_SHOWN = 3
+_LONGEST_WAIT_S = 300.0
+"""A server that asks for more is asked again all the same; what one call may wait can make it less."""
+
+_AILING = frozenset({"timeout", "http-503"})
+NO_JSON = "answers with something that is no JSON (is the base URL right, with its /v1?)"
 
 REFUSALS_BEFORE_END = 5
 """So many different calls refused, and none answered: no other call will fare better."""
@@ -77,7 +82,9 @@ class Gate:
     def __init__(self, settings: ModelSettings, *, budget: Budget) -> None:
         self._settings, self._budget = settings, budget
         self._width = Width(settings.concurrency)
-        self._rates = Rates(settings.requests_per_minute, settings.tokens_per_minute)
+        self._rates = Rates(
+            settings.requests_per_minute, settings.tokens_per_minute, longest_s=min(_LONGEST_WAIT_S, settings.retry_s)
+        )
         self.circuit = Circuit(settings.unreachable_s, settings.never_reached_s)
         # With a cap on requests none is to be wasted: the first call goes alone until it is answered.
         self._ticks_left = HEAD_START_TICKS if settings.max_requests is None else math.inf
@@ -89,6 +96,7 @@ class Gate:
         self._waits_until = 0.0
         self._done = self._failed = 0
         self._refused: set[str] = set()
+        self._last_fault = ""
 
     async def enter(self, label: str, want: Reservation) -> Ticket:
         """Wait for a slot and take it.
@@ -123,20 +131,22 @@ class Gate:
         cause: Cause | None,
         tokens: int,
         usd: float,
-        ailing: bool = False,
-        spoke: bool = False,
+        fault: str = "",
         allowance: Allowance | None = None,
         abandoned: bool = False,
     ) -> None:
-        """Give the slot back and say how the call ended."""
+        """Give the slot back and say how the call ended; ``fault`` is the kind of a failure that may pass."""
         now = time.monotonic()
         del self._flying[ticket]
         self._budget.settle(ticket.want, tokens=tokens, usd=usd, sent=cause is not Cause.UNREACHABLE)
         if not abandoned:
             self._done += cause is None
             self._failed += cause is not None
+            self._last_fault = fault or self._last_fault
             self._proven = self._proven or cause is None
             self._width.hear(overloaded=cause is Cause.OVERLOADED)
+            # What is no JSON may well be somebody else's page: it does not make the server one that was reached.
+            ailing, spoke = fault in _AILING, fault.startswith(("http-", "rate-limit"))
             self.circuit.hear(cause, ticket.label, ailing=ailing, spoke=spoke, now=now)
             self._rates.hear(allowance, call=ticket.number, tokens=ticket.want.tokens, now=now)
         if self._queue:
@@ -208,11 +218,7 @@ class Gate:
         left = self._budget.remaining_s()
         gone = self.circuit.gone_for_s(now, at_most_s=None if left is None or left > 0 else 0.0)
         if gone is not None:
-            url = self._settings.shown_url()
-            raise ModelUnavailable(
-                f"{url} has given no answer for {gone:.0f} s: start it or correct base_url, then run again; "
-                "every answer so far is kept"
-            )
+            raise ModelUnavailable(f"{self._settings.shown_url()} {_gone(self._last_fault, gone)}")
         fits = self._budget.check(ticket.want)
         flying = len(self._flying)
         if not fits or flying >= self._width.now or (self.circuit.is_open and flying):
@@ -248,3 +254,16 @@ class Gate:
         self._timer = None
         self._ticks_left -= 1
         self._pump()
+
+
+def _gone(fault: str, seconds: float) -> str:
+    """Return what a server did instead of answering, and what to do about it."""
+    then = "then run again; every answer so far is kept"
+    if fault == "not-json":
+        return f"{NO_JSON} and has for {seconds:.0f} s; correct it, {then}"
+    if fault.startswith("http-"):
+        status = fault.removeprefix("http-")
+        return f"answers HTTP {status} and has for {seconds:.0f} s: look at the server or correct base_url, {then}"
+    if fault == "too-long":
+        return f"has answered without end for {seconds:.0f} s: look at the server or correct base_url, {then}"
+    return f"has given no answer for {seconds:.0f} s: start it or correct base_url, {then}"

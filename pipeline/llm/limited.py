@@ -15,7 +15,7 @@ from pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelUnava
 from pipeline.llm.budget import Budget, Reservation
 from pipeline.llm.chat import Answered, OpenAIChat, Repeat
 from pipeline.llm.faults import Allowance, Cause, ExchangeFailed, Reply, ReplyRejected
-from pipeline.llm.gate import Gate
+from pipeline.llm.gate import NO_JSON, Gate
 from pipeline.llm.prices import PriceList
 from pipeline.llm.schema import schema_text
 from pipeline.llm.settings import ModelSettings
@@ -57,8 +57,7 @@ class _Ending:
     """How an exchange ended, for the gate and for the books."""
 
     cause: Cause | None = Cause.REFUSED
-    ailing: bool = False
-    spoke: bool = False
+    fault: str = ""
     allowance: Allowance | None = None
     reply: Reply | None = None
     unknown: bool = False
@@ -117,6 +116,10 @@ class Door:
         except CallFailed as error:
             self._gate.refused(label, str(error))
             raise
+        except ExchangeFailed as failed:
+            if failed.kind == "not-json":
+                self._gate.refused(label, f"{self._settings.shown_url()} {NO_JSON}")
+            raise
         except asyncio.CancelledError:
             cancelled = True
             raise
@@ -125,8 +128,7 @@ class Door:
             self._gate.leave(
                 ticket,
                 cause=ending.cause,
-                ailing=ending.ailing,
-                spoke=ending.spoke,
+                fault=ending.fault,
                 allowance=ending.allowance,
                 tokens=usage.input_tokens + usage.output_tokens,
                 usd=usage.usd or 0.0,
@@ -140,12 +142,10 @@ class Door:
             async with asyncio.timeout(seconds if deadline is None else min(seconds, max(0.0, deadline))):
                 result = await exchange()
         except TimeoutError:
-            ending.cause, ending.ailing, ending.unknown = Cause.OVERLOADED, True, True
+            ending.cause, ending.fault, ending.unknown = Cause.OVERLOADED, "timeout", True
         except ExchangeFailed as failed:
-            ending.cause, ending.allowance = failed.cause, failed.allowance
-            ending.ailing = failed.kind in {"timeout", "http-503"}
-            ending.spoke = failed.kind.startswith(("http-", "rate-limit", "not-json"))
-            ending.unknown = failed.kind in {"timeout", "connection", "not-json"}
+            ending.cause, ending.fault, ending.allowance = failed.cause, failed.kind, failed.allowance
+            ending.unknown = failed.kind in {"timeout", "connection"}
             raise
         except ReplyRejected as rejected:
             ending.reply, ending.allowance = rejected.reply, rejected.reply.allowance

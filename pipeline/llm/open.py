@@ -19,7 +19,7 @@ from pipeline.llm.dialect import dialect_for
 from pipeline.llm.embedding import LimitedEmbedder, OpenAIEmbedder, RecordedEmbedder
 from pipeline.llm.gate import Gate, Snapshot
 from pipeline.llm.limited import Accounts, Door, Limited
-from pipeline.llm.prices import PriceList
+from pipeline.llm.prices import PriceList, check_price, price_known
 from pipeline.llm.recorded import Recorded
 from pipeline.llm.repairing import Asking, Repairing
 from pipeline.llm.retrying import Retrying
@@ -89,14 +89,9 @@ async def open_model(
         vectors = RecordedEmbedder(None, store=answers, settings=settings, accounts=accounts, budget=budget)
         yield ModelPath(chat, vectors if settings.embedding_model else None, gate, accounts, price_known=True)
         return
+    check_price(settings)
     prices = PriceList(settings)
     embedding_prices = PriceList(settings, model=settings.embedding_model, embedding=True)
-    known = prices.known and (embedding_prices.known or settings.embedding_model is None)
-    if settings.max_usd is not None and not known:
-        raise UsageError(
-            f"max_usd is set, but the price of {settings.model!r} at {settings.shown_url()} is not known: "
-            "state the prices in the configuration"
-        )
     door = Door(gate, budget=budget, settings=settings, prices=prices, accounts=accounts)
     embedding_door = Door(gate, budget=budget, settings=settings, prices=embedding_prices, accounts=accounts)
     async with open_wire(settings) as wire, contextlib.AsyncExitStack() as stack:
@@ -128,7 +123,9 @@ async def open_model(
         top: ChatModel = asking
         if answers is not None:
             top = Recorded(asking, store=answers, model=settings.model, accounts=accounts, budget=budget)
-        yield ModelPath(top, embedder if settings.embedding_model else None, gate, accounts, price_known=known)
+        yield ModelPath(
+            top, embedder if settings.embedding_model else None, gate, accounts, price_known=price_known(settings)
+        )
 
 
 async def _chat(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pipeline.errors import UsageError
 from pipeline.llm.settings import ModelSettings
 from pipeline.ports import Usage
 
@@ -40,3 +41,24 @@ class PriceList:
             return float(genai_prices.calc_price(spent, self._model, provider_api_url=self._url).total_price)
         except LookupError:
             return None
+
+
+def price_known(settings: ModelSettings) -> bool:
+    """Return whether every model that may be called has a price."""
+    embedding = settings.embedding_model
+    return PriceList(settings).known and (
+        embedding is None or PriceList(settings, model=embedding, embedding=True).known
+    )
+
+
+def check_price(settings: ModelSettings) -> None:
+    """Check that a cap on money can be kept; it needs no server and no store, so it can be asked first of all.
+
+    Raises:
+        UsageError: there is such a cap, and the price of a model is not known.
+    """
+    if settings.max_usd is not None and not price_known(settings):
+        raise UsageError(
+            f"max_usd is set, but the price of {settings.model!r} at {settings.shown_url()} is not known: "
+            "state the prices in the configuration"
+        )

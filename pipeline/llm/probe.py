@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import aiohttp
 
+from pipeline.llm.proxies import is_loopback
+
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",
     "vLLM": "http://127.0.0.1:8000/v1",
@@ -27,10 +29,11 @@ class Probe:
 async def probe(base_url: str, api_key: str | None, *, seconds: float = 5.0) -> Probe:
     """Return what ``GET /models`` gives; never raises for a server that is down, slow or strange."""
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    limit = aiohttp.ClientTimeout(total=seconds)
     try:
         async with (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=seconds), trust_env=True) as session,
-            session.get(f"{base_url.rstrip('/')}/models", headers=headers) as response,
+            aiohttp.ClientSession(timeout=limit, trust_env=not is_loopback(base_url)) as session,
+            session.get(f"{base_url.rstrip('/')}/models", headers=headers, allow_redirects=False) as response,
         ):
             if response.status in {401, 403}:
                 return Probe(base_url, problem=f"refuses the key (HTTP {response.status})")

@@ -42,6 +42,8 @@ class Window:
 class Announced:
     """What the server's headers leave: a number that calls use up, until the time at which it is full again."""
 
+    longest_s: float
+    """The longest wait that is believed; after it one call finds out whether more may follow."""
     left: int | None = None
     until: float = 0.0
     _newest: int = 0
@@ -52,7 +54,7 @@ class Announced:
             return
         self._newest = call
         self.left = left - (latest - call) * each
-        self.until = now + (_UNSAID_RESET_S if reset_s is None else reset_s)
+        self.until = now + (_UNSAID_RESET_S if reset_s is None else min(reset_s, self.longest_s))
 
     def wait_s(self, units: int, now: float) -> float:
         """Return how long until so many units are there again."""
@@ -70,10 +72,13 @@ class Announced:
 class Rates:
     """The rate limits of one server."""
 
-    def __init__(self, requests_per_minute: int | None, tokens_per_minute: int | None) -> None:
+    def __init__(
+        self, requests_per_minute: int | None, tokens_per_minute: int | None, *, longest_s: float = 300.0
+    ) -> None:
+        """Take the account's limits as the user knows them, and the longest wait that a server is believed."""
         self._requests = Window(requests_per_minute) if requests_per_minute else None
         self._tokens = Window(tokens_per_minute) if tokens_per_minute else None
-        self._announced_requests, self._announced_tokens = Announced(), Announced()
+        self._announced_requests, self._announced_tokens = Announced(longest_s), Announced(longest_s)
         self._sent = 0
 
     def wait_s(self, tokens: int, now: float) -> float:

@@ -21,7 +21,8 @@ from pipeline.ports import ChatRequest, Completion
 
 T = TypeVar("T", bound=BaseModel)
 
-_KEPT_REJECTIONS = frozenset({"misfit", "refusal", "content-filter", "cut-off"})
+KEPT_REJECTIONS = frozenset({"misfit", "refusal", "content-filter", "cut-off"})
+"""What a reply that was paid for may be although it is no answer; any other is asked for again."""
 _FIRST_LOOK_S, _LONGEST_LOOK_S = 0.02, 0.25
 
 
@@ -100,7 +101,7 @@ class Recorded:
             try:
                 answered = await inner.complete(request)
             except ReplyRejected as rejected:
-                if rejected.kind not in _KEPT_REJECTIONS:
+                if rejected.kind not in KEPT_REJECTIONS:
                     raise
                 stored = _stored(request, rejected.reply, outcome=rejected.kind, message=str(rejected))
                 completion = None

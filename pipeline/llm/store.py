@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.errors import GoldsetError, InputError, OutputError
-from pipeline.llm.tables import TAKE_OVER, connect, is_alive, process_start
+from pipeline.errors import GoldsetError, OutputError
+from pipeline.llm.tables import TAKE_OVER, connect, is_alive, process_start, store_problem
 from pipeline.ports import Usage
 
 R = TypeVar("R")
@@ -63,7 +63,7 @@ class AnswerStore:
         self._owner = uuid.uuid4().hex
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._claimed = 0
+        self._file: tuple[int, int] | None = None
 
     def __enter__(self) -> AnswerStore:
         """Open the file, making it where there is none.
@@ -73,6 +73,7 @@ class AnswerStore:
             OutputError: it cannot be made or written.
         """
         connection = connect(self.path)
+        self._file = _identity(self.path)
         self._thread = threading.Thread(target=self._work, args=(connection,), name="goldset-answers", daemon=True)
         self._thread.start()
         return self
@@ -195,6 +196,7 @@ class AnswerStore:
         try:
             connection.execute("BEGIN IMMEDIATE")
             results = [job(connection) for job, _ in jobs]
+            self._check_in_place()
             connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - the thread must live on: whoever waits is told
             problem = self._problem(error)
@@ -202,13 +204,28 @@ class AnswerStore:
                 connection.execute("ROLLBACK")
         _hand_over(jobs, results, problem)
 
-    def _problem(self, error: Exception) -> GoldsetError:
-        if isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error):
-            return InputError(
-                self.path, "the answer store is damaged; move it away, or repair it with sqlite3's .recover"
+    def _check_in_place(self) -> None:
+        # SQLite goes on writing to a file that has lost its name, and everything is gone when it is closed.
+        if _identity(self.path) != self._file:
+            raise OutputError(
+                f"{self.path}: the answer store was removed or replaced while in use; what was paid since is not kept: "
+                "leave it in its place and run again"
             )
-        what = str(error) if isinstance(error, sqlite3.Error) else type(error).__name__
-        return OutputError(f"{self.path}: the answer store cannot be written ({what}); free the disk or the file")
+
+    def _problem(self, error: Exception) -> GoldsetError:
+        if isinstance(error, GoldsetError):
+            return error
+        if isinstance(error, sqlite3.Error):
+            return store_problem(self.path, error)
+        return OutputError(f"{self.path}: the answer store cannot be written ({type(error).__name__})")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _hand_over(jobs: list[Job], results: list[Any], problem: GoldsetError | None) -> None:

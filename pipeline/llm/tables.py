@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import sqlite3
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.errors import InputError, OutputError
@@ -26,6 +28,10 @@ CREATE TABLE claims (
   expires REAL NOT NULL);
 CREATE TABLE dialects (base_url TEXT, model TEXT, dialect TEXT NOT NULL, PRIMARY KEY (base_url, model));
 """
+_PASSING = frozenset({"BUSY", "LOCKED", "FULL", "READONLY", "IOERR", "CANTOPEN", "PERM", "NOMEM", "PROTOCOL", "AUTH"})
+"""SQLite's errors that are about the disk, the rights or another process: the file itself is sound."""
+_DAMAGED = "the answer store is damaged; move it away, or repair it with sqlite3's .recover"
+
 TAKE_OVER = "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?)"
 
 
@@ -46,7 +52,7 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
         except (sqlite3.Error, OSError) as error:
             raise OutputError(f"{path}: the answer store cannot be opened ({type(error).__name__})") from None
         try:
-            _set_up(connection, path)
+            _set_up(connection, path, create=create)
         except sqlite3.OperationalError as error:
             connection.close()
             # Switching to the write-ahead log does not wait for its turn as everything else does.
@@ -97,9 +103,11 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _set_up(connection: sqlite3.Connection, path: Path) -> None:
+def _set_up(connection: sqlite3.Connection, path: Path, *, create: bool) -> None:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if not create and not application and not tables:
+        raise InputError(path, "this is no answer store; name another")
     if application != APPLICATION_ID and (tables or application):
         raise InputError(path, "this SQLite file is no answer store; name another")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -118,6 +126,34 @@ def _set_up(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def blaming(path: Path) -> Iterator[None]:
+    """Put what SQLite, or a value of the wrong kind, says of a store's content into one line that blames the store.
+
+    Raises:
+        InputError: the store is damaged.
+        OutputError: it is sound, but cannot be used now.
+    """
+    problem: InputError | OutputError
+    try:
+        yield
+    except sqlite3.Error as error:
+        problem = store_problem(path, error)
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        problem = InputError(path, _DAMAGED)
+    else:
+        return
+    raise problem
+
+
+def store_problem(path: Path, error: sqlite3.Error) -> InputError | OutputError:
+    """Return what to raise for an error of SQLite about a store that was opened well."""
+    name = getattr(error, "sqlite_errorname", "")
+    if name.removeprefix("SQLITE_").partition("_")[0] in _PASSING:
+        return OutputError(f"{path}: the answer store cannot be used ({error}); free the disk or the file")
+    return InputError(path, _DAMAGED)  # SQLite's own words may hold content
 
 
 def process_start(pid: int) -> str:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any, TypeVar
+from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 import httpx2
 import openai
 from openai import RequestOptions
 
-from pipeline.errors import CallFailed, GoldsetError, ModelUnavailable
+from pipeline.errors import CallFailed, GoldsetError, ModelUnavailable, UsageError
 from pipeline.llm.bounded import TooLong, bound
 from pipeline.llm.faults import Cause, ExchangeFailed
 from pipeline.llm.headers import allowance, retry_after_s
+from pipeline.llm.proxies import uses_proxies
 from pipeline.llm.settings import ModelSettings
 
 R = TypeVar("R")
@@ -106,16 +109,9 @@ class Wire:
         status, headers = error.status_code, error.response.headers
         said = error.body if isinstance(error.body, dict) else {}
         code, message = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "").lower()
-        if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
-            return ModelUnavailable(f"{self._where()} says the account has no credit left: top it up, then run again")
-        if status in {401, 403} and not ("moderation" in message or "flagged" in message):
-            return ModelUnavailable(
-                f"{self._where()} refuses the key (HTTP {status}): set the right one, then run again"
-            )
-        if status == 404:
-            return ModelUnavailable(
-                f"{self._where()} does not know model {self._settings.model!r} or the path (HTTP 404)"
-            )
+        hopeless = self._hopeless(status, code, message, headers.get("location", ""))
+        if hopeless is not None:
+            return hopeless
         if status in {400, 422}:
             return ParameterRefused(status, said, error.request_id)
         if status >= 500 or status in RETRIED:
@@ -127,8 +123,35 @@ class Wire:
         kind = "content-filter" if status == 403 else f"http-{status}"
         return CallFailed(kind, f"{self._where()} refuses the call: HTTP {status}", request_id=error.request_id)
 
+    def _hopeless(self, status: int, code: str, message: str, location: str) -> ModelUnavailable | None:
+        """Return what to raise when no other call will fare better, None where one may."""
+        if 300 <= status < 400:
+            what = f"redirects {redirected_to(self._settings.base_url, location)} (HTTP {status}): set base_url to "
+            return ModelUnavailable(f"{self._where()} {what}where the API is, then run again")
+        if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
+            return ModelUnavailable(f"{self._where()} says the account has no credit left: top it up, then run again")
+        if status in {401, 403} and not ("moderation" in message or "flagged" in message):
+            what = f"refuses the key (HTTP {status}): set the right one, then run again"
+            return ModelUnavailable(f"{self._where()} {what}")
+        if status == 404:
+            what = f"does not know model {self._settings.model!r} or the path (HTTP 404)"
+            return ModelUnavailable(f"{self._where()} {what}")
+        return None
+
     def _where(self) -> str:
         return self._settings.shown_url()
+
+
+def redirected_to(url: str, location: str) -> str:
+    """Return where a redirect leads, fit for a message: without user name and query, ``elsewhere`` where it is odd."""
+    try:
+        parts = urlsplit(urljoin(url, location))
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "elsewhere"
+    shown = f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
+    plain = parts.scheme in {"http", "https"} and parts.hostname and re.fullmatch(r"[\x21-\x7e]{1,200}", shown)
+    return f"to {shown}" if location and plain else "elsewhere"
 
 
 def _parsed(content: bytes) -> dict[str, Any] | None:
@@ -145,6 +168,8 @@ def _from_connection(error: Exception) -> ExchangeFailed:
         chain.append(below)
     if any(isinstance(one, TooLong) for one in chain):
         return ExchangeFailed(Cause.BROKEN, "too-long")
+    if any(isinstance(one, httpx2.DecodingError) for one in chain):
+        return ExchangeFailed(Cause.BROKEN, "not-json")  # a false content-encoding
     if any(isinstance(one, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)) for one in chain):
         return ExchangeFailed(Cause.UNREACHABLE, "connect")
     if any(isinstance(one, TimeoutError) for one in chain):
@@ -154,14 +179,21 @@ def _from_connection(error: Exception) -> ExchangeFailed:
 
 @contextlib.asynccontextmanager
 async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
-    """Open a client for the server of these settings; the key is theirs alone, never taken from the environment."""
+    """Open a client for the server of these settings; the key is theirs alone, never taken from the environment.
+
+    Raises:
+        UsageError: a variable of the environment names a proxy that is none.
+    """
     limits = httpx2.Limits(max_connections=max(100, settings.concurrency), max_keepalive_connections=None)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
+    trusts_environment = uses_proxies(settings.base_url)
     try:
         http = openai.DefaultAioHttpClient(
             limits=limits,
             timeout=timeout,
             headers={"Accept-Encoding": "identity"},
+            trust_env=trusts_environment,
+            follow_redirects=False,  # the prompts are for this server alone
             event_hooks={"response": [bound]},
         )
         client = openai.AsyncOpenAI(
@@ -171,6 +203,8 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
             timeout=timeout,
             http_client=http,
         )
+    except httpx2.InvalidURL:
+        raise UsageError("NO_PROXY holds something that is no host: correct it or unset it") from None
     except (openai.OpenAIError, ValueError) as error:
         raise GoldsetError(f"the client for {settings.shown_url()} cannot be made ({type(error).__name__})") from None
     async with client:

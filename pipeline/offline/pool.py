@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
 
 from pipeline.offline.analysis import Analysis
 from pipeline.offline.draws import key_of
@@ -90,7 +89,9 @@ class Pool:
         counts.data = 1 + np.log(counts.data)
         if not counts.nnz:
             return counts
-        return normalize(counts @ sparse.diags(self._idf().astype(np.float32)))
+        weighted = counts @ sparse.diags(self._idf().astype(np.float32))
+        lengths = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1))).ravel()
+        return sparse.diags(np.divide(1.0, lengths, where=lengths > 0, out=np.zeros_like(lengths))) @ weighted
 
     def _idf(self) -> np.ndarray:
         return np.log((1 + len(self._texts)) / (1 + self._found)) + 1

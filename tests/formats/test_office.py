@@ -260,10 +260,10 @@ def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_is_read(tmp_pat
     pdf(tmp_path / "a.pdf", SPINNING)
     pdf(tmp_path / "b.pdf", "BT /F 12 Tf 72 720 Td (Hello there) Tj ET")
     started = time.monotonic()
-    outcome = read(tmp_path, conversion_seconds=3)
+    outcome = read(tmp_path, conversion_seconds=6)
     assert outcome.texts == ["Hello there"]
     assert "to convert" in outcome.failures[0]
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.slow

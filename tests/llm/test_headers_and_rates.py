@@ -38,6 +38,9 @@ def test_what_is_no_duration_says_nothing(text: str):
         ({"retry-after": "Sat, 21 Nov 2026 10:00:09 GMT"}, 9.0),
         ({"retry-after": "Sat, 21 Nov 2026 09:00:00 GMT"}, 0.0),
         ({"retry-after": "whenever"}, None),
+        ({"retry-after": "Mon, 01 Jan 9999999999 00:00:00 GMT"}, None),
+        ({"retry-after": "Mon, 01 Jan 2024 00:00:00 +99999999999999999"}, None),
+        ({"retry-after": "Sat, 21 Nov 2026 10:00:05 GMT", "date": "Mon, 01 Jan 9999999999 00:00:00 GMT"}, 5.0),
     ],
 )
 def test_retry_after_is_read(headers: dict[str, str], seconds: float | None):
@@ -82,6 +85,15 @@ def test_the_announced_rest_is_used_up_and_then_waited_for():
     assert rates.wait_s(10, 5.0) == 0.0
     rates.spend(10, 5.0)
     assert rates.wait_s(10, 5.1) > 0
+
+
+@pytest.mark.parametrize("reset", ["365d", "1e300", "9" * 400 + "s"])
+def test_no_announced_wait_is_believed_without_limit(reset: str):
+    rates = Rates(None, None, longest_s=300.0)
+    headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": reset}
+    rates.hear(allowance(headers), call=rates.spend(1, 0.0), tokens=1, now=0.0)
+    assert rates.wait_s(1, 0.0) == pytest.approx(300.0)
+    assert rates.wait_s(1, 300.0) == 0.0
 
 
 def test_an_older_answer_does_not_overrule_a_newer_one():

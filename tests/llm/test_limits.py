@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 
 from pipeline.errors import LimitReached, UsageError
+from pipeline.llm.prices import check_price
 from pipeline.llm.settings import ModelSettings, Prices
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
@@ -81,6 +83,16 @@ async def test_a_cap_on_money_needs_a_known_price(open_path: Opener):
             pass
 
 
+def test_the_price_can_be_asked_for_before_anything_is_opened():
+    settings: dict[str, Any] = {"model": "test-model", "base_url": "http://127.0.0.1:9/v1"}
+    check_price(ModelSettings(**settings))
+    check_price(ModelSettings(**settings, max_usd=1.0, prices=Prices(input=2.0, output=10.0)))
+    with pytest.raises(UsageError, match="price of 'test-model'"):
+        check_price(ModelSettings(**settings, max_usd=1.0))
+    with pytest.raises(UsageError, match="price of 'test-model'"):
+        check_price(ModelSettings(**settings, max_usd=1.0, prices=Prices(2.0, 10.0), embedding_model="e"))
+
+
 async def test_a_deadline_stops_calls_before_they_are_sent(open_path: Opener, model_server: ServerHandle):
     model_server.script(latency_ms=100)
     async with open_path(deadline_s=1.5, concurrency=2) as path:
@@ -118,6 +130,20 @@ async def test_the_rate_the_server_announces_is_kept(open_path: Opener, model_se
     assert _answered(outcomes) == 50
     refused = model_server.stats()["statuses"].get("429", 0)
     assert refused <= 8
+
+
+async def test_a_server_that_announces_a_wait_of_a_year_is_asked_again_before(
+    open_path: Opener, model_server: ServerHandle
+):
+    model_server.script(headers={"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "365d"})
+    async with open_path(concurrency=1, retry_s=0.5) as path:
+        asking = asyncio.create_task(_ask(path, 3))
+        await asyncio.sleep(0.4)
+        line = path.snapshot().line()
+        outcomes = await asyncio.wait_for(asking, 10)
+    assert _answered(outcomes) == 3
+    assert "rate limit in 0." in line
+    assert len(line) < 80
 
 
 async def test_a_stalled_call_is_named_without_its_content(open_path: Opener, model_server: ServerHandle):

@@ -12,6 +12,7 @@ from pipeline.llm.settings import ModelSettings, Prices
 from pipeline.llm.tokens import estimate_tokens
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
+from tests.model_server.tokens import count_tokens
 
 
 def settings(server: ServerHandle | None = None, **more: object) -> ModelSettings:
@@ -93,3 +94,31 @@ async def test_a_store_in_use_by_a_run_can_be_read(tmp_path: Path, open_path: Op
 )
 def test_an_estimate_lies_where_real_vocabularies_do(text: str, low: float, high: float):
     assert low <= estimate_tokens(text) <= high
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("Hello, my name is GPT-4o. I'm a new type of language model, it's nice to meet you!", 24),
+        ("Hola, me llamo GPT-4o. Soy un nuevo tipo de modelo de lenguaje, ¡es un placer conocerte!", 26),
+        ("你好，我的名字是GPT-4o。我是一种新型的语言模型，很高兴见到你!", 24),
+        ("こんにちは、私の名前はGPT-4oです。私は新しいタイプの言語モデルです。初めまして！", 26),
+        ("안녕하세요, 제 이름은 GPT-4o입니다. 저는 새로운 유형의 언어 모델입니다, 만나서 반갑습니다!", 27),
+        ("Привет, меня зовут GPT-4o. Я — новая языковая модель, приятно познакомиться!", 23),
+    ],
+)
+def test_an_estimate_is_near_what_a_vendor_published_for_its_vocabulary(text: str, tokens: int):
+    # OpenAI, «Hello GPT-4o», 2024: the same greeting in twenty languages and its tokens in o200k.
+    assert estimate_tokens(text) == pytest.approx(tokens, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "All human beings are born free and equal in dignity and rights. They are endowed with reason and conscience.",
+        "人人生而自由,在尊严和权利上一律平等。他们赋有理性和良心,并应以兄弟关系的精神相对待。人人有资格享有本宣言所载的一切权利和自由。",
+        "The pump starts below 40 litres. 循环水泵在水箱液位低于四十升时启动,浮球开关再次断开两分钟后停止运行。",
+    ],
+)
+def test_the_estimate_and_the_test_servers_own_count_agree(text: str):
+    assert estimate_tokens(text) == pytest.approx(count_tokens(text), rel=0.1)

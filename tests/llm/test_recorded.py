@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import signal
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import AnswerMissing, AnswerRejected, InputError, OutputError, UsageError
+from pipeline.errors import AnswerMissing, AnswerRejected, InputError, OutputError
 from pipeline.llm.recorded import request_key
 from pipeline.llm.store import AnswerStore, StoredReply
 from pipeline.ports import Usage
@@ -238,6 +237,21 @@ async def test_a_full_disk_is_an_error_for_who_waits_and_nobody_hangs(tmp_path: 
         await asyncio.wait_for(store.put(b"l" * 32, _stored("small")), 10)
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_a_store_that_is_removed_while_in_use_is_noticed(
+    open_path: Opener, model_server: ServerHandle, tmp_path: Path, replaced: bool
+):
+    store = tmp_path / "answers.sqlite"
+    async with open_path() as path:
+        await path.complete(verdict_request(0))
+        store.unlink()
+        if replaced:
+            store.write_bytes(b"")
+        with pytest.raises(OutputError, match="was removed or replaced while in use"):
+            await path.complete(verdict_request(1))
+    assert model_server.stats()["requests"] <= 2
+
+
 async def test_a_claim_of_a_process_that_is_gone_is_taken_over(tmp_path: Path):
     dead = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await dead.wait()
@@ -254,47 +268,6 @@ async def test_a_claim_of_another_machine_ends_with_its_lease(tmp_path: Path):
             await store._do(lambda c, row=row: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?)", row))
         assert not (await store.take(b"k" * 32)).ours
         assert (await store.take(b"l" * 32)).ours
-
-
-async def test_a_store_is_reported_pruned_exported_and_imported(tmp_path: Path):
-    from pipeline.llm import upkeep
-
-    path, other = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
-    with AnswerStore(path) as store:
-        await store.put(b"a" * 32, _stored("one\ud83d"))
-        await store.put(b"b" * 32, StoredReply("grade", "grade.v1", "m", "refusal", "", "no", Usage(1, 1)))
-        await store.put_vectors("e", {b"v" * 32: b"\0" * 8})
-    report = upkeep.stats(path)
-    assert [(row.outcome, row.answers, row.input_tokens) for row in report.holdings] == [
-        ("answer", 1, 3),
-        ("refusal", 1, 1),
-    ]
-    assert report.vectors == {"e": 1}
-    lines = list(upkeep.export_answers(path))
-    (tmp_path / "x.jsonl").write_text("\n".join(lines) + "\n")
-    assert upkeep.import_answers(other, tmp_path / "x.jsonl") == 3
-    assert upkeep.import_answers(other, tmp_path / "x.jsonl") == 0
-    assert list(upkeep.export_answers(other)) == lines
-    assert upkeep.prune(path, rejected=True) == 1
-    assert len(list(upkeep.export_answers(path))) == 2
-    assert upkeep.prune(path, model="e") == 1
-    assert upkeep.prune(path, before=time.time() + 1) == 1
-    assert list(upkeep.export_answers(path)) == []
-    with pytest.raises(UsageError):
-        upkeep.prune(path)
-
-
-@pytest.mark.parametrize("line", ["no json", "[]", '{"kind": "answer"}', '{"kind": ["x"]}'])
-def test_a_wrong_line_of_an_import_is_named_and_nothing_is_added(tmp_path: Path, line: str):
-    from pipeline.llm import upkeep
-
-    good = {
-        "kind": "vector", "key": "aa", "model": "m", "vector": "AAAA", "created": 1.0,
-    }  # fmt: skip
-    (tmp_path / "x.jsonl").write_text(json.dumps(good) + "\n" + line + "\n")
-    with pytest.raises(InputError, match="line 2"):
-        upkeep.import_answers(tmp_path / "a.sqlite", tmp_path / "x.jsonl")
-    assert list(upkeep.export_answers(tmp_path / "a.sqlite")) == []
 
 
 def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path: Path):

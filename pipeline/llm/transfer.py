@@ -1,0 +1,197 @@
+"""Taking the answers of a store elsewhere as lines of JSON, and into a store again."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, ValidationError
+
+from pipeline.errors import GoldsetError, InputError, OutputError, UsageError
+from pipeline.llm.recorded import KEPT_REJECTIONS
+from pipeline.llm.tables import blaming, connect
+
+_MOST_TOKENS = 2**53
+"""Beyond it numbers are no longer exact everywhere, and no reply comes near."""
+
+
+def _outcome(value: str) -> str:
+    if value != "answer" and value not in KEPT_REJECTIONS:
+        raise ValueError("no known outcome")
+    return value
+
+
+def _vector(value: str) -> str:
+    content = base64.b64decode(value, validate=True)
+    if not content or len(content) % 4 or not np.isfinite(np.frombuffer(content, dtype="<f4")).all():
+        raise ValueError("no vector of finite float32 numbers")
+    return value
+
+
+_Key = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_Count = Annotated[int, Field(ge=0, lt=_MOST_TOKENS)]
+_Moment = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class _AnswerLine(_Line):
+    """An answer; the fields are the columns of its table, in their order."""
+
+    kind: Literal["answer"]
+    key: _Key
+    stage: str
+    prompt: str
+    model: str
+    outcome: Annotated[str, AfterValidator(_outcome)]
+    reply: InstanceOf[str]
+    """A plain ``str`` field refuses the lone surrogates that a reply may hold."""
+    message: str
+    input_tokens: _Count
+    output_tokens: _Count
+    cached_tokens: _Count
+    usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    created: _Moment
+
+
+class _VectorLine(_Line):
+    """A vector; the fields are the columns of its table, in their order."""
+
+    kind: Literal["vector"]
+    key: _Key
+    model: str
+    vector: Annotated[str, AfterValidator(_vector)]
+    created: _Moment
+
+
+_ANSWER, _VECTOR = (tuple(kind.model_fields)[1:] for kind in (_AnswerLine, _VectorLine))
+
+
+def export_answers(path: Path) -> Iterator[str]:
+    """Yield every answer and vector as one line of JSON each, ordered by key: equal stores give equal lines.
+
+    Raises:
+        InputError: there is no store, or it is damaged.
+        OutputError: it cannot be read now.
+    """
+    with closing(connect(path, create=False)) as connection, blaming(path):
+        for row in connection.execute(f"SELECT {', '.join(_ANSWER)} FROM answers ORDER BY key"):  # noqa: S608 - constants
+            record = dict(zip(_ANSWER, row, strict=True))
+            reply = record["reply"].decode("utf-8", "surrogatepass")
+            yield json.dumps({"kind": "answer", **record, "key": record["key"].hex(), "reply": reply})
+        for row in connection.execute(f"SELECT {', '.join(_VECTOR)} FROM vectors ORDER BY key"):  # noqa: S608 - constants
+            record = dict(zip(_VECTOR, row, strict=True))
+            vector = base64.b64encode(record["vector"]).decode("ascii")
+            yield json.dumps({"kind": "vector", **record, "key": record["key"].hex(), "vector": vector})
+
+
+def write_export(path: Path, out: Path) -> int:
+    """Write the lines of a store to a file, which appears only when it is whole; return how many there were.
+
+    Raises:
+        UsageError: the file is the store itself or one of SQLite's files beside it, or no file at all.
+        InputError: there is no store, or it is damaged.
+        OutputError: the file cannot be written.
+    """
+    if out.exists() and not out.is_file():
+        raise UsageError(f"{out}: is no file; name one to export to")
+    target = out.resolve()
+    draft = target.with_name(f".{target.name}.unfinished")
+    store = path.resolve()
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        kept = store.with_name(store.name + suffix)
+        if any(_same(kept, one) for one in (target, draft)):
+            raise UsageError(f"{out}: belongs to the store; name another file to export to")
+    try:
+        count = _write(draft, export_answers(path))
+        draft.replace(target)
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be written ({error.strerror or type(error).__name__})") from None
+    finally:
+        if draft.is_file():
+            draft.unlink()
+    return count
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return one.resolve() == other.resolve()
+
+
+def _write(draft: Path, lines: Iterator[str]) -> int:
+    count = 0
+    with draft.open("w", encoding="ascii", newline="\n") as file:
+        for line in lines:
+            file.write(line + "\n")
+            count += 1
+    return count
+
+
+def import_answers(path: Path, source: Path) -> int:
+    """Add the answers of an exported file and return how many were new; what is there already stays as it is.
+
+    Raises:
+        InputError: a line is not what ``export_answers`` writes, or the store is damaged; nothing was added.
+        OutputError: the store cannot be written now.
+    """
+    if not source.exists():
+        raise InputError(source, "there is no such file")
+    with closing(connect(path)) as connection, blaming(path):  # closed before its COMMIT it keeps nothing
+        connection.execute("BEGIN IMMEDIATE")
+        added = sum(_add(connection, record) for record in _records(source))
+        connection.execute("COMMIT")
+    return added
+
+
+def _records(source: Path) -> Iterator[_AnswerLine | _VectorLine]:
+    problem: GoldsetError
+    try:
+        with source.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                yield _record(source, number, line)
+    except (OSError, UnicodeDecodeError) as error:
+        problem = InputError(source, f"cannot be read ({type(error).__name__})")
+    else:
+        return
+    raise problem
+
+
+def _record(source: Path, number: int, line: str) -> _AnswerLine | _VectorLine:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        found = None
+    kind = found.get("kind") if isinstance(found, dict) else None
+    if kind not in ("answer", "vector"):
+        raise InputError(source, "is no line of an export of answers", line=number)
+    try:
+        return _AnswerLine.model_validate(found) if kind == "answer" else _VectorLine.model_validate(found)
+    except ValidationError as error:
+        place = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    name = place["loc"][0] if place["loc"] and place["loc"][0] in (*_ANSWER, *_VECTOR) else "an unknown field"
+    what = {"missing": "is missing", "extra_forbidden": "does not belong"}.get(place["type"], "holds a wrong value")
+    raise InputError(source, f"is no line of an export of answers: {name} {what}", line=number)
+
+
+def _add(connection: sqlite3.Connection, record: _AnswerLine | _VectorLine) -> int:
+    row: dict[str, Any] = record.model_dump()
+    row["key"] = bytes.fromhex(record.key)
+    if isinstance(record, _AnswerLine):
+        table, columns = "answers", _ANSWER
+        row["reply"] = record.reply.encode("utf-8", "surrogatepass")
+    else:
+        table, columns = "vectors", _VECTOR
+        row["vector"] = base64.b64decode(record.vector)
+    marks = ", ".join("?" * len(columns))
+    insert = f"INSERT OR IGNORE INTO {table} VALUES ({marks})"  # noqa: S608 - constants
+    return connection.execute(insert, [row[name] for name in columns]).rowcount

@@ -1,0 +1,139 @@
+"""What answers is no model server, or sends the calls elsewhere: it is told what came back, soon and at no cost."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from pipeline.errors import ModelUnavailable, UsageError
+from pipeline.llm.open import open_model
+from pipeline.llm.probe import probe
+from pipeline.llm.settings import ModelSettings
+from tests.llm.conftest import Opener, verdict_request
+from tests.model_server.fixture import ServerHandle
+
+PAGE = {"status": 200, "body": "<html><body>Log in</body></html>"}
+FALSE_ENCODING = {"headers": {"content-encoding": "gzip"}}
+
+
+async def _ask(path: Any, count: int) -> list[Any]:
+    calls = (path.complete(verdict_request(number)) for number in range(count))
+    return await asyncio.gather(*calls, return_exceptions=True)
+
+
+@pytest.mark.parametrize("what", [PAGE, FALSE_ENCODING], ids=["page", "encoding"])
+@pytest.mark.parametrize("calls", [20, 3])
+async def test_a_server_that_never_sends_json_is_given_up_soon(
+    open_path: Opener, model_server: ServerHandle, what: dict[str, Any], calls: int
+):
+    model_server.script({"do": what})
+    start = time.monotonic()
+    async with open_path(never_reached_s=1.0) as path:
+        outcomes = await _ask(path, calls)
+        books, tokens = path.usage(), path.snapshot().tokens
+    assert time.monotonic() - start < 8
+    assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
+    assert "no JSON (is the base URL right, with its /v1?)" in str(outcomes[0])
+    assert (tokens, books["grade"].input_tokens) == (0, 0)
+    assert model_server.stats()["requests"] < 30
+
+
+async def test_one_page_among_good_answers_ends_nothing(open_path: Opener, model_server: ServerHandle):
+    async with open_path() as path:
+        await path.complete(verdict_request(99))
+        model_server.script({"when": {"first": 8}, "do": PAGE})
+        outcomes = await _ask(path, 8)
+    assert not [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+
+
+@pytest.mark.parametrize("status", [500, 503, 999])
+async def test_a_server_that_keeps_failing_is_told_with_its_status(
+    open_path: Opener, model_server: ServerHandle, status: int
+):
+    model_server.script({"do": {"status": status}})
+    async with open_path(unreachable_s=1.0, never_reached_s=0.1) as path:
+        outcomes = await _ask(path, 4)
+        tokens = path.snapshot().tokens
+    assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
+    assert f"answers HTTP {status} and has for 1 s" in str(outcomes[0])
+    assert tokens == 0
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed(open_path: Opener, model_server: ServerHandle, status: int):
+    there = f"{model_server.base_url}/chat/completions?token=CANARY"
+    model_server.script({"when": {"nth": [1]}, "do": {"status": status, "headers": {"location": there}}})
+    async with open_path() as path:
+        with pytest.raises(ModelUnavailable, match="set base_url to where the API is") as caught:
+            await path.complete(verdict_request())
+    assert "CANARY" not in str(caught.value)
+    assert model_server.stats()["statuses"] == {str(status): 1}
+
+
+@pytest.mark.parametrize(
+    "there", ["", "http://[", "ftp://x/", "http://h\x1b[31m/", "http://h:99999999/", "http://me:CANARY@h/"]
+)
+async def test_a_redirect_to_an_odd_place_is_told_plainly(open_path: Opener, model_server: ServerHandle, there: str):
+    from pipeline.llm.wire import redirected_to
+
+    shown = redirected_to(model_server.base_url, there)
+    assert shown in {"elsewhere", "to http://h/"}
+
+
+async def test_looking_for_models_follows_no_redirect(model_server: ServerHandle):
+    there = {"status": 307, "headers": {"location": model_server.base_url + "/models"}}
+    model_server.script({"when": {"kind": "models", "nth": [1]}, "do": there})
+    assert (await probe(model_server.base_url, None)).problem == "answers HTTP 307"
+
+
+@pytest.fixture
+def proxies(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """The environment without a proxy, to put some in."""
+    for name in ("http", "https", "all", "no"):
+        for spelt in (f"{name}_proxy", f"{name}_PROXY".upper()):
+            monkeypatch.delenv(spelt, raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "::nonsense::", "socks5://127.0.0.1:9"])
+async def test_this_machine_itself_is_asked_past_every_proxy(
+    open_path: Opener, model_server: ServerHandle, proxies: pytest.MonkeyPatch, proxy: str
+):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        proxies.setenv(name, proxy)
+    for host in ("127.0.0.1", "localhost"):
+        async with open_path(store=False, base_url=model_server.base_url.replace("127.0.0.1", host)) as path:
+            await path.complete(verdict_request())
+    assert (await probe(model_server.base_url, None)).problem is None
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"])
+@pytest.mark.parametrize("value", ["::CANARY::", "ftp://CANARY", "http://CANARY:99999", "http://"])
+async def test_a_proxy_that_is_none_is_named_by_its_variable(proxies: pytest.MonkeyPatch, name: str, value: str):
+    proxies.setenv(name, value)
+    with pytest.raises(UsageError, match=f"^{name} is no address of a proxy") as caught:
+        async with open_model(ModelSettings(model="m", base_url="http://model.example/v1")):
+            pass
+    assert "CANARY" not in str(caught.value)
+
+
+async def test_a_proxy_of_a_kind_that_cannot_be_used_is_refused_where_it_would_be(proxies: pytest.MonkeyPatch):
+    proxies.setenv("ALL_PROXY", "socks5://me:CANARY@127.0.0.1:9")
+    with pytest.raises(UsageError, match="ALL_PROXY") as caught:
+        async with open_model(ModelSettings(model="m", base_url="http://model.example/v1")):
+            pass
+    assert "CANARY" not in str(caught.value)
+    proxies.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    async with open_model(ModelSettings(model="m", base_url="http://model.example/v1")):
+        pass
+
+
+async def test_another_machine_is_reached_through_the_proxy(model_server: ServerHandle, proxies: pytest.MonkeyPatch):
+    proxies.setenv("HTTP_PROXY", model_server.base_url.removesuffix("/v1"))
+    settings = ModelSettings(model="m", base_url="http://model.example/v1", max_attempts=1)
+    async with open_model(settings) as path:
+        await path.complete(verdict_request())
+    assert model_server.stats()["requests"] == 1
