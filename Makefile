@@ -36,12 +36,12 @@ dataset: $(VENV)/.runtime ## Build a gold set from the sample documents and scor
 	$(BIN)/goldset score $(OUT) --run bm25=$(OUT)/runs/bm25.trec
 
 test: $(VENV)/.dev ## Run the tests (under 5 minutes)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 test-all: test test-slow ## Run all tests
 
 test-slow: $(VENV)/.dev ## Run only the slow tests
-	$(BIN)/pytest -n 2 -m slow
+	$(BIN)/pytest -n 2 --dist worksteal -m slow
 
 check: lint types imports test ## The gate: lint, types, import rules, tests
 

@@ -20,6 +20,10 @@ ROOT = Path(__file__).parent.parent
 SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "GOLDSET_DEBUG")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: "test_docs" not in item.nodeid)  # the longest first: nobody waits for it at the end
+
+
 def pytest_runtest_setup() -> None:
     from pytest_socket import socket_allow_hosts
 
