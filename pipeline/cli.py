@@ -285,15 +285,21 @@ def doctor(
         raise typer.Exit(1)
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"goldset {version('goldset')}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
+    ] = False,
 ) -> None:
-    if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"goldset {installed('goldset')}")
-        raise typer.Exit
+    pass
 
 
 def _config(path: Path | None, **tables: dict[str, Any]) -> Config:

@@ -128,5 +128,5 @@ def _print(results: Mapping[str, Result], form: str, **method: str) -> None:
 
         Console(soft_wrap=True, markup=False, highlight=False, width=1000).print(scores.terminal_table(results))
     for name, result in results.items():
-        for line in scores.remarks(name, result.counts):
+        for line in scores.remarks(name, result):
             typer.echo(line, err=True)

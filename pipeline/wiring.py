@@ -179,10 +179,14 @@ async def writer_for(
         UsageError: No model is named, and the server does not offer exactly one or may not be asked; or money is capped
             and the price is not known.
     """
+    asked = config.generate.generator
     chosen = Generator.MODEL if replay or config.uses_model() else Generator.OFFLINE
-    reason = "" if replay or chosen is config.generate.generator else _reason(config, chosen)
+    reason = "" if replay or chosen is asked else _reason(config, chosen)
     config = config.model_copy(update={"generate": config.generate.model_copy(update={"generator": chosen})})
     if chosen is Generator.OFFLINE:
+        if config.model.name is not None and asked is not chosen:
+            key = config.model.api_key_env
+            raise UsageError(f"a model is named, but no server: set {key} or --base-url, or give --generator offline")
         return OfflineWriter(config, reason)
     if config.model.name is None:
         if not asks or replay:

@@ -11,13 +11,24 @@ import pytest
 from pipeline.config import KINDS, STYLES, Config, Generator, load_config
 from pipeline.errors import ConfigError
 from schemas.constraints import Constraints
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Goldset
 
 
 def written(folder: Path, text: str) -> Path:
     path = folder / "goldset.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def test_a_model_without_a_server_is_refused(goldset: Goldset, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\n" + "The pump starts when the valve opens. " * 20)
+    done = goldset("build", "a.md", "--out", "run", "--model", "m")
+    assert (done.returncode, (tmp_path / "run").exists()) == (2, False)
+    assert "no server" in done.stderr
+
+
+def test_the_version_is_printed(goldset: Goldset) -> None:
+    assert goldset("--version").stdout.startswith("goldset 0.")
 
 
 def test_every_unknown_key_is_named_at_once(tmp_path: Path) -> None:

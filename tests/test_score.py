@@ -119,6 +119,13 @@ def test_a_bad_line_is_named_with_its_file(goldset: Goldset, files: Path) -> Non
     assert done.stderr.startswith("goldset: bad.trec, line 6: the score (column 5) is 'high'")
 
 
+def test_a_run_of_other_document_ids_is_not_taken_for_a_bad_one(goldset: Goldset, tmp_path: Path) -> None:
+    (tmp_path / "gold.qrels").write_text("q1 0 d1 1\n")
+    (tmp_path / "other.trec").write_text("q1 Q0 Xd1 1 2.0 t\n")
+    done = goldset("score", "gold.qrels", "--run", "other.trec")
+    assert "do the document ids agree?" in done.stderr
+
+
 def test_a_build_is_scored_by_its_folder(goldset: Goldset, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     assert goldset("build", "docs", "--out", "gold", "--queries", 4).returncode == 0

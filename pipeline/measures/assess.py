@@ -92,7 +92,8 @@ def _values(
         counting.tied += tied
     columns = map(list, zip(*rows, strict=True))
     values = {measure.name: column for measure, column in zip(measures, columns, strict=True)}
-    return Result(query_ids, values, counting.counts(len(query_ids)))
+    strange = not any(one.hits for one in placed.values())
+    return Result(query_ids, values, counting.counts(len(query_ids)), strange)
 
 
 def _one_query(

@@ -19,6 +19,8 @@ def parse_drop(text: str) -> tuple[str | None, Drop]:
     if number is None or number < 0 or (sign and not measure.strip()):
         raise UsageError(f"--max-drop {text!r}: give a share as 5%, a difference as 0.02, or either for one measure")
     relative = amount.rstrip().endswith("%")
+    if number > (100 if relative else 1) and not _is_unbounded(measure):
+        raise UsageError(f"--max-drop {text!r}: no mean can fall that far; a share is given as 5%")
     return (measure.strip() or None), Drop(number / 100 if relative else number, relative)
 
 
@@ -32,7 +34,13 @@ def parse_bound(text: str, option: str) -> tuple[str, float]:
     number = _number(amount)
     if number is None or not measure.strip():
         raise UsageError(f"{option} {text!r}: give a measure and its lowest mean, as recall@10=0.8")
+    if number > 1 and not _is_unbounded(measure):
+        raise UsageError(f"{option} {text!r}: no mean of this measure is above 1")
     return measure.strip(), number
+
+
+def _is_unbounded(measure: str) -> bool:
+    return measure.strip().lower().startswith(("dcg", "idcg"))
 
 
 def _number(text: str) -> float | None:

@@ -29,12 +29,14 @@ class Result:
     """The scores of one run.
 
     ``query_ids`` are in code point order; ``values`` maps the canonical name of a measure to one float per query,
-    in the order of ``query_ids``; never NaN.
+    in the order of ``query_ids``; never NaN. ``strange`` says that no document the run retrieved is judged, for any
+    query: a sign that the ids of run and judgments differ.
     """
 
     query_ids: Sequence[str]
     values: Mapping[str, Sequence[float]]
     counts: Counts
+    strange: bool = False
 
     def mean(self, measure: str) -> float:
         """The arithmetic mean of ``measure``, in any spelling, over the queries.

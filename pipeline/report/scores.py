@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pipeline.measures.result import Counts, Result
+from pipeline.measures.result import Result
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -93,8 +93,11 @@ def per_query(results: Mapping[str, Result], suffix: str) -> str:
     return _csv(rows)
 
 
-def remarks(name: str, counts: Counts) -> Iterator[str]:
+def remarks(name: str, result: Result) -> Iterator[str]:
     """Yield what a reader must know about a run beside its figures, a line each."""
+    counts = result.counts
+    if result.strange:
+        yield f"{name}: no document of the run is judged, so every figure is 0: do the document ids agree?"
     if counts.missing:
         yield f"{name}: {counts.missing:,} judged queries are not in the run"
     if counts.extra:

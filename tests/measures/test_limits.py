@@ -25,7 +25,7 @@ def test_a_drop_is_a_share_or_a_difference_of_all_or_one(text: str, measure: str
     assert found.relative is drop.relative
 
 
-@pytest.mark.parametrize("text", ["", "%", "five", "-1%", "=5%", "nan", "inf", "1_0", "ndcg@10=", "5%%"])
+@pytest.mark.parametrize("text", ["", "%", "five", "-1%", "=5%", "nan", "inf", "1_0", "ndcg@10=", "5%%", "5", "101%"])
 def test_what_is_no_drop_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--max-drop"):
         parse_drop(text)
