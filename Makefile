@@ -67,7 +67,7 @@ schemas: $(VENV)/.dev ## Write the published JSON Schemas
 
 lock: ## Resolve the exact versions anew (needs uv)
 	uv pip compile pyproject.toml --extra documents --group build $(UV_FLAGS) -o .ci/requirements.lock
-	uv pip compile pyproject.toml --extra documents --group build --group dev $(UV_FLAGS) -o .ci/requirements-dev.lock
+	uv pip compile pyproject.toml --extra documents --extra dense --extra cjk --extra postgres --group build --group dev $(UV_FLAGS) -o .ci/requirements-dev.lock
 
 UV_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 

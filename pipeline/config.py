@@ -124,11 +124,16 @@ def _with_possible_port(url: str) -> str:
 
 
 class Model(Record):
-    """``[model]``: an OpenAI-compatible server. The key itself is only ever read from the environment."""
+    """``[model]``: an OpenAI-compatible server. The key itself is only ever read from the environment.
+
+    ``name`` is the chat model, ``embedding`` that of text embeddings, ``dimensions`` how long its vectors are to be.
+    """
 
     name: str | None = None
     base_url: Annotated[str, Field(pattern=r"^https?://\S+$"), AfterValidator(_with_possible_port)] | None = None
     api_key_env: str = "OPENAI_API_KEY"
+    embedding: str | None = None
+    dimensions: int | None = Field(default=None, ge=1)
     concurrency: int = Field(default=64, ge=1, le=4096)
     temperature: float = Field(default=0.8, ge=0, le=2)
     max_answer_tokens: int = Field(default=1500, ge=64)

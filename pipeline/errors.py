@@ -10,6 +10,7 @@
     ├── UnknownMeasure               names of measures that cannot be understood, all of them at once
     ├── OutputError                  the output folder cannot be used or written
     ├── MissingExtra                 a package that is not installed, and how to install it
+    ├── RetrieverFailed              one retrieval system cannot be built, index or search; others go on
     └── ModelError                   the model path
         ├── ModelUnavailable         the server cannot be reached or refuses us: no use asking again now
         ├── CallFailed               one call failed for good after its retries: a counted failure, not the end
@@ -77,6 +78,14 @@ class MissingExtra(GoldsetError):
     def __init__(self, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
         super().__init__(f"{package} is not installed: pip install 'goldset[{extra}]'")
+
+
+class RetrieverFailed(GoldsetError):
+    """A retrieval system cannot be built, cannot index, or answered what no retriever may answer."""
+
+    def __init__(self, system: str, problem: str) -> None:
+        self.system, self.problem = system, problem
+        super().__init__(f"system {system}: {problem}")
 
 
 class ModelError(GoldsetError):

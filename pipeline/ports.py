@@ -92,6 +92,23 @@ class Embedder(Protocol):
         """Return one float32 row per text, in order."""
 
 
+class Retriever(Protocol):
+    """A retrieval system.
+
+    Raises:
+        RetrieverFailed: it cannot index or search; the message says which system and why.
+    """
+
+    def index(self, passages: Mapping[str, str]) -> None:
+        """Index the text of each passage by its id; what was indexed before is forgotten."""
+
+    def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
+        """Return for each query id at most ``k`` passages with their scores, best first, equal scores by id descending.
+
+        A query for which nothing was found has an empty mapping.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Brief:
     """What a generator is told about one chunk."""

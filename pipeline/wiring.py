@@ -152,6 +152,8 @@ def model_settings(config: Config) -> ModelSettings:
         model=model.name or "",
         base_url=model.base_url or OPENAI,
         api_key=config.api_key(),
+        embedding_model=model.embedding,
+        dimensions=model.dimensions,
         concurrency=model.concurrency,
         requests_per_minute=model.requests_per_minute,
         tokens_per_minute=model.tokens_per_minute,

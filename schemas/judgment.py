@@ -1,8 +1,10 @@
-"""Relevance grades and the rubric they follow."""
+"""Relevance grades, the rubric they follow, and what a model judged."""
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
+
+from schemas.record import Id, Record
 
 
 class Relevance(IntEnum):
@@ -28,3 +30,43 @@ RUBRIC: dict[Relevance, str] = {
 
 RELEVANT = Relevance.HELPS
 """The lowest grade that counts as relevant in binary measures."""
+
+
+class Flag(StrEnum):
+    """What a judge noticed about a pair beside its grade."""
+
+    NONE = "none"
+    INSTRUCTIONS_IN_TEXT = "instructions_in_text"
+    UNREADABLE = "unreadable"
+    AMBIGUOUS_QUERY = "ambiguous_query"
+
+
+class Canary(StrEnum):
+    """A pair made up to test the judge. Its grade is known beforehand, and it never enters the qrels."""
+
+    QUERY_WORDS = "query-words"
+    CLAIMED_RELEVANT = "claimed-relevant"
+    UNRELATED = "unrelated"
+    EVIDENCE_ALONE = "evidence-alone"
+
+
+class Judgment(Record):
+    """One assessor's grade of one query-chunk pair.
+
+    ``assessor`` is the model and the prompt it was asked with, as ``gpt-x/grade.v1``; several assessors give several
+    judgments of one pair. ``evidence`` is the sentence the judge quoted, as found in the chunk, empty where it quoted
+    none; ``capped`` says that a grade of 2 or 3 came without a quote that is in the chunk, and was taken down to 1.
+    ``shared_from`` is the chunk that was judged, where this one is its near-duplicate and shares its grade.
+    """
+
+    query_id: Id
+    chunk_id: Id
+    relevance: Relevance
+    assessor: str
+    rationale: str = ""
+    evidence: str = ""
+    topic: Relevance | None = None
+    flag: Flag = Flag.NONE
+    capped: bool = False
+    canary: Canary | None = None
+    shared_from: Id | None = None

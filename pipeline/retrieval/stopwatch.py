@@ -1,0 +1,24 @@
+"""How long the parts of a search took, so that the time of a model is told apart from the time of the index."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+
+
+class Stopwatch:
+    """Adds up seconds by the name of the part: ``embed``, ``rerank``, ``expand``. Each system that is measured has one."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    @contextlib.contextmanager
+    def timing(self, part: str) -> Iterator[None]:
+        """Add the time until the end of the block to this part."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[part] += time.perf_counter() - started
