@@ -79,7 +79,9 @@ def _values(
     known: dict[tuple[object, ...], tuple[list[float], bool, bool]] = {}  # many queries look alike to every measure
     rows = []
     for query_id in query_ids:
-        judged = sorted([grade for grade in qrels[query_id].values() if grade >= 0], reverse=True)
+        judged = sorted(qrels[query_id].values(), reverse=True)
+        while judged and judged[-1] < 0:
+            judged.pop()
         counting.no_relevant += not judged or judged[0] < counting.level
         at = placed.get(query_id, _NOTHING)
         key = (at.retrieved, tuple(at.hits), *judged)

@@ -75,9 +75,12 @@ def read_qrels(qrels: Any, name: str = "qrels") -> Qrels:  # noqa: ANN401  a map
     for query_id, judged in qrels.items():
         _check_id(query_id, "query", name)
         documents = judged if isinstance(judged, Mapping) else _listed(judged, query_id, name, lambda _: 1)
-        for doc_id in documents:
-            _check_id(doc_id, "document", name)
-        grades[query_id] = {doc_id: _grade(grade, query_id, name) for doc_id, grade in documents.items()}
+        grades[query_id] = checked = {}
+        for doc_id, grade in documents.items():
+            if type(doc_id) is not str:
+                _check_id(doc_id, "document", name)
+            plain = type(grade) is int and -HIGHEST_GRADE <= grade <= HIGHEST_GRADE
+            checked[doc_id] = grade if plain else _grade(grade, query_id, name)
     return grades
 
 
@@ -93,14 +96,15 @@ def read_run(run: Mapping[Any, Any], name: str = "run") -> Mapping[str, Mapping[
     """
     results = {}
     for query_id, documents in run.items():
-        _check_id(query_id, "query", name)
+        if type(query_id) is not str:
+            _check_id(query_id, "query", name)
         if isinstance(documents, Mapping):
             results[query_id] = documents
+            first = next(iter(documents), "")
+            if type(first) is not str:
+                _check_id(first, "document", name)
         else:
             results[query_id] = _listed(documents, query_id, name, lambda place: -float(place))
-        for doc_id in results[query_id]:
-            _check_id(doc_id, "document", name)
-            break
     return results
 
 
@@ -120,15 +124,13 @@ def _listed(documents: Any, query_id: str, name: str, value: Any) -> dict[str, A
 
 
 def _check_id(value: object, kind: Literal["query", "document"], name: str) -> None:
-    if type(value) is not str and not isinstance(value, str):
+    if not isinstance(value, str):
         raise InputError(
             name, f"a {kind} id is of type {type(value).__name__}: ids are strings, convert them with str()"
         )
 
 
 def _grade(value: Any, query_id: str, name: str) -> int:  # noqa: ANN401
-    if type(value) is int and -HIGHEST_GRADE <= value <= HIGHEST_GRADE:
-        return value
     try:
         grade = int(value)
         exact = grade == value and abs(grade) <= HIGHEST_GRADE

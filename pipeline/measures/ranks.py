@@ -6,6 +6,7 @@ rank of a document is thus 1 + |higher scores| + |equal scores with a greater id
 
 from __future__ import annotations
 
+import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ Scores = Literal["float64", "float32"]
 
 _MANY_DOCUMENTS = 256
 _NUMPY_PAYS = 300_000
+"""From so many results on, numpy is worth the time that importing it takes."""
 
 
 class Hit(NamedTuple):
@@ -79,8 +81,8 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
     Raises:
         BadScore: a score is NaN, infinite or no number.
     """
-    total = sum(len(run[query_id]) for query_id in qrels if query_id in run)
-    by_numpy = _place_by_numpy if total >= _NUMPY_PAYS else _place
+    pays = "numpy" in sys.modules or sum(len(run[query_id]) for query_id in qrels if query_id in run) >= _NUMPY_PAYS
+    by_numpy = _place_by_numpy if pays else _place
     placed = {}
     for query_id, judged in qrels.items():
         documents = run.get(query_id)
@@ -94,16 +96,15 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
 
 
 def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single: bool) -> Placed:
-    values: Sequence[float] = list(documents.values())
-    if not isfinite(sum(values)) and not all(map(isfinite, values)):
+    ordered = sorted(documents.values())
+    if not isfinite(sum(ordered)) and not all(map(isfinite, ordered)):
         raise ValueError
-    if single:
-        values = array("f", values).tolist()
-        documents = dict(zip(documents, values, strict=True))
-    found = [(doc_id, grade) for doc_id, grade in judged.items() if grade >= 0 and doc_id in documents]
+    found = [(doc_id, grade) for doc_id, grade in judged.items() if doc_id in documents and grade >= 0]
     if not found:
         return Placed(len(documents), [])
-    ordered = sorted(values)
+    if single:
+        ordered = array("f", ordered).tolist()
+        documents = dict(zip(documents, array("f", documents.values()), strict=True))
     hits = []
     tied: dict[float, list[str]] = {}
     for doc_id, grade in found:
@@ -113,16 +114,17 @@ def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single:
         above = len(ordered) - upper
         if equal > 1:
             tied[score] = []
-        hits.append((doc_id, score, Hit(above + 1, grade, above, equal)))
+        hits.append(Hit(above + 1, grade, above, equal))
     if tied:
         for doc_id, score in documents.items():
             if score in tied:
                 tied[score].append(doc_id)
-    return Placed(len(documents), sorted(_settled(*hit, tied) for hit in hits))
-
-
-def _settled(doc_id: str, score: float, hit: Hit, tied: Mapping[float, list[str]]) -> Hit:
-    return hit if hit.equal == 1 else hit._replace(rank=rank_of(doc_id, hit.above, tied[score]))
+        hits = [
+            hit if hit.equal == 1 else hit._replace(rank=rank_of(doc_id, hit.above, tied[documents[doc_id]]))
+            for (doc_id, _), hit in zip(found, hits, strict=True)
+        ]
+    hits.sort()
+    return Placed(len(documents), hits)
 
 
 def _place_by_numpy(judged: Mapping[str, int], documents: Mapping[str, float], *, single: bool) -> Placed:
@@ -137,20 +139,19 @@ def _place_by_numpy(judged: Mapping[str, int], documents: Mapping[str, float], *
     if single:
         with np.errstate(over="ignore"):
             values = values.astype(np.float32)
-    found = [(doc_id, grade) for doc_id, grade in judged.items() if grade >= 0 and doc_id in documents]
+    found = [(doc_id, grade) for doc_id, grade in judged.items() if doc_id in documents and grade >= 0]
     if not found:
         return Placed(len(documents), [])
-    names = None
-    hits = []
     with np.errstate(over="ignore"):
         own = np.array([documents[doc_id] for doc_id, _ in found], np.float64).astype(values.dtype)
-    above_all, equal_all = count_above(values, own)
-    for (doc_id, grade), score, above, equal in zip(found, own, above_all, equal_all, strict=True):
-        rank = above + 1
-        if equal > 1:
-            names = names or list(documents)
-            rank = rank_of(doc_id, above, (names[i] for i in np.flatnonzero(values == score).tolist()))
-        hits.append(Hit(rank, grade, above, equal))
+    above, equal = count_above(values, own)
+    hits = [Hit(higher + 1, grade, higher, same) for (_, grade), higher, same in zip(found, above, equal, strict=True)]
+    if max(equal) > 1:
+        names = list(documents)
+        for place, ((doc_id, _), hit) in enumerate(zip(found, hits, strict=True)):
+            if hit.equal > 1:
+                tied = np.flatnonzero(values == own[place]).tolist()
+                hits[place] = hit._replace(rank=rank_of(doc_id, hit.above, (names[i] for i in tied)))
     hits.sort()
     return Placed(len(documents), hits)
 
