@@ -18,10 +18,11 @@ Store = Annotated[Path, typer.Argument(metavar="STORE", help="The store, answers
 def stats(store: Store) -> None:
     """Say what a store holds and what it cost."""
     from pipeline.llm.upkeep import stats as look
+    from pipeline.text.amounts import dollars
 
     report = look(store)
     for held in report.holdings:
-        usd = "price unknown" if held.usd is None else f"${held.usd:,.4f}"
+        usd = "price unknown" if held.usd is None else dollars(held.usd)
         names = "  ".join(map(_clean, (held.stage, held.prompt, held.model, held.outcome)))
         spent = f"{held.input_tokens:,} tokens in, {held.output_tokens:,} out, {usd}"
         typer.echo(f"{names}: {held.answers:,} replies, {spent}")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.deciding import card_of, notice_of, score_all
-from pipeline.errors import InputError
 from pipeline.formats.scorecards import write_record, write_whole
 from pipeline.measures.intervals import bootstrap_intervals
 from pipeline.measures.names import parse_measure
@@ -39,17 +38,15 @@ def write_report(
     Args:
         path: where the page goes.
         gold: the judgments.
-        runs: the runs by name; files, since they are read more than once.
+        runs: the runs by name.
         measures: what to show, the first one ranks; ``judged`` among them is shown beside the others.
         match: by what a retrieved passage is known.
         method: how intervals and tests are made.
 
     Raises:
-        InputError: A run cannot be used, or is standard input.
+        InputError: A run cannot be used.
         OutputError: A file cannot be written.
     """
-    if any(run.path == "-" for run in runs.values()):
-        raise InputError("standard input", "is read once, and a report reads a run more often; give a file")
     shown = [measure for measure in measures if measure.family != "judged"] or [parse_measure("ndcg@10")]
     judged = parse_measure(f"judged@{next((measure.k for measure in shown if measure.k), 10)}")
     curves = [parse_measure(f"{family}@{k}", rel=gold.level) for family in FAMILIES for k in CUTOFFS]

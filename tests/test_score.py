@@ -32,7 +32,7 @@ def test_the_table_shows_means_and_how_the_run_met_the_judgments(goldset: Goldse
     head, row = done.stdout.splitlines()
     assert head.split() == ["run", "mrr", "p@1", "queries", "missing", "extra", "no", "relevant", "tied", "holes"]
     assert row.split() == ["A", "0.5000", "0.3333", "3", "1", "1", "0", "1", "1"]
-    assert "A: 1 judged queries are not in the run" in done.stderr
+    assert "A: judged and not in the run: 1 query" in done.stderr
 
 
 def test_json_holds_figures_in_full(goldset: Goldset, files: Path) -> None:

@@ -35,6 +35,7 @@ class Source:
 
             self._copy = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as this object
             shutil.copyfileobj(sys.stdin.buffer, self._copy)
+            self._copy.flush()
 
     @property
     def suffix(self) -> str:
@@ -82,8 +83,9 @@ class Source:
     @contextmanager
     def _raw(self) -> Iterator[BinaryIO]:
         if self._copy is not None:
-            self._copy.seek(0)
-            yield cast("BinaryIO", self._copy)
+            with os.fdopen(os.dup(self._copy.fileno()), "rb", buffering=0) as copy:  # what reads it may close it
+                copy.seek(0)
+                yield cast("BinaryIO", copy)
             return
         try:
             file = self.path.open("rb", buffering=0)

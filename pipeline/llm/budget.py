@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pipeline.errors import LimitReached
 from pipeline.llm.settings import ModelSettings
+from pipeline.text.amounts import dollars
 
 _RESUME = "raise it and run again; every answer so far is kept"
 
@@ -60,7 +61,8 @@ class Budget:
         if cap.max_usd is not None and self.usd + want.usd > cap.max_usd:
             raise LimitReached(
                 "max-usd",
-                f"the next call may cost ${want.usd:.4f}, ${self.usd:.4f} of ${cap.max_usd:.4f} are spent: {_RESUME}",
+                f"the next call may cost {dollars(want.usd)}, "
+                f"{dollars(self.usd)} of {dollars(cap.max_usd)} are spent: {_RESUME}",
             )
         fits_tokens = cap.max_tokens is None or self.tokens + self._aside_tokens + want.tokens <= cap.max_tokens
         return fits_tokens and (cap.max_usd is None or self.usd + self._aside_usd + want.usd <= cap.max_usd)

@@ -15,6 +15,7 @@ from pipeline.llm.faults import Allowance, Cause
 from pipeline.llm.rates import Rates
 from pipeline.llm.settings import ModelSettings
 from pipeline.llm.width import Width
+from pipeline.text.amounts import dollars
 
 HEAD_START_TICKS, TICK_S = 4, 0.01
 """How long the very first call to a server goes alone. A server that refuses a parameter does so within that time as
@@ -63,7 +64,7 @@ class Snapshot:
         """Return it as one line."""
         parts = [f"in flight {self.in_flight}", f"done {self.done}", f"{self.tokens:,} tokens"]
         if self.usd:
-            parts.append(f"${self.usd:,.4f}")
+            parts.append(dollars(self.usd))
         if self.failed:
             parts.append(f"failed {self.failed}")
         if self.waits_s > 0:

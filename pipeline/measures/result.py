@@ -48,5 +48,7 @@ class Result:
         if values is None:
             from pipeline.measures.names import parse_measure
 
-            values = self.values[parse_measure(measure).name]
+            values = self.values.get(parse_measure(measure).name)
+        if values is None:
+            raise KeyError(f"{measure} was not measured; there are {', '.join(self.values)}")
         return fsum(values) / len(self.query_ids)

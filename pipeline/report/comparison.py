@@ -58,7 +58,7 @@ def pair_row(found: Comparison) -> tuple[str, ...]:
         "-" if found.p_t is None else p_value(found.p_t),
         f"{found.wins}/{found.ties}/{found.losses}",
         "-" if found.effect_size is None else f"{found.effect_size:+.2f}",
-        f"{found.detectable:.4f}",
+        f"{found.detectable:.4f}" if found.detectable else "-",
     )
 
 

@@ -104,7 +104,7 @@ def _trust(card: Scorecard) -> Iterator[dict[str, Any]]:
     yield {"name": "queries", "value": f"{card.gold.queries:,}", "unsafe": card.gold.queries < 100}
     holes = [1 - share for system in card.systems for share in system.judged.values()]
     yield {"name": "unjudged in the top, at most", "value": f"{max(holes):.0%}", "unsafe": max(holes) > HOLE_RATE}
-    seen = [found.detectable for found in card.comparisons if found.measure == card.measures[0]]
+    seen = [found.detectable for found in card.comparisons if found.measure == card.measures[0] and found.detectable]
     if seen:
         yield {"name": f"detectable {card.measures[0]}", "value": f"{median(seen):.3f}", "unsafe": median(seen) > 0.05}
     missing = max(system.counts.missing for system in card.systems)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from pipeline.text.amounts import dollars
+
 if TYPE_CHECKING:
     from pipeline.config import Config
     from pipeline.drawing import Drawn
@@ -39,7 +41,7 @@ def _add(table: Table, name: str, rows: Sequence[PlannedStage]) -> None:
 
 def _cost(rows: Sequence[PlannedStage]) -> str:
     known = [row.usd for row in rows if row.usd is not None]
-    return f"${sum(known):,.4f}" if len(known) == len(rows) else "unknown"
+    return dollars(sum(known)) if len(known) == len(rows) else "unknown"
 
 
 def notes(stages: Sequence[PlannedStage], drawn: Drawn, config: Config) -> Iterator[str]:

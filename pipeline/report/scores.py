@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pipeline.measures.result import Result
+from pipeline.text.amounts import queries
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -99,15 +100,15 @@ def remarks(name: str, result: Result) -> Iterator[str]:
     if result.strange:
         yield f"{name}: no document of the run is judged, so every figure is 0: do the document ids agree?"
     if counts.missing:
-        yield f"{name}: {counts.missing:,} judged queries are not in the run"
+        yield f"{name}: judged and not in the run: {queries(counts.missing)}"
     if counts.extra:
-        yield f"{name}: {counts.extra:,} queries of the run are not judged and were passed over"
+        yield f"{name}: in the run and not judged, so passed over: {queries(counts.extra)}"
     if counts.no_relevant:
-        yield f"{name}: {counts.no_relevant:,} queries have no relevant document and count 0"
+        yield f"{name}: without a relevant document, counted 0: {queries(counts.no_relevant)}"
     if counts.tied:
-        yield f"{name}: {counts.tied:,} queries depend on the order of equal scores (ties go by id, the greater first)"
+        yield f"{name}: dependent on the order of equal scores (by id, the greater first): {queries(counts.tied)}"
     if counts.holes:
-        yield f"{name}: {counts.holes:,} queries have unjudged documents above the deepest cutoff; they count 0"
+        yield f"{name}: with unjudged documents above the deepest cutoff, which count 0: {queries(counts.holes)}"
 
 
 def _heads(results: Mapping[str, Result]) -> list[str]:

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.ports import Step
+from pipeline.text.amounts import amount, dollars, queries
 from schemas.manifest import Asked, Manifest, StageReport, StageUsage
 
 _QUIET_SECONDS = 5.0
@@ -140,11 +141,11 @@ def _reasons(report: StageReport) -> str:
 def spending(usage: Mapping[str, StageUsage]) -> Iterator[str]:
     """Yield a line for each account of the model: what was asked, what came from the store, what it cost."""
     for stage, spent in usage.items():
-        cost = "price unknown" if spent.usd is None else f"${spent.usd:,.4f}"
+        cost = "price unknown" if spent.usd is None else dollars(spent.usd)
         if not spent.requests:
             cost = "nothing to pay"
         yield (
-            f"{stage}: {spent.requests:,} requests, {spent.replayed:,} answers from the store, "
+            f"{stage}: {amount(spent.requests, 'request')}, {amount(spent.replayed, 'answer')} from the store, "
             f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out, {cost}"
         )
 
@@ -181,9 +182,9 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
         rules = Counter(select.rules) + Counter(generate.rules) + Counter(check.rules)
         fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common()) or "none turned down"
         reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
-        yield f"{manifest.queries:,} of {manifest.target or 1:,} queries: {reserve}. What fell to which rule: {fell}."
+        yield f"{manifest.queries:,} of {queries(manifest.target or 1)}: {reserve}. What fell to which rule: {fell}."
     if manifest.failures:
-        yield f"{len(manifest.failures):,} failures, each in manifest.json:"
+        yield f"{amount(len(manifest.failures), 'failure')}, each in manifest.json:"
         messages = Counter(printable(failure.message) for failure in manifest.failures)
         for message, count in messages.most_common(10):
             yield f"  {message}" + (f" ({count:,} times)" if count > 1 else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pipeline.text.amounts import queries
 from schemas.scorecard import Comparison, Scorecard, Verdict
 
 SMOKE = "smoke"
@@ -26,7 +27,7 @@ def sentence(found: Comparison, *, alpha: float, claims: bool = True) -> str:
     if found.verdict is Verdict.NOT_SEPARABLE:
         return (
             f"{found.first} and {found.second} are not separable by {found.measure} ({figures}); "
-            f"{found.queries:,} queries show differences from about {found.detectable:.4f} on."
+            f"{queries(found.queries)} can show differences from about {found.detectable:.4f} on."
         )
     better, worse = found.first, found.second
     if found.verdict is Verdict.SECOND:
