@@ -67,7 +67,7 @@ def test_a_real_difference_says_who_is_better() -> None:
 def test_no_difference_says_what_could_have_been_seen() -> None:
     said = sentence(comparison(Verdict.NOT_SEPARABLE), alpha=0.05)
     assert said.startswith("A and B are not separable by ndcg@10")
-    assert said.endswith("300 queries show differences from about 0.0210 on.")
+    assert said.endswith("300 queries can show differences from about 0.0210 on.")
 
 
 def test_the_same_run_twice_is_the_same() -> None:
