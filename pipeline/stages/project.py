@@ -1,0 +1,174 @@
+"""Relevance carried from the passages that were judged to another chunking of the same documents.
+
+Reads: relevance as text, spans of chunks. Writes: grades by chunk.
+Fails: never; a query whose evidence no chunk holds is left out, with the reason.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipeline.text.evidence import find_quote
+from schemas.corpus import Chunk, Evidence, Span
+from schemas.judgment import RELEVANT, Relevance
+from schemas.query import Query
+from schemas.relevance import JudgedPassage, TextRelevance
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """The chunks of one document: their ids and spans in the order of the text; both ends grow from one to the next."""
+
+    chunk_ids: Sequence[str]
+    spans: Sequence[Span]
+
+    def meeting(self, span: Span) -> Iterator[tuple[str, Span]]:
+        """Yield the chunks that share a character with a span of the document."""
+        first = bisect_right(self.spans, span.start, key=lambda cut: cut.end)
+        last = bisect_left(self.spans, span.end, key=lambda cut: cut.start)
+        yield from zip(self.chunk_ids[first:last], self.spans[first:last], strict=True)
+
+    def same(self, span: Span) -> str | None:
+        """Return the chunk with exactly this span."""
+        place = bisect_left(self.spans, span.start, key=lambda cut: cut.start)
+        found = place < len(self.spans) and (self.spans[place].start, self.spans[place].end) == (span.start, span.end)
+        return self.chunk_ids[place] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What a query's relevance comes to on a chunking.
+
+    ``grades`` are the judged chunks, ``source`` the relevant chunk that stands for the one the query was written from,
+    ``evidence`` every stretch the labels rest on, ``lost`` how many relevant passages no chunk could take over.
+    """
+
+    grades: Mapping[str, Relevance]
+    source: str
+    evidence: tuple[Evidence, ...]
+    lost: int
+
+
+def judged_passage(query: Query, chunk: Chunk, grade: Relevance, quotes: Iterable[str] = ()) -> JudgedPassage:
+    """Return a judged chunk as text.
+
+    What a relevant chunk's grade rests on is the query's own evidence where the chunk holds it; else what judges
+    quoted from the chunk; else the words of the query's evidence, found again in it, as near-duplicates have them.
+
+    Args:
+        query: The query.
+        chunk: The chunk that was judged.
+        grade: Its grade.
+        quotes: What judges quoted from it.
+    """
+    if grade < RELEVANT:
+        return JudgedPassage(span=chunk.span, grade=grade)
+    own = [evidence for evidence in query.evidence if chunk.span.contains(evidence)]
+    if own:
+        return JudgedPassage(span=chunk.span, grade=grade, evidence=tuple(own))
+    found = {find_quote(quote, chunk.text) for quote in quotes if quote}
+    found = found - {None} or {find_quote(evidence.quote, chunk.text) for evidence in query.evidence} - {None}
+    evidence = tuple(
+        Evidence(
+            doc_id=chunk.span.doc_id,
+            start=chunk.span.start + start,
+            end=chunk.span.start + end,
+            quote=chunk.text[start:end],
+        )
+        for start, end in sorted(place for place in found if place is not None)
+    )
+    return JudgedPassage(span=chunk.span, grade=grade, evidence=evidence)
+
+
+def project(relevance: TextRelevance, cuts: Mapping[str, Cuts]) -> Projection | str:
+    """Return a query's grades on a chunking, or why there are none.
+
+    A chunk that is the very passage that was judged keeps its grade. Otherwise relevant are the chunks that hold all of
+    an evidence span, or where none does, those that hold at least half of it; and a chunk that lies within a passage
+    judged not relevant is not relevant either. Nothing is said of other chunks.
+
+    Args:
+        relevance: The query and what was judged for it.
+        cuts: The chunks of each document, by its id.
+    """
+    kept = {}
+    for passage in relevance.passages:
+        same = _cuts_of(passage.span, cuts).same(passage.span)
+        if same is not None:
+            kept[same] = passage.grade
+    grades: dict[str, Relevance] = {}
+    rests_on: dict[tuple[str, int, int], Evidence] = {}
+    lost = 0
+    for passage in relevance.passages:
+        if _cuts_of(passage.span, cuts).same(passage.span) is not None:
+            held = list(passage.evidence)
+        elif passage.grade >= RELEVANT:
+            held = [evidence for evidence in passage.evidence if _give(evidence, passage.grade, cuts, kept, grades)]
+            lost += not held
+        else:
+            held = []
+            _give_within(passage, cuts, grades)
+        rests_on |= {(evidence.doc_id, evidence.start, evidence.end): evidence for evidence in held}
+    grades |= kept
+    own = relevance.query.evidence
+    promised = [e for passage in relevance.passages if passage.grade >= RELEVANT for e in passage.evidence]
+    for evidence in own:
+        if evidence in promised and not _holders(evidence, cuts, grades):
+            return f"no chunk holds half of its evidence, {evidence.end - evidence.start} characters"
+    source = _source(relevance, cuts, grades)
+    if source is None:
+        return "none of its relevant passages is in a chunk"
+    others = [rests_on[place] for place in sorted(rests_on) if rests_on[place] not in own]
+    return Projection(grades, source, (*own, *others), lost)
+
+
+def _cuts_of(span: Span, cuts: Mapping[str, Cuts]) -> Cuts:
+    return cuts.get(span.doc_id) or Cuts((), ())
+
+
+def _give(
+    evidence: Span,
+    grade: Relevance,
+    cuts: Mapping[str, Cuts],
+    kept: Mapping[str, Relevance],
+    grades: dict[str, Relevance],
+) -> bool:
+    """Give the grade to whatever holds the evidence and was not judged itself; return whether a relevant chunk does."""
+    holders = holding(evidence, _cuts_of(evidence, cuts))
+    for chunk_id in holders:
+        if chunk_id not in kept:
+            grades[chunk_id] = max(grade, grades.get(chunk_id, grade))
+    return any(kept.get(chunk_id, RELEVANT) >= RELEVANT for chunk_id in holders)
+
+
+def holding(evidence: Span, cuts: Cuts) -> list[str]:
+    """Return the chunks that hold all of a stretch of text; where there are none, those with at least half of it."""
+    meeting = list(cuts.meeting(evidence))
+    whole = [chunk_id for chunk_id, span in meeting if span.contains(evidence)]
+    return whole or [
+        chunk_id
+        for chunk_id, span in meeting
+        if 2 * (min(span.end, evidence.end) - max(span.start, evidence.start)) >= evidence.end - evidence.start
+    ]
+
+
+def _give_within(passage: JudgedPassage, cuts: Mapping[str, Cuts], grades: dict[str, Relevance]) -> None:
+    for chunk_id, span in _cuts_of(passage.span, cuts).meeting(passage.span):
+        if passage.span.contains(span):
+            grades[chunk_id] = max(passage.grade, grades.get(chunk_id, passage.grade))
+
+
+def _holders(evidence: Evidence, cuts: Mapping[str, Cuts], grades: Mapping[str, Relevance]) -> list[str]:
+    found = holding(evidence, _cuts_of(evidence, cuts))
+    return [chunk_id for chunk_id in found if grades.get(chunk_id, Relevance.UNRELATED) >= RELEVANT]
+
+
+def _source(relevance: TextRelevance, cuts: Mapping[str, Cuts], grades: Mapping[str, Relevance]) -> str | None:
+    """Return the chunk the query was written from, or the first relevant one that holds its evidence, or any other."""
+    if grades.get(relevance.query.chunk_id, Relevance.UNRELATED) >= RELEVANT:
+        return relevance.query.chunk_id
+    holders = [chunk_id for evidence in relevance.query.evidence for chunk_id in _holders(evidence, cuts, grades)]
+    relevant = sorted(chunk_id for chunk_id, grade in grades.items() if grade >= RELEVANT)
+    return next(iter([*holders, *relevant]), None)
