@@ -48,7 +48,7 @@ def compare(  # noqa: PLR0913, PLR0917  a command has as many options as it has
 ) -> None:
     """Say which run is better, pair by pair: intervals, tests, Holm, what the queries can show."""
     from pipeline.deciding import DECIDING, card_of, notice_of, score_all
-    from pipeline.formats.scorecards import write_record
+    from pipeline.formats.scorecards import check_apart, write_record
     from pipeline.scoring import load_gold, named_runs
     from schemas.scorecard import Method
 
@@ -56,6 +56,7 @@ def compare(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     runs = named_runs(run)
     if len(runs) < 2:
         raise UsageError("compare: give at least two runs, as --run A=a.trec --run B=b.trec")
+    check_apart({"--out": out}, [gold, *(one.path for one in runs.values())])
     loaded = load_gold(gold)
     asked = chosen(measure or (None if k else list(DECIDING)), k, loaded)
     judged = judged_beside(asked)

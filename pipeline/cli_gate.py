@@ -50,13 +50,17 @@ def gate(  # noqa: PLR0913, PLR0917  a command has as many options as it has
 ) -> None:
     """Check a run against lowest means and a baseline; exit 1 with the queries that fell most."""
     from pipeline.deciding import DECIDING, baseline_of, score_all
-    from pipeline.formats.scorecards import write_record
+    from pipeline.formats.scorecards import check_apart, write_record
     from pipeline.gating import Demands, allowed_drops, checks_of, differences, lowest_means
     from pipeline.measures.names import parse_measure
     from pipeline.scoring import load_gold, named_runs
+    from pipeline.text.amounts import queries
 
     check_alpha(alpha)
     before = _earlier(baseline, init=init, update=update)
+    runs = named_runs([run])
+    check_apart({"--baseline": baseline, "--junit": junit}, [gold, *(one.path for one in runs.values())])
+    check_apart({"--junit": junit}, [baseline] if baseline else [])
     loaded = load_gold(gold)
     asked = [one.name for one in chosen(measure, None, loaded)] if measure else []
     demands = Demands(
@@ -73,7 +77,7 @@ def gate(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         measures |= {name: parse_measure(name) for name in kept}
     if not measures:
         raise UsageError("gate: nothing to check; give --baseline, --min or --target")
-    results = score_all(loaded, named_runs([run]), list(measures.values()), missing=missing, scores=scores, match=match)
+    results = score_all(loaded, runs, list(measures.values()), missing=missing, scores=scores, match=match)
     ((system, result),) = results.items()
     checks = checks_of(result, before, demands)
     notes = list(differences(before, loaded, result)) if before else []
@@ -81,7 +85,7 @@ def gate(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     passed = all(check.passed for check in checks)
     if baseline and (init or (update and passed)):
         write_record(baseline, baseline_of(loaded, system, result, list(before.values if before else measures)))
-        typer.echo(f"Baseline of {len(result.query_ids):,} queries written to {baseline}")
+        typer.echo(f"Baseline of {queries(len(result.query_ids))} written to {baseline}")
     if not passed:
         raise typer.Exit(FAILED)
 

@@ -110,14 +110,16 @@ def plot(
     """Draw the history as one page of HTML that asks no server for anything."""
     from pipeline.errors import InputError
     from pipeline.formats.history import read_history
-    from pipeline.formats.scorecards import write_whole
+    from pipeline.formats.scorecards import check_apart, write_whole
     from pipeline.report.timeline import page
+    from pipeline.text.amounts import amount
 
+    check_apart({"--out": out}, [history])
     entries = read_history(history)
     if not entries:
         raise InputError(history, "is missing or empty; goldset monitor GOLD --run … --history fills it")
     write_whole(out, page(entries).encode())
-    typer.echo(f"{len(entries):,} entries drawn in {out}")
+    typer.echo(f"{amount(len(entries), 'entry', 'entries')} drawn in {out}")
 
 
 def _moment(at: str | None) -> str:

@@ -61,17 +61,23 @@ def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     """Score runs with trec_eval's measures."""
     import gc
 
+    from pipeline.formats.scorecards import check_apart
     from pipeline.scoring import load_gold, named_runs, score_run
 
     gc.disable()  # what is read makes no cycles, and looking for them takes a tenth of the time
     runs = named_runs(run)
     loaded = load_gold(gold)
     asked = chosen(measure, k, loaded)
+    beside = html.with_name("scorecard.json") if html else None
+    check_apart(
+        {"--per-query": per_query, "--html, the card goes beside it": beside, "--html": html},
+        [gold, *(one.path for one in runs.values())],
+    )
     results = {
         name: score_run(loaded, one, asked, missing=missing, scores=scores, match=match) for name, one in runs.items()
     }
     if per_query is not None:
-        _write(per_query, results, [gold, *(one.path for one in runs.values())])
+        _write(per_query, results)
     _print(results, form, gold=gold, missing=missing, scores=scores, match=match)
     if html is not None:
         from pipeline.deciding import DECIDING
@@ -99,11 +105,9 @@ def chosen(measure: list[str] | None, k: str | None, gold: Gold) -> list[Measure
     return parse_measures(measure or (_WITHOUT_CUTOFF if cutoffs else DEFAULT), cutoffs=cutoffs, rel=gold.level)
 
 
-def _write(path: Path, results: Mapping[str, Result], inputs: list[str]) -> None:
+def _write(path: Path, results: Mapping[str, Result]) -> None:
     from pipeline.report.scores import per_query
 
-    if any(path.exists() and Path(one).exists() and path.samefile(one) for one in inputs):
-        raise OutputError(f"{path}: is one of the inputs; give another --per-query")
     try:
         path.write_text(per_query(results, path.suffix.lower()), encoding="utf-8", errors="surrogatepass", newline="\n")
     except OSError as error:

@@ -147,3 +147,15 @@ def test_a_small_run_is_scored_without_loading_numpy_polars_or_pandas(files: Pat
         [sys.executable, "-c", code], cwd=files, capture_output=True, text=True, env=environment, check=True
     )
     assert done.stdout.splitlines()[-1] == "loaded: set()"
+
+
+@pytest.mark.parametrize("option", ["--html", "--per-query"])
+def test_nothing_that_is_read_is_written_over(goldset: Goldset, tmp_path: Path, option: str) -> None:
+    (tmp_path / "gold.qrels").write_text("q1 0 a 1\n")
+    (tmp_path / "run.trec").write_text("q1 Q0 a 1 2.0 t\n")
+    for path in ("gold.qrels", "run.trec"):
+        before = (tmp_path / path).read_bytes()
+        done = goldset("score", "gold.qrels", "--run", "A=run.trec", option, path)
+        assert done.returncode == 1
+        assert "is one of the inputs" in done.stderr
+        assert (tmp_path / path).read_bytes() == before

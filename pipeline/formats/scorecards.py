@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TypeVar
@@ -15,6 +17,37 @@ from pipeline.formats.opening import shown
 from schemas.record import Record
 
 R = TypeVar("R", bound=Record)
+
+
+def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path | str]) -> None:
+    """Refuse to write over what is read.
+
+    Args:
+        outputs: where is written to, by the option that says so; None where nothing is.
+        inputs: files and folders that are read.
+
+    Raises:
+        OutputError: An output is an input, or a file of a build that is.
+    """
+    read = [Path(one) for one in inputs if Path(one).exists()]
+    for option, path in outputs.items():
+        if path is None or not path.exists():
+            continue
+        if any(path.samefile(one) or (one.is_dir() and _belongs(path, one)) for one in read):
+            raise OutputError(f"{shown(path)}: is one of the inputs; give another {option}")
+
+
+def _belongs(path: Path, folder: Path) -> bool:
+    """Return whether a file is part of a gold set in a folder, not something that was put beside it."""
+    inside = path.resolve()
+    if not inside.is_relative_to(folder.resolve()):
+        return False
+    name = inside.relative_to(folder.resolve()).as_posix()
+    try:
+        files = json.loads((folder / "manifest.json").read_bytes())["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        files = ()
+    return name in files or name in {"manifest.json", "dataset.json"} or name.startswith(("beir/", "trec/", "qrels"))
 
 
 def read_record(path: Path, kind: type[R]) -> R:

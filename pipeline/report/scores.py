@@ -96,7 +96,7 @@ def per_query(results: Mapping[str, Result], suffix: str) -> str:
 
 def remarks(name: str, result: Result) -> Iterator[str]:
     """Yield what a reader must know about a run beside its figures, a line each."""
-    counts = result.counts
+    counts, name = result.counts, _printable(name)
     if result.strange:
         yield f"{name}: no document of the run is judged, so every figure is 0: do the document ids agree?"
     if counts.missing:
