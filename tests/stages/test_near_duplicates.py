@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.stages.select.near_duplicates import NEIGHBOURS, Sketcher, Sketches, cluster
+from pipeline.stages.select.near_duplicates import NEIGHBOURS, Sketches, cluster, write_sketch
 from pipeline.text.shingles import CHARACTERS, WORDS, jaccard, shingles
 
 
 def clusters(texts: Sequence[str], reads: list[int] | None = None) -> set[frozenset[int]]:
-    sketches, sketcher = Sketches.empty(len(texts)), Sketcher()
+    sketches = Sketches.empty(len(texts))
     for position, text in enumerate(texts):
-        sketcher.write(text, sketches, position)
+        write_sketch(text, sketches, position)
 
     def text_at(position: int) -> str:
         if reads is not None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pipeline.ports import Stored
 from pipeline.stages.select.eligibility import READY, RULES, Limits, fault
-from pipeline.stages.select.near_duplicates import Sketcher, Sketches, cluster
+from pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
 from pipeline.stages.select.sampling import draw_hash, drawing_order, firsts, source_hash
 from schemas.corpus import Chunk
 
@@ -74,14 +74,14 @@ def select(
     count = len(chunks)
     faults = np.zeros(count, np.uint8)
     draws, sources = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
-    sketches, sketcher = Sketches.empty(count), Sketcher()
+    sketches = Sketches.empty(count)
     names = [name for name, _ in RULES]
     for position, chunk in enumerate(chunks):
         found = fault(chunk.text, limits)
         faults[position] = names.index(found) + 1 if found else 0
         draws[position] = draw_hash(seed, chunk.chunk_id)
         sources[position] = source_hash(chunk.span.doc_id)
-        sketcher.write(chunk.text, sketches, position)
+        write_sketch(chunk.text, sketches, position)
         if advance:
             advance(1)
     labels = cluster(sketches, text_at=lambda position: chunks.at(position).text)

@@ -1,7 +1,7 @@
 """Clusters of chunks that say nearly the same, in memory that hardly depends on how many chunks there are.
 
 Two chunks are near-duplicates where the Jaccard similarity of their shingles is at least ``THRESHOLD``; clusters are
-the connected components of that relation over candidate pairs. Candidates come from MinHash signatures (datasketch) in
+the connected components of that relation over candidate pairs. Candidates come from MinHash signatures in
 bands; each is decided on the chunks' own shingles. Per chunk 72 bytes are kept: its texts are read again where needed.
 """
 
@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from datasketch import MinHash
 from xxhash import xxh3_64_intdigest
 
 from pipeline.text.shingles import Shingles, jaccard, shingles
@@ -52,21 +51,25 @@ class Sketches:
         return cls(np.zeros(count, np.uint64), np.zeros((count, PERMUTATIONS), np.uint8))
 
 
-class Sketcher:
-    """Computes the sketches of one text after another; holds the permutations."""
+_RAW = np.random.PCG64(1).random_raw(2 * PERMUTATIONS).astype(np.uint32)[:, None]
+_FACTORS, _SHIFTS = _RAW[:PERMUTATIONS] | np.uint32(1), _RAW[PERMUTATIONS:]
+"""``factor * hash + shift`` modulo 2**32 is a permutation of the hashes, since the factor is odd."""
+_AT_ONCE = 1 << 14
 
-    def __init__(self) -> None:
-        self._minhash = MinHash(num_perm=PERMUTATIONS, seed=1, hashfunc=int, scheme="affine32")
 
-    def write(self, text: str, into: Sketches, position: int) -> None:
-        """Put the sketch of a text into its row."""
-        found = shingles(text)
-        if not len(found):
-            return
-        into.digests[position] = xxh3_64_intdigest(found.tobytes()) or 1
-        self._minhash.clear()
-        self._minhash.update_batch((found & np.uint64(0xFFFFFFFF)).tolist())
-        into.signatures[position] = self._minhash.hashvalues.astype(np.uint8)
+def write_sketch(text: str, into: Sketches, position: int) -> None:
+    """Put the sketch of a text into its row: a digest of its shingles, and their least hash under each permutation.
+
+    Source: Broder, On the resemblance and containment of documents (1997).
+    """
+    found = shingles(text)
+    if not len(found):
+        return
+    into.digests[position] = xxh3_64_intdigest(found.tobytes()) or 1
+    hashes = found.astype(np.uint32)
+    blocks = (hashes[start : start + _AT_ONCE] for start in range(0, len(hashes), _AT_ONCE))
+    least = np.min([(_FACTORS * block + _SHIFTS).min(axis=1) for block in blocks], axis=0)
+    into.signatures[position] = least.astype(np.uint8)
 
 
 def cluster(sketches: Sketches, *, text_at: Callable[[int], str]) -> Positions:
