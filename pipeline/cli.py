@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import io
 import os
 import signal
@@ -12,7 +14,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
-from pipeline import cli_answers, cli_compare, cli_gate, cli_monitor, cli_prompts, cli_retrieve, cli_score
+from pipeline import (
+    cli_agreement,
+    cli_answers,
+    cli_ask,
+    cli_bench,
+    cli_card,
+    cli_compare,
+    cli_drift,
+    cli_feedback,
+    cli_gate,
+    cli_grade,
+    cli_import,
+    cli_monitor,
+    cli_prompts,
+    cli_rechunk,
+    cli_retrieve,
+    cli_review,
+    cli_score,
+)
 from pipeline.errors import GoldsetError, UsageError
 from prompts.loader import PromptError
 
@@ -43,11 +63,22 @@ app = typer.Typer(
 
 app.add_typer(cli_answers.app, name="answers")
 app.add_typer(cli_prompts.app, name="prompts")
+app.command("import")(cli_import.import_)
+app.command()(cli_drift.drift)
+app.command()(cli_feedback.feedback)
+app.command()(cli_ask.ask)
 app.command()(cli_retrieve.retrieve)
+app.command()(cli_rechunk.rechunk)
 app.command()(cli_score.score)
 app.command()(cli_compare.compare)
+app.command()(cli_bench.bench)
 app.command()(cli_gate.gate)
+app.command()(cli_agreement.agreement)
+app.command()(cli_card.card)
+app.command()(cli_grade.grade)
+app.command()(cli_grade.topup)
 app.add_typer(cli_monitor.app, name="monitor")
+app.add_typer(cli_review.app, name="review")
 
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A goldset.toml.")]
@@ -97,6 +128,9 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     replay: Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")] = False,
     batch: Annotated[bool, typer.Option("--batch", help="Send in batches: half the price, within a day.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; send and write nothing.")] = False,
+    grade: Annotated[
+        bool, typer.Option("--grade", help="Judge a pool of chunks for every query, as goldset grade does.")
+    ] = False,
 ) -> None:
     """Build a gold set: documents in, queries with known answers out."""
     settings = _config(
@@ -134,10 +168,11 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     import asyncio
 
     if dry_run:
-        asyncio.run(_plan(settings, paths, out, store, replace=replace, batch=batch))
+        asyncio.run(_plan(settings, paths, out, store, replace=replace, batch=batch, grade=grade))
         return
     try:
-        result = asyncio.run(_build(settings, paths, out, store, replace=replace, batch=batch, replay=replay))
+        building = _build(settings, paths, out, store, replace=replace, batch=batch, replay=replay, grade=grade)
+        result = asyncio.run(building)
     except KeyboardInterrupt:
         raise Interrupted("batches go on at the provider, the same command picks them up" if batch else GO_ON) from None
     if not result.complete:
@@ -150,7 +185,7 @@ def named(text: str) -> list[str]:
 
 
 async def _build(
-    config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool, replay: bool
+    config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool, replay: bool, grade: bool
 ) -> Result:
     from pipeline import flow
     from pipeline.formats.sources import find_files
@@ -165,12 +200,28 @@ async def _build(
     messages.print(writer.announcement)
     for line in passed_over(found.ignored, found.repeated):
         messages.print(line)
-    result = await flow.build(writer, found, out, progress=TerminalProgress(messages), replace=replace)
+    building = functools.partial(flow.build, writer, found, out, progress=TerminalProgress(messages), replace=replace)
+    if not grade:
+        result = await building()
+        _report(console, messages, result, out, writer.config)
+        return result
+    from pipeline.grading import opening
+
+    judging = await opening.judging(writer.config, asks=not replay, replay=replay)
+    progress = TerminalProgress(messages)
+    opened = opening.finishing(judging, answers, out, progress=progress, say=messages.print, replay=replay, batch=batch)
+    with opened as (finish, graded):
+        result = await building(finish=finish)
     _report(console, messages, result, out, writer.config)
+    for item in graded:
+        cli_grade.show(console, messages, item, accounts=False)
+        result = dataclasses.replace(result, target_met=result.target_met and item.complete)
     return result
 
 
-async def _plan(config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool) -> None:
+async def _plan(
+    config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool, grade: bool
+) -> None:
     from tempfile import TemporaryDirectory
 
     from pipeline import flow
@@ -184,7 +235,12 @@ async def _plan(config: Config, paths: list[str], out: Path, answers: Path, *, r
     found = find_files(paths)
     writer = await writer_for(config, answers, asks=False)
     fingerprint = writer.config.fingerprint(writer.prompts)
-    check_usable(out, settings=writer.config.shaping(), config_sha256=fingerprint, replace=replace)
+    check_usable(out, settings=writer.config.shaping(), config_sha256=fingerprint, replace=replace, grades=grade)
+    if grade:
+        from pipeline.grading import opening
+
+        await opening.judging(writer.config, asks=False)
+        console.print(opening.expected(writer.config, writer.config.generate.queries or flow.UP_TO))
     if isinstance(writer, OfflineWriter):
         console.print(f"{writer.announcement} 0 requests, no cost.")
         return

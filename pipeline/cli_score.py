@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.errors import OutputError, UnknownMeasure
+from pipeline.errors import OutputError, UnknownMeasure, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pipeline.measures.names import Measure
     from pipeline.measures.result import Result
     from pipeline.scoring import Gold
+    from schemas.calibrated import Calibration
 
 GoldPath = Annotated[
     str, typer.Argument(metavar="GOLD", help="Judgments: TREC, BEIR, dataset.json or the folder of a build.")
@@ -57,6 +58,12 @@ def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page, and scorecard.json beside it.")
     ] = None,
+    calibrated: Annotated[
+        bool, typer.Option("--calibrated", help="Also show what people's judgments make of the scores.")
+    ] = False,
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", metavar="URL", help="Where people's judgments are (the build's folder).")
+    ] = None,
 ) -> None:
     """Score runs with trec_eval's measures."""
     import gc
@@ -65,6 +72,7 @@ def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     from pipeline.scoring import load_gold, named_runs, score_run
 
     gc.disable()  # what is read makes no cycles, and looking for them takes a tenth of the time
+    _check_calibrated(form, missing, ledger, calibrated=calibrated)
     runs = named_runs(run)
     loaded = load_gold(gold)
     asked = chosen(measure, k, loaded)
@@ -76,9 +84,20 @@ def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     results = {
         name: score_run(loaded, one, asked, missing=missing, scores=scores, match=match) for name, one in runs.items()
     }
+    corrected = None
+    if calibrated:
+        from pipeline.review.calibrating import Reading, calibrate
+
+        deciding = chosen(["ndcg@10", "mrr@10", "r@10"], None, loaded) if measure is None and k is None else asked
+        corrected = calibrate(loaded, runs, deciding, ledger=ledger, reading=Reading(scores, match))
     if per_query is not None:
         _write(per_query, results)
-    _print(results, form, gold=gold, missing=missing, scores=scores, match=match)
+    if corrected is not None and form == "json":
+        _print_both(results, corrected, gold=gold, missing=missing, scores=scores, match=match)
+    else:
+        _print(results, form, gold=gold, missing=missing, scores=scores, match=match)
+    if corrected is not None and form != "json":
+        _print_calibrated(corrected)
     if html is not None:
         from pipeline.deciding import DECIDING
         from pipeline.reporting import write_report
@@ -87,6 +106,35 @@ def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         shown = chosen(list(DECIDING), None, loaded) if measure is None and k is None else asked
         written = write_report(html, loaded, runs, shown, match=match, method=Method(missing=missing, scores=scores))
         typer.echo(f"Written: {', '.join(map(str, written))}", err=True)
+
+
+def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated: bool) -> None:
+    """Refuse what does not go together before anything is read."""
+    if ledger is not None and not calibrated:
+        raise UsageError("--ledger is where --calibrated finds people's judgments: give both")
+    if calibrated and form not in {"table", "json"}:
+        raise UsageError(f"--format {form}: --calibrated prints a table or json")
+    if calibrated and missing != "zero":
+        raise UsageError(f"--missing {missing}: --calibrated estimates means over all queries; a missing one counts 0")
+
+
+def _print_both(results: Mapping[str, Result], corrected: Calibration, **method: str) -> None:
+    import json
+
+    from pipeline.report.scores import as_json
+
+    both = {**json.loads(as_json(results, **method)), "calibrated": corrected.model_dump(mode="json")}
+    typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
+
+
+def _print_calibrated(corrected: Calibration) -> None:
+    from pipeline.report.calibrated import lines, remarks
+
+    typer.echo()
+    for line in lines(corrected):
+        typer.echo(line)
+    for line in remarks(corrected):
+        typer.echo(line, err=True)
 
 
 def chosen(measure: list[str] | None, k: str | None, gold: Gold) -> list[Measure]:

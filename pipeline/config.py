@@ -117,6 +117,35 @@ class Critics(Record):
     share: float = Field(default=1.0, gt=0, le=1)
 
 
+class Panel(StrEnum):
+    """Which pairs go to every assessor: those a grade of which is in doubt, or all."""
+
+    ESCALATE = "escalate"
+    ALL = "all"
+
+
+class GradeSettings(Record):
+    """``[grade]``: how deep the pool goes, and who judges it how.
+
+    ``judges`` are further models at the same server, asked about pairs in doubt; without any, the model itself is asked
+    again in two other wordings. ``canaries`` is the share of calls about pairs made up to test the judge.
+    """
+
+    depth: int = Field(default=10, ge=1, le=1000)
+    judges: tuple[str, ...] = ()
+    panel: Panel = Panel.ESCALATE
+    canaries: float = Field(default=0.05, ge=0, le=0.5)
+    passages_per_call: int = Field(default=1, ge=1, le=50)
+
+    @model_validator(mode="after")
+    def _each_judge_once(self) -> Self:
+        if len(set(self.judges)) != len(self.judges):
+            raise ValueError("judges: the same model is named twice")
+        if any(not judge.strip() for judge in self.judges):
+            raise ValueError("judges: a name is empty")
+        return self
+
+
 def _with_possible_port(url: str) -> str:
     if not urlsplit(url).hostname or urlsplit(url).port == 0:  # .port raises ValueError above 65535
         raise ValueError("names no server")
@@ -155,11 +184,15 @@ class Config(Record):
     chunk: Chunking = Chunking()
     generate: Generation = Generation()
     critics: Critics = Critics()
+    grade: GradeSettings = GradeSettings()
     model: Model = Model()
 
     def shaping(self) -> dict[str, Any]:
-        """Return the tables that shape the result: not who serves the model, how fast, or at what cost."""
-        data = self.model_dump(mode="json", exclude_none=True)
+        """Return the tables that shape the queries: not who serves the model, how fast, or at what cost.
+
+        Nor how they are graded: the manifest says that, and a set can be graded again without being built again.
+        """
+        data = self.model_dump(mode="json", exclude_none=True, exclude={"grade"})
         data["model"] = {
             key: data["model"][key] for key in ("name", "temperature", "max_answer_tokens") if key in data["model"]
         }

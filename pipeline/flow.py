@@ -12,7 +12,7 @@ import functools
 import importlib.metadata
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,7 +70,7 @@ STAGES = (
 
 LATIN = "Words in Latin letters make the detector of languages read its tables, while no answer is waited for."
 
-SHAPING_PACKAGES = ("datasketch", "langchain-text-splitters", "numpy", "openai", "py3langid", "pydantic", "scipy")
+SHAPING_PACKAGES = ("langchain-text-splitters", "numpy", "openai", "py3langid", "pydantic", "scipy")
 
 
 class Writer(Protocol):
@@ -122,7 +122,19 @@ class Result:
         return self.target_met and self.limit is None and not self.manifest.failures
 
 
-async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, replace: bool = False) -> Result:
+Finish = Callable[[Path, Manifest], Awaitable[Manifest]]
+"""Works on a set that is written but not put in place yet, and returns its manifest."""
+
+
+async def build(
+    writer: Writer,
+    found: Found,
+    out: Path,
+    *,
+    progress: Progress,
+    replace: bool = False,
+    finish: Finish | None = None,
+) -> Result:
     """Build a gold set from files and put it in place.
 
     Args:
@@ -131,6 +143,7 @@ async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, 
         out: The run folder.
         progress: Shows how far it is.
         replace: Whether a run of other documents or with other settings may be replaced.
+        finish: What else is to be done to the set before it is put in place: grading.
 
     Raises:
         InputError: Nothing could be read, or (strict) one document could not.
@@ -140,9 +153,17 @@ async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, 
     started, books, config = time.monotonic(), Books(), writer.config
     fingerprint = config.fingerprint(writer.prompts)
     with explained(out):
-        check_usable(out, settings=config.shaping(), config_sha256=fingerprint, replace=replace)
+        usable = functools.partial(
+            check_usable,
+            out,
+            settings=config.shaping(),
+            config_sha256=fingerprint,
+            replace=replace,
+            grades=finish is not None,
+        )
+        usable()
     with staging(out) as place, explained(out):
-        stale = check_usable(out, settings=config.shaping(), config_sha256=fingerprint, replace=replace)
+        stale = usable()
         documents = load(config, found, place, books, progress)
         if not replace:
             check_same_corpus(out, documents)
@@ -174,6 +195,8 @@ async def build(writer: Writer, found: Found, out: Path, *, progress: Progress, 
             usage=dict(writer.usage()),
             packages=_packages(),
         )
+        if finish is not None:
+            manifest = await finish(place, manifest)
         manifest = publish(place, out, manifest, stale=stale)
     asked = config.generate.queries
     return Result(manifest, drawn.limit, len(drawn.queries) >= (asked or 1))
@@ -375,23 +398,25 @@ def assemble(
         query.query_id: label(query, position, chunks=chunks, cluster_of=selection.cluster_of)
         for query, position in zip(drawn.queries, drawn.positions, strict=True)
     }
-    masks: dict[str, list[Evidence]] = {}
-    for query in drawn.queries:
-        for mask in query.masked:
-            masks.setdefault(mask.doc_id, []).append(mask)
-
-    def corpus() -> Iterator[Passage]:
-        for chunk in chunks:
-            text = masked_text(chunk, masks.get(chunk.span.doc_id, ()))
-            yield Passage(
-                chunk_id=chunk.chunk_id,
-                title=chunk.title,
-                text=text,
-                original=None if text == chunk.text else chunk.text,
-            )
-
+    corpus = functools.partial(passages, chunks, drawn.queries)
     write_gold(place, GoldSet(queries=drawn.queries, corpus=corpus, relevance=relevance, metadata=metadata))
     books.close("assemble", read=len(drawn.queries), written=len(drawn.queries))
+
+
+def passages(chunks: Stored[Chunk], queries: Sequence[Query]) -> Iterator[Passage]:
+    """Yield every chunk as it is indexed: without the words that were held out for queries."""
+    masks: dict[str, list[Evidence]] = {}
+    for query in queries:
+        for mask in query.masked:
+            masks.setdefault(mask.doc_id, []).append(mask)
+    for chunk in chunks:
+        text = masked_text(chunk, masks.get(chunk.span.doc_id, ()))
+        yield Passage(
+            chunk_id=chunk.chunk_id,
+            title=chunk.title,
+            text=text,
+            original=None if text == chunk.text else chunk.text,
+        )
 
 
 def describe(config: Config, generator: str, evidence_level: str, drawn: Drawn) -> dict[str, object]:

@@ -13,8 +13,12 @@ from pipeline.formats.gold import read_dataset
 from pipeline.formats.jsonl import RecordFile
 from pipeline.text.masking import masked_text
 from schemas.corpus import Chunk, Document, Evidence
-from schemas.query import Query
+from schemas.judgment import Judgment, Relevance, settled
+from schemas.query import DroppedQuery, Query
 from schemas.testset import TestSet
+
+JUDGMENTS, DROPPED = "4-judgments.jsonl", "4-rejections.jsonl"
+"""What a graded set has beside the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +43,13 @@ def validate(folder: Path) -> Validation:
     documents = RecordFile.open(folder / "0-documents.jsonl", Document)
     chunks = RecordFile.open(folder / "1-chunks.jsonl", Chunk)
     queries = list(RecordFile.open(folder / "3-queries.jsonl", Query))
+    graded = manifest.grading is not None and JUDGMENTS in manifest.files
+    dropped = [item.query for item in RecordFile.open(folder / DROPPED, DroppedQuery)] if graded else []
     problems = [
         *changed_files(folder, manifest),
-        *_problems_of_spans(documents, chunks, queries, gold),
-        *_problems_of_queries(queries, gold),
+        *_problems_of_spans(documents, chunks, [*queries, *dropped], gold),
+        *_problems_of_queries(queries, gold, judged=graded or "review" in gold.metadata),
+        *(_problems_of_grades(folder, gold) if graded and "review" not in gold.metadata else ()),
         *_problems_of_copies(folder, gold),
     ]
     labels = sum(len(ids) for ids in gold.relevant_docs.values())
@@ -82,14 +89,29 @@ def _by_document(items: Iterable[Evidence]) -> dict[str, list[Evidence]]:
     return grouped
 
 
-def _problems_of_queries(queries: list[Query], gold: TestSet) -> Iterator[str]:
+def _problems_of_queries(queries: list[Query], gold: TestSet, *, judged: bool) -> Iterator[str]:
+    """Compare the queries with the set; where a judge or a person graded the source, it need not be relevant."""
     if [query.query_id for query in queries] != list(gold.queries):
         yield "3-queries.jsonl and dataset.json do not hold the same queries"
     for query in queries:
         if gold.queries.get(query.query_id) != query.text:
             yield f"query {query.query_id} reads otherwise in dataset.json"
-        if query.chunk_id not in gold.relevant_docs.get(query.query_id, ()):
+        refuted = judged and query.chunk_id in (gold.relevance_scores or {}).get(query.query_id, {})
+        if query.chunk_id not in gold.relevant_docs.get(query.query_id, ()) and not refuted:
             yield f"query {query.query_id}: its source chunk {query.chunk_id} is not among the relevant"
+
+
+def _problems_of_grades(folder: Path, gold: TestSet) -> Iterator[str]:
+    """Compare the labels with the judgments they come from: every grade is settled by those of its pair."""
+    grades: dict[tuple[str, str], list[Relevance]] = {}
+    for judgment in RecordFile.open(folder / JUDGMENTS, Judgment):
+        if judgment.canary is None:
+            grades.setdefault((judgment.query_id, judgment.chunk_id), []).append(judgment.relevance)
+    for query_id, labels in (gold.relevance_scores or {}).items():
+        for chunk_id, grade in labels.items():
+            found = grades.get((query_id, chunk_id))
+            if found is None or settled(found) != grade:
+                yield f"query {query_id}: chunk {chunk_id} is graded otherwise than its judgments say"
 
 
 def _problems_of_copies(folder: Path, gold: TestSet) -> Iterator[str]:

@@ -5,17 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from pipeline.ports import Progress, Step, Stored, Writing
+from pipeline.ports import Progress, Step, Stored, Traffic
 from schemas.corpus import Chunk
 
 LOOK_S = 0.5
 """How often a person is told where the calls are."""
 
 T = TypeVar("T")
+
+
+class Calling(Protocol):
+    """Whoever calls a model; see ``pipeline.ports.Writing``."""
+
+    @property
+    def traffic(self) -> Callable[[], Traffic] | None:
+        """Where the calls are, None where there are none to wait for."""
+
+    @property
+    def patience_s(self) -> float:
+        """After how many seconds a call is worth naming."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +56,7 @@ def counted(items: Iterable[T], step: Step) -> Iterator[T]:
 
 
 @contextlib.asynccontextmanager
-async def calls_shown(writing: Writing, step: Step, progress: Progress) -> AsyncIterator[None]:
+async def calls_shown(writing: Calling, step: Step, progress: Progress) -> AsyncIterator[None]:
     """Show where the calls to the model are, and name those that have been waited for too long."""
     if writing.traffic is None:
         yield
@@ -57,7 +69,7 @@ async def calls_shown(writing: Writing, step: Step, progress: Progress) -> Async
         step.tell("")
 
 
-async def _watch(writing: Writing, step: Step, progress: Progress) -> None:
+async def _watch(writing: Calling, step: Step, progress: Progress) -> None:
     assert writing.traffic
     named_at = -writing.patience_s
     while True:

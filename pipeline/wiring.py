@@ -11,7 +11,6 @@ from pipeline.config import Config, Generator
 from pipeline.errors import UsageError
 from pipeline.formats.folder import explained
 from pipeline.llm.prices import check_price
-from pipeline.llm.probe import probe
 from pipeline.llm.settings import OPENAI, ModelSettings, Prices
 from pipeline.ports import ChatModel, Stored, Writing
 from pipeline.stages.critique import ModelCritics
@@ -195,7 +194,7 @@ async def writer_for(
             run = "replay" if replay else "dry run"
             raise UsageError(f"no model is named, and a {run} asks no server which it offers: give --model")
         config = config.model_copy(
-            update={"model": config.model.model_copy(update={"name": await _only_model(config)})}
+            update={"model": config.model.model_copy(update={"name": await only_model(config)})}
         )
     check_price(model_settings(config))
     return ModelWriter(config, answers, reason, replay=replay)
@@ -207,7 +206,14 @@ def _reason(config: Config, chosen: Generator) -> str:
     return f" ({'a base URL' if config.model.base_url else config.model.api_key_env} is set)"
 
 
-async def _only_model(config: Config) -> str:
+async def only_model(config: Config) -> str:
+    """Return the one model that the configured server offers.
+
+    Raises:
+        UsageError: It offers none or several, or cannot be reached.
+    """
+    from pipeline.llm.probe import probe  # its HTTP client takes a while to import
+
     answer = await probe(config.model.base_url or OPENAI, config.api_key())
     if len(answer.models) == 1:
         return answer.models[0]

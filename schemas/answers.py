@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from functools import cache
+from typing import Annotated
 
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from schemas.judgment import Flag
 from schemas.query import QueryKind, QueryStyle
 
 
@@ -40,3 +44,75 @@ class Verdict(Answer):
 
     rationale: str = Field(description="One sentence: what decides the score.")
     score: int = Field(ge=1, le=5, description="The score, from 1 to 5; 4 or more is good.")
+
+
+class Grade(Answer):
+    """The reply to a judge's prompt about one passage: what was meant, the words that help, then the grade."""
+
+    intent: str = Field(description="What the query most likely wants to know, in at most 20 words.")
+    evidence: str = Field(
+        description="The sentence of the passage that helps most, copied exactly, character by character; "
+        "empty if no sentence helps."
+    )
+    topic: int = Field(ge=0, le=3, description="How well the subject of the passage matches that of the query, 0 to 3.")
+    remark: str = Field(description="How far the passage can be trusted on this, in at most 15 words.")
+    grade: int = Field(ge=0, le=3, description="The grade by the rubric; in doubt the lower one.")
+    flag: Flag = Field(description="What is odd about the pair; none if nothing is.")
+
+
+class PassageGrade(Answer):
+    """The grade of one of several passages."""
+
+    number: int = Field(ge=1, description="The number of the passage.")
+    evidence: str = Field(
+        description="The sentence of this passage that helps most, copied exactly, character by character; "
+        "empty if no sentence helps."
+    )
+    topic: int = Field(ge=0, le=3, description="How well the subject of the passage matches that of the query, 0 to 3.")
+    grade: int = Field(ge=0, le=3, description="The grade by the rubric; in doubt the lower one.")
+    flag: Flag = Field(description="What is odd about the pair; none if nothing is.")
+
+
+class Grades(Answer):
+    """The reply to a judge's prompt about several passages."""
+
+    intent: str = Field(description="What the query most likely wants to know, in at most 20 words.")
+    passages: list[PassageGrade] = Field(description="One entry for every passage, in their order.")
+
+
+class RewrittenQueries(Answer):
+    """The reply to a rewriting prompt; ``rewritten_queries`` says how many there must be."""
+
+    queries: list[str] = Field(description="The rewritten queries, each as a user would type it.")
+
+
+class HypotheticalPassage(Answer):
+    """The reply to a HyDE prompt."""
+
+    passage: str = Field(min_length=1, pattern=r"\S", description="The passage that would answer the query.")
+
+
+class PassageOrder(Answer):
+    """The reply to a listwise reranking prompt; ``passage_order`` says which numbers there are."""
+
+    numbers: list[int] = Field(description="The numbers of the passages, the most relevant first, each once.")
+
+
+@cache
+def rewritten_queries(count: int) -> type[RewrittenQueries]:
+    """Return the schema of exactly ``count`` rewritten queries, none of them blank."""
+    query = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"\S")]
+    limits = Field(min_length=count, max_length=count, description=_described(RewrittenQueries, "queries"))
+    return create_model("RewrittenQueries", __base__=RewrittenQueries, queries=(list[query], limits))
+
+
+@cache
+def passage_order(count: int) -> type[PassageOrder]:
+    """Return the schema of an order of passages numbered from 1 to ``count``: a number out of range does not fit it."""
+    number = Annotated[int, Field(ge=1, le=count)]
+    limits = Field(min_length=1, description=_described(PassageOrder, "numbers"))
+    return create_model("PassageOrder", __base__=PassageOrder, numbers=(list[number], limits))
+
+
+def _described(answer: type[Answer], field: str) -> str | None:
+    return answer.model_fields[field].description

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum, StrEnum
 
 from schemas.record import Id, Record
@@ -32,6 +33,16 @@ RELEVANT = Relevance.HELPS
 """The lowest grade that counts as relevant in binary measures."""
 
 
+def settled(grades: Sequence[Relevance]) -> Relevance:
+    """Return the grade that several assessors come to: their mean, rounded, a half downwards, as doubt goes down.
+
+    Args:
+        grades: One or more.
+    """
+    count = len(grades)
+    return Relevance(-((count - 2 * sum(grades)) // (2 * count)))
+
+
 class Flag(StrEnum):
     """What a judge noticed about a pair beside its grade."""
 
@@ -56,7 +67,8 @@ class Judgment(Record):
     ``assessor`` is the model and the prompt it was asked with, as ``gpt-x/grade.v1``; several assessors give several
     judgments of one pair. ``evidence`` is the sentence the judge quoted, as found in the chunk, empty where it quoted
     none; ``capped`` says that a grade of 2 or 3 came without a quote that is in the chunk, and was taken down to 1.
-    ``shared_from`` is the chunk that was judged, where this one is its near-duplicate and shares its grade.
+    ``shared_from`` is the chunk that was judged, where this one is its near-duplicate and shares its grade. The grade
+    of a pair is ``settled`` from its judgments, its spread is their highest less their lowest.
     """
 
     query_id: Id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -64,6 +65,52 @@ class Asked(Record):
     kept: int
 
 
+class CanaryCount(Record):
+    """How many canaries of one kind the judge graded, and how many of them 2 or more."""
+
+    graded: int = Field(ge=0)
+    relevant: int = Field(ge=0)
+
+
+class CanaryVerdict(StrEnum):
+    """What the canaries say of a judge."""
+
+    PASSED = "passed"
+    WARNING = "warning"
+    FAILED = "failed"
+    NOT_ASKED = "not asked"
+
+
+class Grading(Record):
+    """How a pool was judged. ``pairs`` are of a query and a chunk, ``spread`` counts them by highest less lowest grade.
+
+    ``escalated`` pairs went to every assessor, ``capped`` ones had a grade of 2 or 3 without a quote to show for it.
+    ``unjudged`` have no grade. ``agreement_measured`` says whether anybody compared this way of asking with people.
+    """
+
+    assessors: list[str]
+    panel: str
+    depth: int
+    passages_per_call: int
+    retrievers: list[str]
+    runs: list[str] = Field(default_factory=list)
+    pairs: int = Field(ge=0)
+    judged: int = Field(ge=0)
+    shared: int = Field(ge=0)
+    unjudged: int = Field(ge=0)
+    escalated: int = Field(ge=0)
+    capped: int = Field(ge=0)
+    flagged: dict[str, int] = Field(default_factory=dict)
+    spread: dict[int, int] = Field(default_factory=dict)
+    grades: dict[int, int] = Field(default_factory=dict)
+    too_broad: int = Field(default=0, ge=0)
+    unreachable: int = Field(default=0, ge=0)
+    canaries: dict[str, CanaryCount] = Field(default_factory=dict)
+    canary_verdict: CanaryVerdict = CanaryVerdict.NOT_ASKED
+    canary_findings: list[str] = Field(default_factory=list)
+    agreement_measured: bool = False
+
+
 class Manifest(Record):
     """The record of one run. Everything else in the folder is a function of input, configuration and answers."""
 
@@ -85,3 +132,4 @@ class Manifest(Record):
     usage: dict[str, StageUsage] = Field(default_factory=dict)
     packages: dict[str, str] = Field(default_factory=dict)
     files: dict[str, str] = Field(default_factory=dict)
+    grading: Grading | None = None

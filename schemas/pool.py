@@ -17,13 +17,15 @@ class Origin(StrEnum):
 
 
 class Pooled(Record):
-    """One query-chunk pair that is to be judged.
+    """One query-chunk pair that gets a grade.
 
     ``ranks`` is the rank, from 1, at each retriever that brought the chunk within the pool's depth; ``origin`` says
-    that it holds the query's evidence, or is a near-duplicate of a chunk that does.
+    that it holds the query's evidence, or that only a near-duplicate of it would be in the pool. Near-duplicates share
+    one grade: ``shared_from`` is the chunk that is judged in this one's stead, None where this one is judged.
     """
 
     query_id: Id
     chunk_id: Id
     ranks: dict[str, int] = Field(default_factory=dict)
     origin: Origin | None = None
+    shared_from: Id | None = None

@@ -9,8 +9,11 @@ from pydantic import BaseModel
 
 from schemas.answers import GeneratedQueries
 from schemas.corpus import Chunk, Document
+from schemas.experiment import Experiment, Timings
+from schemas.judgment import Judgment
 from schemas.manifest import Manifest
-from schemas.query import Candidate, Query, Rejection
+from schemas.pool import Pooled
+from schemas.query import Candidate, DroppedQuery, Query, Rejection
 from schemas.scorecard import Baseline, HistoryEntry, Scorecard
 from schemas.testset import TestSet
 
@@ -22,11 +25,16 @@ PUBLISHED: dict[str, type[BaseModel]] = {
     "candidate": Candidate,
     "query": Query,
     "rejection": Rejection,
+    "pooled": Pooled,
+    "judgment": Judgment,
+    "dropped-query": DroppedQuery,
     "dataset": TestSet,
     "manifest": Manifest,
     "scorecard": Scorecard,
     "baseline": Baseline,
     "history-entry": HistoryEntry,
+    "experiment": Experiment,
+    "timings": Timings,
     "generated-queries": GeneratedQueries,
 }
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from schemas.corpus import Evidence
+from schemas.judgment import Relevance
 from schemas.record import Id, Record
 
 
@@ -76,10 +77,20 @@ class Candidate(Record):
 
 
 class Query(Candidate):
-    """A candidate that passed every check. ``overlap`` is the share of its content terms found in the source chunk."""
+    """A candidate that passed every check. ``overlap`` is the share of its content terms found in the source chunk.
+
+    The rest is known once a judge has graded its pool, and None before. ``reached_by`` are the built-in retrievers that
+    have a chunk with the evidence among their first 20, ``unreachable`` says that none has one among its first 100.
+    ``source_grade`` is what the judge gave the source chunk when it was shown the answer as well. ``too_broad`` says
+    that 8 chunks of the pool or more, or more than two fifths of it, are relevant.
+    """
 
     query_id: Id
     overlap: float | None = None
+    reached_by: tuple[str, ...] | None = None
+    unreachable: bool | None = None
+    source_grade: Relevance | None = None
+    too_broad: bool | None = None
 
 
 class Rejection(Record):
@@ -90,3 +101,16 @@ class Rejection(Record):
     reason: str
     score: float | None = None
     candidate: Candidate | None = None
+
+
+class DroppedQuery(Record):
+    """A query that grading left out of the gold set, and why.
+
+    ``filter`` is ``judge-check`` (the judge finds no answer in the source, or none in the whole pool) or ``unjudged``
+    (nothing relevant is known yet, because its pool is not judged to the end). ``position`` is its place among all.
+    """
+
+    position: int = Field(ge=0)
+    filter: str
+    reason: str
+    query: Query

@@ -76,6 +76,8 @@ class Event(Record):
     rubric_sha: str
     data_sha: str
     undoes: str | None = None
+    repeat: bool = False
+    """A second look of the same person, to see how far people agree with themselves. It changes nothing else."""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -91,7 +93,9 @@ class Event(Record):
 class Review(Record):
     """What one annotator says of one pair now, after everything was undone that was undone. The first answer counts.
 
-    ``first_grade`` is the grade before anything was revealed, ``grade`` the present one.
+    ``first_grade`` is the last grade given before anything was revealed, also where it was taken back afterwards;
+    ``blind`` says that there was one; ``grade`` is the present one, and ``revealed`` says that it was given with the
+    judge's in sight.
     """
 
     query_id: Id
@@ -99,6 +103,7 @@ class Review(Record):
     annotator: str
     grade: Relevance
     first_grade: Relevance
+    blind: bool = True
     lane: Lane | None = None
     inclusion: float | None = None
     evidence: str = ""

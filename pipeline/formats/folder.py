@@ -47,7 +47,9 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(path, "is damaged: run the build again") from None
 
 
-def check_usable(folder: Path, *, settings: Mapping[str, Any], config_sha256: str, replace: bool) -> tuple[str, ...]:
+def check_usable(
+    folder: Path, *, settings: Mapping[str, Any], config_sha256: str, replace: bool, grades: bool = False
+) -> tuple[str, ...]:
     """Return the files of an earlier run in the folder; refuse a folder that holds something else.
 
     Args:
@@ -55,9 +57,10 @@ def check_usable(folder: Path, *, settings: Mapping[str, Any], config_sha256: st
         settings: What shapes the new run, to name what differs.
         config_sha256: The fingerprint of the new run.
         replace: Whether a run with other settings, or a damaged one, may be replaced.
+        grades: Whether the new run is graded as well: without its grades it may not take the place of a graded one.
 
     Raises:
-        OutputError: The folder is a file, holds files of another kind, or another run.
+        OutputError: The folder is a file, holds files of another kind, another run, or a graded one.
     """
     if not folder.exists():
         return ()
@@ -80,6 +83,11 @@ def check_usable(folder: Path, *, settings: Mapping[str, Any], config_sha256: st
         differs = ", ".join(_differing(folder / CONFIG, settings)) or "its prompts"
         raise OutputError(
             f"{folder}: holds a run with other settings ({differs}); give another --out, or --replace to replace it"
+        )
+    if manifest.grading is not None and not grades and not replace:
+        raise OutputError(
+            f"{folder}: holds a graded set, which an ungraded one would replace; give --grade to grade it again "
+            "(no answer is paid twice), another --out, or --replace to lose the grades"
         )
     return tuple(manifest.files)
 
@@ -123,8 +131,8 @@ def _differing(path: Path, settings: Mapping[str, Any]) -> Iterator[str]:
 def staging(folder: Path) -> Iterator[Path]:
     """Give a place to write to, inside the folder; whatever is left there at the end is removed.
 
-    Only when a build ends while its files are being put in place is it left, as a mark that the next build may go on;
-    the mark stays until a build is put in place whole.
+    Only when a run ends while its files are being put in place is it left. The next one then first puts the rest in
+    place, or, where that cannot be done, replaces it as a whole: the mark stays until then.
 
     Raises:
         OutputError: The folder cannot be made or written, or another build writes to it.
@@ -139,6 +147,7 @@ def staging(folder: Path) -> Iterator[Path]:
             raise OutputError(f"{folder}: another build is writing here; wait for it or give another --out") from None
     try:
         with explained(folder):
+            finish_publishing(folder)
             place.mkdir(exist_ok=True)
             for entry in place.iterdir():
                 _remove(entry)
@@ -161,15 +170,23 @@ def _remove(entry: Path) -> None:
         entry.unlink()
 
 
-def publish(place: Path, folder: Path, manifest: Manifest, *, stale: Iterable[str] = ()) -> Manifest:
+def publish(
+    place: Path,
+    folder: Path,
+    manifest: Manifest,
+    *,
+    stale: Iterable[str] = (),
+    kept: Mapping[str, str] | None = None,
+) -> Manifest:
     """Move what was written into the folder, the manifest last, and return it with the files' digests.
 
-    Files of an earlier run that this one did not write again (named in ``stale``) are removed.
+    Files of an earlier run that this one did not write again (named in ``stale``) are removed. ``kept`` are the digests
+    of files that stay in the folder as they are.
     """
     mark = place / _PUBLISHING
     written = sorted(path for path in place.rglob("*") if path.is_file() and path != mark)
     digests = {path.relative_to(place).as_posix(): _sha256(path) for path in written}
-    finished = manifest.model_copy(update={"files": digests})
+    finished = manifest.model_copy(update={"files": dict(sorted({**(kept or {}), **digests}.items()))})
     draft = place / MANIFEST
     with draft.open("w", encoding="utf-8", newline="\n") as file:
         file.write(finished.model_dump_json(indent=1) + "\n")
@@ -177,16 +194,45 @@ def publish(place: Path, folder: Path, manifest: Manifest, *, stale: Iterable[st
         os.fsync(file.fileno())
     mark.touch()
     (folder / MANIFEST).unlink(missing_ok=True)
-    for path in written:
-        target = folder / path.relative_to(place)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        path.replace(target)
+    _move(place, folder, written)
     for name in stale:
-        if name not in digests and _is_ours(folder, name):
+        if name not in finished.files and _is_ours(folder, name):
             (folder / name).unlink(missing_ok=True)
     draft.replace(folder / MANIFEST)
     mark.unlink()
     return finished
+
+
+def _move(place: Path, folder: Path, written: Iterable[Path]) -> None:
+    for path in written:
+        target = folder / path.relative_to(place)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(target)
+
+
+def is_half_published(folder: Path) -> bool:
+    """Whether a run ended while its files were being put in place here."""
+    return (folder / _STAGING / _PUBLISHING).exists() and not (folder / MANIFEST).exists()
+
+
+def finish_publishing(folder: Path) -> None:
+    """Put the rest of a run in place that ended while its files were being put there; do nothing without one.
+
+    Nobody else may be writing to the folder.
+    """
+    place = folder / _STAGING
+    draft, mark = place / MANIFEST, place / _PUBLISHING
+    if not is_half_published(folder) or not draft.is_file():
+        return
+    try:
+        manifest = Manifest.model_validate_json(draft.read_bytes())
+    except ValidationError:
+        return
+    left = [place / name for name in manifest.files if _is_ours(place, name) and (place / name).is_file()]
+    _move(place, folder, left)
+    if next(changed_files(folder, manifest), None) is None:
+        draft.replace(folder / MANIFEST)
+        mark.unlink()
 
 
 def _is_ours(folder: Path, name: str) -> bool:

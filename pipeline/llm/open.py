@@ -65,6 +65,7 @@ async def open_model(
     replay: bool = False,
     batch: Announce | None = None,
     batch_limits: BatchLimits | None = None,
+    budget: Budget | None = None,
 ) -> AsyncIterator[ModelPath]:
     """Open the path to a model: ``Recorded(Repairing(Retrying(Limited(OpenAIChat))))``.
 
@@ -76,11 +77,12 @@ async def open_model(
         replay: answer from the store alone; no client is made and no address is resolved.
         batch: takes a line about every batch that is sent or ends; None sends single calls.
         batch_limits: how large a batch may be.
+        budget: what was spent on another path, where both have one cap together.
 
     Raises:
         UsageError: a replay without a store, or a cap on money for a model whose price is not known.
     """
-    accounts, budget = Accounts(), Budget(settings)
+    accounts, budget = Accounts(), budget or Budget(settings)
     gate = Gate(settings, budget=budget)
     if replay:
         if answers is None:

@@ -7,15 +7,10 @@ by the first that matches; so no measure passes 1 and what is retrieved twice co
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 
 from pipeline.measures.ranks import Qrels
-
-
-def normal(text: str) -> str:
-    """Return the text as it is compared."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+from pipeline.text.matching import normal
 
 
 def match_texts(

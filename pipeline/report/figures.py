@@ -16,6 +16,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's palette, told apart by colour-blind people, without yellow and black."""
 
 DASHES = ("solid", "dash", "dot", "dashdot")
+PATTERNS = ("", "/", "x", ".")
 NEUTRAL = "#7a838c"
 
 
@@ -117,6 +118,60 @@ def forest(series: Sequence[Points], *, x_title: str) -> Figure:
         )
     figure.update_yaxes(autorange="reversed", type="category")
     return _plain(figure, x_title=x_title, y_title="", height=90 + 34 * len(series))
+
+
+def bars(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
+    """Return bars side by side, a colour for each name, with their intervals where there are any."""
+    from plotly.graph_objects import Bar, Figure
+
+    figure = Figure()
+    for number, points in enumerate(series):
+        ends = {}
+        if points.low is not None and points.high is not None:
+            ends["error_y"] = {
+                "type": "data",
+                "symmetric": False,
+                "array": [high - value for high, value in zip(points.high, points.values, strict=True)],
+                "arrayminus": [value - low for low, value in zip(points.low, points.values, strict=True)],
+                "thickness": 1,
+                "width": 2,
+            }
+        figure.add_trace(
+            Bar(
+                x=[escape(str(place)) for place in points.places],
+                y=list(points.values),
+                name=escape(points.name),
+                marker={
+                    "color": COLOURS[number % len(COLOURS)],
+                    "pattern": {"shape": PATTERNS[number // len(COLOURS) % len(PATTERNS)]},
+                },
+                hovertemplate="%{x}: %{y:.4f}<extra>%{fullData.name}</extra>",
+                **ends,
+            )
+        )
+    figure.update_layout(barmode="group")
+    figure.update_xaxes(type="category")
+    return _plain(figure, x_title=x_title, y_title=y_title, height=300)
+
+
+def scattered(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
+    """Return a mark for each name at its place and value; places from factor to factor at even distances."""
+    from plotly.graph_objects import Figure, Scatter
+
+    figure = Figure()
+    for number, points in enumerate(series):
+        figure.add_trace(
+            Scatter(
+                x=list(points.places),
+                y=list(points.values),
+                name=escape(points.name),
+                mode="markers",
+                marker={"size": 11, "color": COLOURS[number % len(COLOURS)]},
+                hovertemplate="%{x:.2f}: %{y:.4f}<extra>%{fullData.name}</extra>",
+            )
+        )
+    figure.update_xaxes(type="log")
+    return _plain(figure, x_title=x_title, y_title=y_title, height=300)
 
 
 def _plain(figure: Figure, *, x_title: str, y_title: str, height: int) -> Figure:

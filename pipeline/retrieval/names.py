@@ -1,14 +1,8 @@
-"""The names of systems and analyzers; imports nothing heavy, so that a command line may know them."""
+"""The names of analyzers; imports nothing heavy, so that a command line may know them."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-
-
-class System(StrEnum):
-    """A retrieval system, by the name people give it."""
-
-    BM25 = "bm25"
 
 
 class Analyzer(StrEnum):
@@ -17,7 +11,7 @@ class Analyzer(StrEnum):
     UNICODE = "unicode"
     """Words in lower case; single characters where a script has no spaces."""
     CJK_BIGRAM = "cjk-bigram"
-    """Words in lower case; pairs of neighbouring characters where a script has no spaces."""
+    """Words in lower case; pairs of neighbouring characters in Chinese, Japanese and Korean, as Lucene's."""
     STANDARD = "standard"
     """Elasticsearch's standard analyzer: words in lower case, Chinese and hiragana character by character."""
     JIEBA = "jieba"

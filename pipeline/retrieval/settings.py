@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.retrieval.names import Analyzer
 from schemas.record import Record
@@ -42,12 +42,19 @@ class IndexKind(StrEnum):
 class Lexical(Record):
     """How texts are cut into terms: an analyzer, with a language (ISO 639-1) its stop words left out and words stemmed.
 
-    ``tokens`` are files of tokens by id, for the analyzer ``file``.
+    ``tokens`` are files for the analyzer ``file``: one text per line, its tokens between tabs, with its id before them
+    or without.
     """
 
     analyzer: Analyzer = Analyzer.UNICODE
     language: str | None = None
     tokens: tuple[Path, ...] = ()
+
+    @model_validator(mode="after")
+    def _files_for_the_analyzer_file(self) -> Self:
+        if (self.analyzer is Analyzer.FILE) != bool(self.tokens):
+            raise ValueError("analyzer 'file' and tokens, its files, go together")
+        return self
 
 
 class BM25Settings(Lexical):
@@ -63,11 +70,20 @@ class NgramSettings(Record):
 
     kind: Literal["ngrams"] = "ngrams"
     shortest: int = Field(default=3, ge=1)
-    longest: int = Field(default=5, ge=1)
+    longest: int = Field(default=5, ge=1, le=20)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.shortest > self.longest:
+            raise ValueError(f"shortest ({self.shortest}) must not be above longest ({self.longest})")
+        return self
 
 
 class SearchServerSettings(Record):
-    """A running Elasticsearch or OpenSearch: ``url`` is its address, ``analyzer`` one that the server knows."""
+    """A running Elasticsearch or OpenSearch: ``url`` is its address, ``analyzer`` one that the server knows.
+
+    The variable ``api_key_env`` holds an API key, or ``user:password``.
+    """
 
     kind: Literal["elasticsearch", "opensearch"]
     url: str = Field(pattern=r"^(elasticsearch|opensearch|http)s?://\S+$")
@@ -75,6 +91,7 @@ class SearchServerSettings(Record):
     k1: float = Field(default=1.2, ge=0)
     b: float = Field(default=0.75, ge=0, le=1)
     api_key_env: str | None = None
+    timeout_seconds: float = Field(default=60, gt=0)
 
 
 class Vectors(Record):
@@ -95,7 +112,7 @@ class LSISettings(Vectors, Lexical):
 
 
 class EmbeddingSettings(Vectors):
-    """An OpenAI-compatible ``/embeddings`` endpoint; model and address from ``[model]`` unless given here.
+    """An OpenAI-compatible ``/embeddings`` endpoint; what is not given here is taken from ``[model]``.
 
     ``query_prefix`` and ``passage_prefix`` go before the texts, for models that want them.
     """
@@ -103,6 +120,8 @@ class EmbeddingSettings(Vectors):
     kind: Literal["embedding"] = "embedding"
     model: str | None = None
     base_url: Url | None = None
+    api_key_env: str | None = None
+    dimensions: int | None = Field(default=None, ge=1)
     query_prefix: str = ""
     passage_prefix: str = ""
 
@@ -137,24 +156,37 @@ class VectorFileSettings(Vectors):
     query_ids: Path | None = None
 
 
-class RRFSettings(Record):
-    """Reciprocal rank fusion of the first ``depth`` results of the systems ``of``: the sum of 1 / (k + rank)."""
+class Fused(Record):
+    """Several systems as one: ``of`` are their names, ``weights`` one number for each (all 1 where none is given)."""
+
+    of: tuple[str, ...] = Field(min_length=1)
+    weights: tuple[float, ...] | None = None
+    depth: int = Field(default=100, ge=1)
+
+    @model_validator(mode="after")
+    def _one_weight_each(self) -> Self:
+        if len(set(self.of)) != len(self.of):
+            raise ValueError("of names a system twice")
+        if self.weights is not None:
+            if len(self.weights) != len(self.of):
+                raise ValueError(f"{len(self.weights)} weights for {len(self.of)} systems")
+            if min(self.weights) < 0 or not any(self.weights):
+                raise ValueError("weights must be 0 or more, and not all 0")
+        return self
+
+
+class RRFSettings(Fused):
+    """Reciprocal rank fusion of the first ``depth`` results of each system: the sum of weight / (k + rank)."""
 
     kind: Literal["rrf"] = "rrf"
-    of: tuple[str, ...] = Field(min_length=1)
-    k: float = Field(default=60, gt=0)
-    depth: int = Field(default=100, ge=1)
-    weights: tuple[float, ...] | None = None
+    k: float = Field(default=60, ge=0)
 
 
-class WeightedSettings(Record):
-    """The weighted sum of normalised scores of the first ``depth`` results of the systems named in ``of``."""
+class WeightedSettings(Fused):
+    """The weighted sum of normalised scores of the first ``depth`` results of each system."""
 
     kind: Literal["weighted"] = "weighted"
-    of: tuple[str, ...] = Field(min_length=1)
-    weights: tuple[float, ...] | None = None
     normalisation: Normalisation = Normalisation.MIN_MAX
-    depth: int = Field(default=100, ge=1)
 
 
 class RerankEndpointSettings(Record):
@@ -179,7 +211,10 @@ class CrossEncoderSettings(Record):
 
 
 class ListwiseSettings(Record):
-    """The chat model orders the first ``depth`` results of the system ``of``, window by window from the last upwards."""
+    """The chat model orders the first ``depth`` results of the system ``of``, window by window from the last one.
+
+    A window holds ``window`` passages, the next begins ``step`` passages further up.
+    """
 
     kind: Literal["listwise"] = "listwise"
     of: str
@@ -191,8 +226,8 @@ class ListwiseSettings(Record):
 class MMRSettings(Record):
     """Maximal marginal relevance over the first ``depth`` results of the system ``of``.
 
-    ``lambda`` 1 keeps the order, 0 looks for variety alone. Likeness of passages is the cosine of the vectors of ``by``,
-    a system that has vectors, or of TF-IDF where none is named.
+    ``lambda`` 1 keeps the order, 0 looks for variety alone. Likeness of passages is the cosine of the vectors of
+    ``by``, a system that has vectors, or of TF-IDF where none is named.
     """
 
     kind: Literal["mmr"] = "mmr"

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 
 
 class Stopwatch:
-    """Adds up seconds by the name of the part: ``embed``, ``rerank``, ``expand``. Each system that is measured has one."""
+    """Adds up seconds by the name of the part: ``embed``, ``rerank``, ``expand``.
+
+    ``remembered`` are the seconds that an answer took when it was found first, where it was taken from memory now.
+    """
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
+from pipeline.errors import MissingExtra
 from pipeline.retrieval.names import Analyzer
-from pipeline.text.scripts import is_spaceless
+from pipeline.retrieval.standard import cjk_bigrams, standard
+from pipeline.retrieval.token_files import TokenFiles
 from pipeline.text.stopwords import stop_words
 from pipeline.text.words import stems, terms
 
 Tokenizer = Callable[[str], list[str]]
+"""A text in, its terms out."""
+
+GRAM = 3
+"""Characters of a term of the analyzer ``ngrams``."""
 
 
 def tokenizer(analyzer: Analyzer, *, language: str | None = None) -> Tokenizer:
     """Return the function that cuts a text into terms.
 
     Args:
-        analyzer: How scripts without spaces are cut.
+        analyzer: How texts are cut; ``file`` cuts none, its tokens are there already (``TokenFiles``).
         language: ISO 639-1: its function words are left out and its words stemmed; None keeps every word as it is.
+
+    Raises:
+        MissingExtra: The package that cuts is not installed.
     """
-    cut = terms if analyzer is Analyzer.UNICODE else _bigrams
+    cut = _jieba() if analyzer is Analyzer.JIEBA else _CUT[analyzer]
     stop = stop_words(language) if language else frozenset()
+    if language is None:
+        return cut
 
     def tokens(text: str) -> list[str]:
         return stems([term for term in cut(text) if term not in stop], language)
@@ -29,9 +39,45 @@ def tokenizer(analyzer: Analyzer, *, language: str | None = None) -> Tokenizer:
     return tokens
 
 
-def _bigrams(text: str) -> list[str]:
+def cut(tokens: Tokenizer | TokenFiles, texts: Mapping[str, str]) -> Iterator[list[str]]:
+    """Return the terms of each text, in the order of the mapping.
+
+    Args:
+        tokens: A tokenizer, or the files that hold the tokens.
+        texts: The texts by id.
+
+    Raises:
+        RetrieverFailed: The files lack a text.
+    """
+    return tokens.of(texts) if isinstance(tokens, TokenFiles) else map(tokens, texts.values())
+
+
+def _grams(text: str) -> list[str]:
     found: list[str] = []
-    for spaceless, run in itertools.groupby(terms(text), key=lambda term: len(term) == 1 and is_spaceless(term)):
-        group = list(run)
-        found += [a + b for a, b in itertools.pairwise(group)] if spaceless and len(group) > 1 else group
+    for term in terms(text):
+        found += [term[start : start + GRAM] for start in range(max(1, len(term) - GRAM + 1))]
     return found
+
+
+def _jieba() -> Tokenizer:
+    """Return the tokenizer of ``jieba`` without its words of progress; marks and white space are no terms."""
+    try:
+        import jieba  # type: ignore[import-untyped]  # it has no types
+    except ImportError:
+        raise MissingExtra("jieba", "cjk") from None
+    import logging
+
+    jieba.setLogLevel(logging.ERROR)
+
+    def words(text: str) -> list[str]:
+        return [word for word in jieba.lcut(text.casefold()) if any(map(str.isalnum, word))]
+
+    return words
+
+
+_CUT: dict[Analyzer, Tokenizer] = {
+    Analyzer.UNICODE: terms,
+    Analyzer.STANDARD: standard,
+    Analyzer.CJK_BIGRAM: cjk_bigrams,
+    Analyzer.NGRAMS: _grams,
+}

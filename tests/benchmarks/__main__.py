@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks [corpus] [model] [score] [significance]``: every measurement, or those named.
+"""``python -m tests.benchmarks [corpus] [model] [pool] [score] [significance] [card] [bm25]``: every measurement, or some.
 
 Ratios first, seconds beside.
 """
@@ -7,13 +7,25 @@ from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import build_speed, model_speed, score_speed, significance_speed
+from tests.benchmarks import (
+    bm25_speed,
+    build_speed,
+    card_speed,
+    model_speed,
+    published,
+    score_speed,
+    significance_speed,
+)
 
 MEASUREMENTS = {
     "corpus": build_speed.main,
     "model": model_speed.main,
+    "pool": pool_speed.main,
     "score": score_speed.main,
     "significance": significance_speed.main,
+    "card": card_speed.main,
+    "bm25": bm25_speed.main,
+    "published": published.main,
 }
 
 

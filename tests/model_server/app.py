@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import json
-import random
 import time
 from typing import Any
 
@@ -15,9 +13,11 @@ from aiohttp import web
 from tests.model_server.batches import Batches
 from tests.model_server.counters import Counters
 from tests.model_server.dialect import complaint_about
+from tests.model_server.judge import grade_answer
 from tests.model_server.oracle import good_answer
 from tests.model_server.replies import message_for
 from tests.model_server.scenario import Scenario
+from tests.model_server.searching import packed, results_for, vector
 from tests.model_server.tokens import count_tokens
 
 _HOST = "127.0.0.1"
@@ -37,6 +37,8 @@ class ModelServer:
         app = web.Application(client_max_size=2**28)
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_post("/v1/embeddings", self._embeddings)
+        for version in ("v1", "v2"):  # Jina serves the first, Cohere the second
+            app.router.add_post(f"/{version}/rerank", self._rerank)
         app.router.add_get("/v1/models", self._models)
         self.batches.add_routes(app)
         app.router.add_get("/control/stats", self._stats)
@@ -107,6 +109,9 @@ class ModelServer:
 
     async def _embeddings(self, request: web.Request) -> web.StreamResponse:
         return await self._serve(request, "embeddings", self._embedding_answer)
+
+    async def _rerank(self, request: web.Request) -> web.StreamResponse:
+        return await self._serve(request, "rerank", self._rerank_answer)
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
         served = self.scenario.settings["models"] or ["test-model"]
@@ -218,7 +223,11 @@ class ModelServer:
         if "content" in action:
             message: Any = (action["content"], action.get("finish_reason", "stop"), None)
         else:
-            message = message_for(action.get("reply", "good"), good_answer(_schema(body, system), system, user))
+            schema = _schema(body, system)
+            good = good_answer(schema, system, user)
+            if "grade" in json.dumps(schema.get("properties", {})) and "<<<PASSAGE" in user:
+                good = grade_answer(self.scenario.settings["judge"], body["model"], schema, system, user)
+            message = message_for(action.get("reply", "good"), good)
         text = message[0] or "" if message else ""
         usage = {"prompt_tokens": sum(4 + count_tokens(t) for _, t in said), "completion_tokens": count_tokens(text)}
         self.counters.tokens["input"] += usage["prompt_tokens"]
@@ -241,7 +250,7 @@ class ModelServer:
     def _embedding_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
         texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
         size = body.get("dimensions") or self.scenario.settings["dimensions"]
-        rows = [{"object": "embedding", "index": i, "embedding": _vector(text, size)} for i, text in enumerate(texts)]
+        rows = [{"object": "embedding", "index": i, "embedding": vector(text, size)} for i, text in enumerate(texts)]
         if action.get("reply") == "short":
             rows = rows[:-1]
         if action.get("reply") == "shuffled":
@@ -249,11 +258,18 @@ class ModelServer:
         if action.get("reply") == "nan":
             rows[0]["embedding"] = [float("nan")] * size
         if body.get("encoding_format") == "base64":
-            rows = [{**row, "embedding": _base64(row["embedding"])} for row in rows]
+            rows = [{**row, "embedding": packed(row["embedding"])} for row in rows]
+        self.counters.worked_on("embed", *texts)
         tokens = sum(map(count_tokens, texts))
         self.counters.tokens["embedding"] += tokens
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return {"object": "list", "data": rows, "model": body["model"], "usage": usage}
+
+    def _rerank_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
+        query, documents = body["query"], body["documents"]
+        self.counters.worked_on("rerank", *(f"{query}\0{text}" for text in documents))
+        rows = results_for(query, documents, action.get("reply", "good"))
+        return {"id": f"rerank-{self.counters.requests.total()}", "results": rows[: body.get("top_n", len(documents))]}
 
 
 def _schema(body: dict[str, Any], system: str) -> dict[str, Any]:
@@ -279,17 +295,3 @@ def _text(content: Any) -> str:
     if isinstance(content, list):
         return "\n".join(part["text"] for part in content if part.get("type") == "text")
     return content if isinstance(content, str) else ""
-
-
-def _vector(text: str, size: int) -> list[float]:
-    chance = random.Random(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-    row = [chance.gauss(0, 1) for _ in range(size)]
-    norm = sum(x * x for x in row) ** 0.5
-    return [x / norm for x in row]
-
-
-def _base64(row: list[float]) -> str:
-    import base64
-    from array import array
-
-    return base64.b64encode(array("f", row).tobytes()).decode()

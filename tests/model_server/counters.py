@@ -20,6 +20,7 @@ class Counters:
         self.seen: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
+        self.texts: Counter[str] = Counter()
         self.last: deque[dict[str, Any]] = deque(maxlen=500)
         self.started = time.monotonic()
 
@@ -34,11 +35,17 @@ class Counters:
 
     def asked(self, kind: str, body: dict[str, Any]) -> str:
         """Note the prompt and return its hash."""
-        prompt = json.dumps([kind, body.get("model"), body.get("messages") or body.get("input")], sort_keys=True)
+        prompt = json.dumps(
+            [kind, body.get("model"), body.get("messages") or body.get("input") or _pairs(body)], sort_keys=True
+        )
         key = hashlib.sha256(prompt.encode()).hexdigest()[:16]
         self.seen[key] += 1
         self.last.append({"kind": kind, "prompt": key, "at": time.monotonic() - self.started, "body": body})
         return key
+
+    def worked_on(self, kind: str, *texts: str) -> None:
+        """Note that these texts were embedded or rated."""
+        self.texts.update(f"{kind}\0{text}" for text in texts)
 
     def report(self) -> dict[str, Any]:
         return {
@@ -51,8 +58,14 @@ class Counters:
             "prompts": len(self.seen),
             "repeated": sum(self.seen.values()) - len(self.seen),
             "paid_twice": sum(count - 1 for count in self.answered.values() if count > 1),
+            "texts": self.texts.total(),
+            "texts_paid_twice": self.texts.total() - len(self.texts),
             "answered": sum(self.answered.values()),
             "input_tokens": self.tokens["input"],
             "output_tokens": self.tokens["output"],
             "seconds": time.monotonic() - self.started,
         }
+
+
+def _pairs(body: dict[str, Any]) -> list[Any] | None:
+    return [body["query"], body["documents"]] if "documents" in body else None

@@ -19,7 +19,7 @@ def complaint_about(settings: dict[str, Any], kind: str, body: dict[str, Any], a
         return None
     if settings["models"] and body.get("model") not in settings["models"]:
         return _error(404, f"The model `{body.get('model')}` does not exist.", code="model_not_found")
-    return _complaint_about_chat(settings, body) if kind != "embeddings" else None
+    return _complaint_about_chat(settings, body) if kind not in ("embeddings", "rerank") else None
 
 
 def _complaint_about_chat(settings: dict[str, Any], body: dict[str, Any]) -> Complaint | None:

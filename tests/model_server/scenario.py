@@ -9,11 +9,12 @@
 - ``no_system``: refuse the system role
 - ``api_key``: what the bearer token must be; ``models``: the ids served (any, when empty); ``usage``: report tokens
 - ``rate_limit``: ``{"rpm": n}``: answers 429 above n requests a minute and says so in ``x-ratelimit-*`` headers
+- ``judge``: how pairs of a query and a passage are graded, see ``judge.py``
 - ``headers``: sent with every answer; ``dimensions``: of embeddings; ``batch_s``: how long a batch takes
 
 A rule applies to the requests its ``when`` describes (all conditions hold; counts are per kind of request, from 1):
 
-- ``kind``: chat | embeddings | models | batch-line (default chat), ``every``: n, ``nth``: [..], ``first``: n,
+- ``kind``: chat | embeddings | rerank | models | batch-line (default chat), ``every``: n, ``nth``: [..], ``first``: n,
   ``from``/``to``: counts, ``share``: probability by ``seed``, ``contains``/``lacks``: a string in the body,
   ``times``: the rule is used up after so many uses
 
@@ -47,6 +48,7 @@ DEFAULTS: dict[str, Any] = {
     "dimensions": 8,
     "batch_s": 0.2,
     "batch_end": "completed",
+    "judge": None,
     "seed": 0,
 }
 

@@ -164,3 +164,26 @@ def test_a_server_takes_its_script_from_the_command_line(tmp_path):
     _ask(server)
     assert time.monotonic() - start >= 0.12
     server.stop()
+
+
+def test_texts_with_words_in_common_are_alike_to_its_embedding_model(model_server: ServerHandle):
+    texts = ["start the pump", "the pump starts, start it", "an owl", "owl an", ""]
+    data = _post(model_server, "/embeddings", {"input": texts, "model": "e", "dimensions": 256})["data"]
+    rows = [row["embedding"] for row in data]
+    likeness = [sum(a * b for a, b in zip(rows[0], row, strict=True)) for row in rows]
+    assert likeness[0] == pytest.approx(1)
+    assert likeness[1] > 0.5 > likeness[2]
+    assert rows[2] == pytest.approx(rows[3])
+    assert sum(x * x for x in rows[4]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_its_reranker_puts_the_passage_with_the_querys_words_first(model_server: ServerHandle, version: str):
+    documents = ["an owl", "the pump starts", "start the pump"]
+    body = {"model": "r", "query": "start the pump", "documents": documents, "top_n": 2}
+    url = model_server.base_url.removesuffix("v1") + f"{version}/rerank"
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as response:
+        rows = json.loads(response.read())["results"]
+    assert [row["index"] for row in rows] == [2, 1]
+    assert model_server.stats()["texts"] == 3

@@ -32,7 +32,56 @@ def test_what_cannot_be_retrieved_from_is_one_line(goldset: Goldset, tmp_path: P
         (("nowhere", "-o", "run.trec"), 1),
         (("qrels.txt", "-o", "run.trec", "--system", "oracle"), 2),
         (("qrels.txt", "-o", "run.trec", "--k", "0"), 2),
+        (("qrels.txt", "-o", "run.trec", "--set", "k2=1", "--b", "0.5", "--set", "nothing"), 2),
+        (("qrels.txt", "-o", "run.trec", "-c", "nowhere.toml"), 2),
     ):
         done = goldset("retrieve", *arguments)
         assert (done.returncode, done.stderr.count("\n")) == (code, 1), (arguments, done.stderr)
     assert not (tmp_path / "run.trec").exists()
+
+
+def a_set(path: Path, queries: dict[str, str], corpus: dict[str, str]) -> None:
+    relevant = {query_id: [next(iter(corpus))] for query_id in queries}
+    path.write_text(json.dumps({"queries": queries, "corpus": corpus, "relevant_docs": relevant, "mode": "text"}))
+
+
+def test_a_set_without_queries_or_texts_is_told_apart(goldset: Goldset, tmp_path: Path) -> None:
+    a_set(tmp_path / "none.json", {}, {"d": "pump"})
+    a_set(tmp_path / "white.json", {"q": "pump"}, {"d d": "pump"})
+    for name, message in (("none.json", "holds 0 queries"), ("white.json", "'d d' has white space")):
+        done = goldset("retrieve", name, "-o", "run.trec")
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert message in done.stderr
+    assert not (tmp_path / "run.trec").exists()
+
+
+def test_a_described_system_is_found_and_its_parameters_can_be_set(goldset: Goldset, tmp_path: Path) -> None:
+    a_set(
+        tmp_path / "set.json",
+        {"q": "pump valve"},
+        {"d1": "pump pump pump", "d2": "valve", "d3": "tank valve tank tank"},
+    )
+    (tmp_path / "bench.toml").write_text('[systems.mine]\nkind = "rrf"\nof = ["bm25", "ngrams"]\nk = 1\n')
+    runs = []
+    for arguments in (("--set", "k=2"), ("--set", "k=2"), ("--set", "of=bm25"), ("--set", "bm25.b=0", "--set", "k=2")):
+        done = goldset("retrieve", "set.json", "-c", "bench.toml", "--system", "mine", "-o", "run.trec", *arguments)
+        assert done.returncode == 0, done.stderr
+        runs.append((tmp_path / "run.trec").read_text())
+    assert runs[0] == runs[1]
+    assert runs[0].splitlines()[0].split()[-1] == "mine"
+    assert len({*runs}) == 3
+    done = goldset(
+        "retrieve", "set.json", "-o", "run.trec", "--k1", "0", "--analyzer", "cjk-bigram", "--language", "en"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_everything_wrong_with_a_description_is_one_line(goldset: Goldset, tmp_path: Path) -> None:
+    a_set(tmp_path / "set.json", {"q": "pump"}, {"d1": "pump"})
+    (tmp_path / "bench.toml").write_text(
+        '[systems.mine]\nkind = "rrf"\nof = ["bm52"]\n[systems.x]\nkind = "bm25"\nK1 = 2\n'
+    )
+    done = goldset("retrieve", "set.json", "-c", "bench.toml", "--system", "mien", "-o", "run.trec")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "did you mean bm25" in done.stderr
+    assert "unknown parameter K1" in done.stderr

@@ -1,0 +1,170 @@
+"""What users asked, read from a log: one query per line, or a column of CSV, TSV or JSON Lines, packed or not.
+
+A log is not made by us and never whole: a line that cannot be a query is passed over and counted, not refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from pipeline.errors import InputError, UsageError
+from pipeline.formats.opening import shown
+from pipeline.formats.scoring_files import Source
+
+COLUMNS = ("query", "question", "q", "search", "keywords", "text")
+"""What the column of queries is called, where it is not named."""
+
+LONGEST = 2000
+"""The longest query, in characters; a longer line is no query that was typed."""
+
+_LINE = 2**20
+_TRAILING = "?!.。？！؟…:;,、，"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query as it was first written, the number of its line, and how many lines say the same."""
+
+    text: str
+    line: int
+    count: int
+
+
+@dataclass(slots=True)
+class Log:
+    """The distinct queries of a log by their folded form, and how many lines were passed over, by reason."""
+
+    name: str
+    queries: dict[str, Asked] = field(default_factory=dict)
+    passed_over: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def lines(self) -> int:
+        """How many lines hold a query."""
+        return sum(asked.count for asked in self.queries.values())
+
+    def add(self, text: str, line: int) -> None:
+        """Take the text of a line, whatever it holds."""
+        text = one_line(text[: 2 * LONGEST])
+        if len(text) > LONGEST:
+            self.passed_over["too-long"] += 1
+        elif not any(character.isalnum() for character in text):
+            self.passed_over["no-words"] += 1
+        else:
+            key = folded(text)
+            known = self.queries.get(key)
+            self.queries[key] = Asked(known.text, known.line, known.count + 1) if known else Asked(text, line, 1)
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line of printable characters, what could steer a terminal and half characters left out."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def folded(text: str) -> str:
+    """Return the form in which two spellings of one query are equal: width, case, spaces and final marks aside."""
+    return one_line(unicodedata.normalize("NFKC", text)).casefold().strip(_TRAILING + " ")
+
+
+def read_log(path: Path | str, *, column: str | None = None) -> Log:
+    """Return the queries of a log.
+
+    Args:
+        path: ``.csv``, ``.tsv``, ``.jsonl``, or text with one query per line; ``-`` is standard input.
+        column: the column of queries; None takes the first of ``COLUMNS``.
+
+    Raises:
+        InputError: the file cannot be read, is no table of its kind, or holds no query.
+        UsageError: a column is named that is not there, or for a text that has none.
+    """
+    source = Source(path)
+    log = Log(source.name)
+    with source.open() as raw:
+        file = io.BufferedReader(raw)  # type: ignore[type-var]  # a plain file comes unbuffered, byte after byte
+        if source.suffix in {".csv", ".tsv"}:
+            rows = _table(file, source.name, "\t" if source.suffix == ".tsv" else ",", column)
+        elif source.suffix in {".jsonl", ".ndjson"}:
+            rows = _objects(file, source.name, column, log)
+        elif column is not None:
+            raise UsageError(f"--column {shown(column)}: {source.name} is text with one query per line")
+        else:
+            rows = ((number, line) for number, line in _lines(file, log))
+        for number, text in rows:
+            log.add(text, number)
+    if not log.queries:
+        raise InputError(source.name, "holds no query")
+    return log
+
+
+def _lines(file: BinaryIO, log: Log) -> Iterator[tuple[int, str]]:
+    number = 0
+    while line := file.readline(_LINE):
+        number += 1
+        if len(line) == _LINE and not line.endswith(b"\n"):
+            while (rest := file.readline(_LINE)) and not rest.endswith(b"\n"):
+                pass
+            log.passed_over["too-long"] += 1
+            continue
+        try:
+            text = line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"").decode()
+        except UnicodeDecodeError:
+            log.passed_over["not-utf-8"] += 1
+            continue
+        if text.strip():
+            yield number, text
+
+
+def _objects(file: BinaryIO, name: str, column: str | None, log: Log) -> Iterator[tuple[int, str]]:
+    chosen = column
+    for number, line in _lines(file, log):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            log.passed_over["malformed"] += 1
+            continue
+        chosen = chosen or _choose(list(row), None, name)
+        text = row.get(chosen)
+        if isinstance(text, str):
+            yield number, text
+        else:
+            log.passed_over["no-query"] += 1
+    if column is not None and not log.queries:
+        raise UsageError(f"--column {shown(column)}: no object of {name} has it")
+
+
+def _table(file: BinaryIO, name: str, delimiter: str, column: str | None) -> Iterator[tuple[int, str]]:
+    csv.field_size_limit(max(csv.field_size_limit(), 16 * 2**20))
+    text = io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="")
+    reader = csv.reader(text, delimiter=delimiter)
+    try:
+        header = next(reader, [])
+        place = header.index(_choose(header, column, name))
+        for cells in reader:
+            if len(cells) > place:
+                yield reader.line_num, cells[place]
+    except csv.Error as error:
+        raise InputError(name, f"is malformed: {error}", line=reader.line_num) from None
+    finally:
+        text.detach()  # who opened the file closes it
+
+
+def _choose(columns: list[str], asked: str | None, name: str) -> str:
+    if asked is not None and asked in columns:
+        return asked
+    lowered = {column.strip().lower(): column for column in reversed(columns)}
+    found = None if asked is not None else next((lowered[known] for known in COLUMNS if known in lowered), None)
+    if found is None:
+        listed = ", ".join(shown(column)[:40] for column in columns[:10])
+        wanted = f"no column {shown(asked)}" if asked is not None else f"no column {' or '.join(COLUMNS)}"
+        raise UsageError(f"{name}: has {wanted}; it has {listed}: name the one with --column")
+    return found

@@ -1,0 +1,237 @@
+"""How far one set of queries stands in for another: likeness of words, divergence of distributions, clusters.
+
+Nothing here knows a threshold: what counts as near is read off a set that is known to be good, by a quantile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.int64]
+
+_CELLS = 4_000_000
+"""The most products that are held at once."""
+_MOST_LEADERS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """For each query the greatest likeness, 0 to 1, and the position of what is most like it (-1 where nothing is)."""
+
+    likeness: Floats
+    position: Positions
+
+
+class Words:
+    """Texts as weighted terms. A term weighs ``ln((N + 1) / (df + 1)) + 1``, with df counted over N passages.
+
+    Source: smoothed inverse document frequency, as in scikit-learn's ``TfidfTransformer``.
+    """
+
+    def __init__(self, passages: Iterable[Sequence[str]]) -> None:
+        """Take the terms of each passage, in order."""
+        self._columns: dict[str, int] = {}
+        self._passages = self._matrix(passages)
+        self._passages.data[:] = 1.0
+        frequency = np.bincount(self._passages.indices, minlength=len(self._columns))
+        count = self._passages.shape[0]
+        self._weights = np.log((count + 1) / (frequency + 1)) + 1
+        self._unknown = math.log(count + 1) + 1
+
+    def weight(self, term: str) -> float:
+        """Return what a term weighs; one that no passage holds weighs most."""
+        column = self._columns.get(term)
+        return self._unknown if column is None or column >= len(self._weights) else float(self._weights[column])
+
+    def coverage(self, queries: Sequence[Sequence[str]]) -> Nearest:
+        """Return for each query the greatest share of the weight of its distinct terms that one passage holds."""
+        rows = self._weighted(queries, binary=True)
+        totals = np.asarray(rows.sum(axis=1)).ravel()
+        found = _greatest(rows, self._widened(self._passages, rows.shape[1]))
+        share = np.divide(found.likeness, totals, out=np.zeros_like(totals), where=totals > 0)
+        return Nearest(np.minimum(share, 1.0), found.position)
+
+    def likeness(self, queries: Sequence[Sequence[str]], others: Sequence[Sequence[str]] | None = None) -> Nearest:
+        """Return for each query the greatest cosine with one of the others; without others, with another of its own."""
+        rows = _normalised(self._weighted(queries))
+        if others is None:
+            return _greatest(rows, rows, leave_out_own=True)
+        against = _normalised(self._weighted(others))
+        return _greatest(self._widened(rows, against.shape[1]), against)
+
+    def unrelated(self, queries: Sequence[Sequence[str]], groups: Sequence[object], *, quantile: float) -> float:
+        """Return the quantile of the cosine of two queries of different groups.
+
+        Args:
+            queries: the terms of each query.
+            groups: what each query is about; two of one group are not compared.
+            quantile: from 0 to 1.
+        """
+        if len(queries) > _MOST_LEADERS // 2:  # more pairs would say the same
+            step = len(queries) / (_MOST_LEADERS // 2)
+            kept = [int(place * step) for place in range(_MOST_LEADERS // 2)]
+            queries, groups = [queries[place] for place in kept], [groups[place] for place in kept]
+        rows = _normalised(self._weighted(queries))
+        numbers = np.unique([str(group) for group in groups], return_inverse=True)[1]
+        different = numbers[:, None] != numbers[None, :]
+        cosines = (rows @ rows.T).toarray()[different]
+        return float(np.quantile(cosines, quantile)) if cosines.size else 0.0
+
+    def clusters(self, queries: Sequence[Sequence[str]], weights: Sequence[int], *, likeness: float) -> list[list[int]]:
+        """Return the positions of the queries in clusters, the heaviest first, its centre first in each.
+
+        The query with the heaviest neighbourhood takes all of it, then the next that is free what is free of its own.
+        Centres are sought among the first queries, the heaviest; the others go to the centre most like them.
+
+        Args:
+            queries: the terms of each query.
+            weights: how often each was asked.
+            likeness: the least cosine with the centre; above 0.
+
+        Source: sphere exclusion, Butina, J. Chem. Inf. Comput. Sci. 39, 1999.
+        """
+        if not queries:
+            return []
+        order = sorted(range(len(queries)), key=lambda place: (-weights[place], place))
+        rows = _normalised(self._weighted(queries))
+        likeness = max(likeness, 1e-9)
+        candidates = order[:_MOST_LEADERS]
+        among = (rows[candidates] @ rows[candidates].T).tocsr()
+        among.data[among.data < likeness - 1e-12] = 0
+        among.eliminate_zeros()
+        groups = _spheres(among, np.array([weights[place] for place in candidates], dtype=np.int64))
+        found = [[candidates[place] for place in group] for group in groups]
+        rest = order[_MOST_LEADERS:]
+        if rest:
+            near = _greatest(rows[rest], rows[[group[0] for group in found]])
+            for place, centre, cosine in zip(rest, near.position, near.likeness, strict=True):
+                if cosine >= likeness:
+                    found[int(centre)].append(place)
+                else:
+                    found.append([place])
+        return sorted(found, key=lambda group: (-sum(weights[place] for place in group), group[0]))
+
+    def _matrix(self, texts: Iterable[Sequence[str]]) -> Any:  # noqa: ANN401  scipy's matrix
+        from scipy.sparse import csr_matrix
+
+        columns: list[int] = []
+        counts: list[float] = []
+        ends = [0]
+        for terms in texts:
+            for term, count in Counter(terms).items():
+                columns.append(self._columns.setdefault(term, len(self._columns)))
+                counts.append(float(count))
+            ends.append(len(columns))
+        width = max(1, len(self._columns))
+        return csr_matrix(
+            (np.array(counts), np.array(columns, dtype=np.int64), np.array(ends)), shape=(len(ends) - 1, width)
+        )
+
+    def _weighted(self, texts: Sequence[Sequence[str]], *, binary: bool = False) -> Any:  # noqa: ANN401  scipy's matrix
+        rows = self._matrix(texts)
+        if binary:
+            rows.data[:] = 1.0
+        else:
+            rows.data = 1 + np.log(rows.data)
+        weights = np.full(rows.shape[1], self._unknown)
+        weights[: len(self._weights)] = self._weights
+        rows.data *= weights[rows.indices]
+        return rows
+
+    @staticmethod
+    def _widened(rows: Any, width: int) -> Any:  # noqa: ANN401  scipy's matrix
+        rows.resize(rows.shape[0], max(width, rows.shape[1]))
+        return rows
+
+
+def _normalised(rows: Any) -> Any:  # noqa: ANN401  scipy's matrix
+    from scipy.sparse import diags
+
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    return (diags(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)) @ rows).tocsr()
+
+
+def _greatest(rows: Any, others: Any, *, leave_out_own: bool = False) -> Nearest:  # noqa: ANN401  scipy's matrices
+    """Return for each row the greatest inner product with another, block by block, so that memory is bounded."""
+    turned = others.T.tocsr()
+    likeness, position = np.zeros(rows.shape[0]), np.full(rows.shape[0], -1, dtype=np.int64)
+    size = max(1, _CELLS // max(1, others.shape[0]))
+    for start in range(0, rows.shape[0], size):
+        block = (rows[start : start + size] @ turned).tocsr()
+        block.sort_indices()
+        for row in range(block.shape[0]):
+            low, high = block.indptr[row], block.indptr[row + 1]
+            values, places = block.data[low:high], block.indices[low:high]
+            if leave_out_own:
+                keep = places != start + row
+                values, places = values[keep], places[keep]
+            if values.size and values.max() > 0:
+                best = int(values.argmax())
+                likeness[start + row], position[start + row] = float(values[best]), int(places[best])
+    return Nearest(np.minimum(likeness, 1.0) if leave_out_own else likeness, position)
+
+
+def _spheres(near: Any, weights: npt.NDArray[np.int64]) -> list[list[int]]:  # noqa: ANN401  scipy's matrix
+    reach = near.astype(bool).astype(np.int64)
+    mass = np.asarray(reach @ weights).ravel()
+    free = np.ones(len(weights), dtype=bool)
+    groups = []
+    for centre in np.argsort(-mass, kind="stable"):
+        if free[centre]:
+            free[centre] = False
+            members = reach.indices[reach.indptr[centre] : reach.indptr[centre + 1]]
+            group = [int(centre), *(int(place) for place in np.sort(members) if free[place])]
+            free[group] = False
+            groups.append(group)
+    return groups
+
+
+def jensen_shannon(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+    """Return the divergence of two distributions in bits: 0 where they are equal, 1 where they share nothing.
+
+    Args:
+        first: counts or shares by class, not all 0.
+        second: the same.
+
+    Source: Lin, IEEE Trans. Inf. Theory 37(1), 1991, with logarithms to base 2 and equal weights.
+    """
+    totals = sum(first.values()), sum(second.values())
+    divergence = 0.0
+    for name in sorted(first.keys() | second.keys()):
+        p, q = first.get(name, 0) / totals[0], second.get(name, 0) / totals[1]
+        middle = (p + q) / 2
+        divergence += sum(share * math.log2(share / middle) / 2 for share in (p, q) if share > 0)
+    return max(0.0, min(1.0, divergence))
+
+
+def divergence_by_chance(
+    first: Mapping[str, int], second: Mapping[str, int], *, seed: int, draws: int = 200, quantile: float = 0.95
+) -> float:
+    """Return the divergence that two samples of these sizes reach by chance where both are of one distribution.
+
+    Args:
+        first: how many of each class, at least one in all.
+        second: the same.
+        seed: of the draws.
+        draws: how often the pooled items are divided anew.
+        quantile: which of the divergences found so, from 0 to 1.
+    """
+    names = sorted(first.keys() | second.keys())
+    pooled = np.array([first.get(name, 0) + second.get(name, 0) for name in names], dtype=np.int64)
+    size = sum(first.values())
+    generator = np.random.default_rng(seed)
+    found = []
+    for _ in range(draws):
+        drawn = generator.multivariate_hypergeometric(pooled, size, method="marginals")
+        ours = dict(zip(names, drawn.tolist(), strict=True))
+        others = dict(zip(names, (pooled - drawn).tolist(), strict=True))
+        found.append(jensen_shannon(ours, others))
+    return float(np.quantile(found, quantile))

@@ -1,0 +1,111 @@
+"""What a system of somebody else answers one query with, read into ids, texts and scores.
+
+Ids or texts; pairs of them with scores; a mapping to scores; objects with ``id`` and ``score``; the documents of
+LangChain and the nodes of LlamaIndex, which are known by their attributes, so that neither need be installed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from pipeline.errors import RetrieverFailed
+
+Returns = Literal["ids", "texts"]
+ID_KEYS = ("chunk_id", "id", "doc_id")
+"""Where a document's metadata may say which passage it is."""
+_TEXT_KEYS = ("text", "content", "page_content", "passage")
+
+
+class Found(NamedTuple):
+    """One result: the ids it may be known by, the likeliest first, its text, and its score where it has one."""
+
+    ids: tuple[str, ...]
+    text: str | None
+    score: float | None
+
+
+def read_answer(
+    answer: Any,  # noqa: ANN401  it comes from elsewhere
+    *,
+    name: str,
+    returns: Returns,
+    id_keys: Sequence[str] = ID_KEYS,
+) -> list[Found]:
+    """Return the results of one query, in the order they came.
+
+    Args:
+        answer: what the system gave back.
+        name: the system.
+        returns: whether a plain string is an id or a text.
+        id_keys: the keys that hold an id.
+
+    Raises:
+        RetrieverFailed: it is of another kind, a score is no finite number, or only some results have one.
+    """
+    if isinstance(answer, Mapping):
+        answer = list(answer.items())
+    if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
+        what = f"answered {_kind(answer)}, where a list of {returns} or of pairs with scores was asked for"
+        raise RetrieverFailed(name, what)
+    found = [_read(_plain(item), name, returns, id_keys) for item in answer]
+    if len({item.score is None for item in found}) > 1:
+        raise RetrieverFailed(name, "answered some results with a score and some without")
+    return found
+
+
+def _read(item: Any, name: str, returns: Returns, id_keys: Sequence[str]) -> Found:  # noqa: ANN401
+    if isinstance(item, int) and not isinstance(item, bool):
+        item = str(item)
+    if isinstance(item, str):
+        return Found((item,), None, None) if returns == "ids" else Found((), item, None)
+    if isinstance(item, tuple | list) and len(item) == 2:
+        return _read(_plain(item[0]), name, returns, id_keys)._replace(score=_score(item[1], name))
+    if isinstance(item, Mapping):
+        text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
+        ids = _ids(item, id_keys)
+        score = _score(item["score"], name) if item.get("score") is not None else None
+    else:
+        node = getattr(item, "node", item)
+        text = getattr(node, "page_content", None) if hasattr(node, "page_content") else getattr(node, "text", None)
+        own = (getattr(node, "id", None), getattr(node, "node_id", None))
+        metadata = getattr(node, "metadata", None)
+        ids = _ids(metadata if isinstance(metadata, Mapping) else {}, id_keys) + _strings(own)
+        score = _score(item.score, name) if getattr(item, "score", None) is not None else None
+    text = text if isinstance(text, str) else None
+    if not ids and text is None:
+        raise RetrieverFailed(name, f"answered {_kind(item)} with neither id nor text")
+    return Found(ids, text, score)
+
+
+def _ids(fields: Mapping[Any, Any], id_keys: Sequence[str]) -> tuple[str, ...]:
+    return _strings(_plain(fields[key]) for key in id_keys if key in fields)
+
+
+def _strings(values: Iterable[Any]) -> tuple[str, ...]:
+    ids = [str(value) for value in values if isinstance(value, str | int) and not isinstance(value, bool)]
+    return tuple(dict.fromkeys(ids))
+
+
+def _score(value: Any, name: str) -> float:  # noqa: ANN401
+    value = _plain(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise RetrieverFailed(name, f"answered a score that is no number but {_kind(value)}")
+    try:
+        score = float(value)
+    except OverflowError:
+        score = math.inf
+    if not math.isfinite(score):
+        raise RetrieverFailed(name, f"answered a score that is no finite number ({score})")
+    return score
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """Return Python's own number for one of numpy or torch."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) and getattr(value, "shape", None) == () else value
+
+
+def _kind(value: object) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"

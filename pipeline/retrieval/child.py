@@ -1,0 +1,140 @@
+"""A function of one's own in a process of its own: whatever it does, the command ends.
+
+It may never come back, even holding the interpreter; leave threads behind that nobody can end; call ``sys.exit``; or
+crash. The process is killed then, and one whose command is gone ends by itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import RetrieverFailed
+from pipeline.retrieval.answers import Found, Returns, read_answer
+from pipeline.retrieval.deadline import answered, described
+
+_IMPORT = 10
+"""Importing the module, which may load a model, may take so many times what a query may take."""
+_END_S = 2.0
+
+
+class InProcess:
+    """Answers by the function that ``package.module:function`` names, called in a process of its own."""
+
+    def __init__(
+        self, function: str, *, name: str, folders: Sequence[Path], timeout_s: float, returns: Returns = "ids"
+    ) -> None:
+        """Start the process and import the function.
+
+        Args:
+            function: The module and what is called in it.
+            name: The system.
+            folders: Where modules are looked for before all other places.
+            timeout_s: The seconds that one query may take; the import may take ten times that.
+            returns: Whether a plain string that the function returns is an id or a text.
+
+        Raises:
+            RetrieverFailed: There is no such module or function, or importing it fails or takes too long.
+        """
+        self._name, self._timeout_s = name, timeout_s
+        context = get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        places = [str(folder.resolve()) for folder in folders]
+        self._process = context.Process(target=_serve, args=(theirs, function, places, name, returns))
+        self._process.start()
+        theirs.close()
+        self._receive(f"import {function.partition(':')[0]}", _IMPORT * timeout_s)
+
+    def ask(self, query: str, k: int) -> list[Found]:
+        """Return the results of one query.
+
+        Raises:
+            RetrieverFailed: The function raised something, did not come back in time, or answered what is none.
+        """
+        try:
+            self._pipe.send((query, k))
+        except OSError:
+            raise RetrieverFailed(self._name, "does not come back from an earlier query") from None
+        return self._receive("answer a query", self._timeout_s)
+
+    def close(self) -> None:
+        """End the process."""
+        self._pipe.close()
+        self._process.join(_END_S)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+    def _receive(self, what: str, seconds: float) -> list[Found]:
+        try:
+            found = self._pipe.recv() if self._pipe.poll(seconds) else None
+        except (EOFError, OSError):
+            self._process.join(_END_S)
+            code = self._process.exitcode
+            self.close()
+            raise RetrieverFailed(self._name, f"its process ended (exit code {code}) when asked to {what}") from None
+        if found is None:
+            self._process.kill()
+            self.close()
+            raise RetrieverFailed(self._name, f"did not {what} in {seconds:g} s")
+        if isinstance(found, str):
+            raise RetrieverFailed(self._name, found)
+        return found  # type: ignore[no-any-return]  # what the child below sends
+
+
+def _serve(pipe: Connection, function: str, folders: list[str], name: str, returns: Returns) -> None:
+    """Answer queries until the pipe is closed: with a list, or with what went wrong."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command is told, and closes the pipe
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.dup2(2, 1)  # standard output belongs to the command
+    sys.path[:0] = folders
+    try:
+        called = _loaded(function, name)
+        pipe.send([])
+    except RetrieverFailed as error:
+        pipe.send(error.problem)
+        return
+    except BaseException as error:  # noqa: BLE001  even SystemExit: it is not the command's
+        pipe.send(f"importing {function.partition(':')[0]} raised {described(error)}")
+        return
+    while True:
+        try:
+            query, k = pipe.recv()
+        except (EOFError, OSError):
+            os._exit(0)  # threads that the function left behind would keep the process
+        try:
+            found: Any = read_answer(answered(called, query, k), name=name, returns=returns)
+        except RetrieverFailed as error:
+            found = error.problem
+        except BaseException as error:  # noqa: BLE001  as above
+            found = f"raised {described(error)} on a query"
+        pipe.send(found)
+
+
+def _loaded(function: str, name: str) -> Any:  # noqa: ANN401
+    module_name, _, path = function.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        missing = error.name or module_name
+        raise RetrieverFailed(name, f"there is no module {missing}: is it in this folder, or installed?") from None
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise RetrieverFailed(name, f"module {module_name} has no function {path}")
+    return found
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

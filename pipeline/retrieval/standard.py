@@ -1,0 +1,98 @@
+"""Words as Lucene's ``StandardTokenizer`` finds them: the ground of Elasticsearch's ``standard`` and ``cjk`` analyzers.
+
+Unicode's default word boundaries (UAX #29), and beyond them: Han and hiragana character by character, katakana in runs,
+runs of Thai, Lao, Khmer and Myanmar whole, emoji as words; tokens longer than 255 characters are cut.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterator
+
+import regex
+
+LONGEST = 255
+"""Characters of a token, as in Lucene."""
+
+
+def _word(letter: str, digit: str, join: str, behind: str, mid_letter: str, mid_digit: str, katakana: str) -> str:
+    """Return the pattern of a word, of these classes of characters.
+
+    Where a joiner lies ``behind``, a word was looked for already: a long run of joiners is read once.
+    """
+    run = rf"(?>{letter}(?>(?:{join}*+|{mid_letter}){letter})*+|{digit}(?>(?:{join}*+|{mid_digit}){digit})*+)++"
+    part = rf"(?:{katakana}(?>{join}*+{katakana})*+|{run})"
+    return rf"(?:(?<!{behind}){join}++)?+{part}(?>{join}++{part})*+{join}*+"
+
+
+_EXT = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*+"
+_PICTURE = r"\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier})?[\U000e0020-\U000e007f]*+"
+_EMOJI = rf"[0-9#*]\ufe0f?\u20e3|\p{{WB=Regional_Indicator}}{{2}}|{_PICTURE}(?:\u200d{_PICTURE})*+"
+_ANY_WORD = _word(
+    letter=rf"(?:[\p{{WB=ALetter}}\p{{WB=Hebrew_Letter}}--\p{{LB=SA}}]{_EXT})",
+    digit=rf"(?:[\p{{WB=Numeric}}\uff10-\uff19]{_EXT})",
+    join=rf"(?:\p{{WB=ExtendNumLet}}{_EXT})",
+    behind=r"\p{WB=ExtendNumLet}",
+    mid_letter=rf"(?:[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_EXT})",
+    mid_digit=rf"(?:[\p{{WB=MidNum}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_EXT})",
+    katakana=rf"(?:\p{{WB=Katakana}}{_EXT})",
+)
+_TOKEN = regex.compile(
+    rf"(?P<emoji>{_EMOJI})|(?P<word>{_ANY_WORD})|(?P<complex>(?:\p{{LB=SA}}{_EXT})++)"
+    rf"|(?P<single>[\p{{Script=Han}}\p{{Script=Hiragana}}]{_EXT})",
+    regex.V1,
+)
+# The same words of text in ASCII, several times faster.
+_NONE = r"(?!)"
+_ASCII_TOKEN = re.compile(_word("[A-Za-z]", "[0-9]", "_", "_", "[.:']", "[.,;']", _NONE))
+_CJK = regex.compile(r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]+")
+_WIDE_OR_NARROW = regex.compile(r"[\uff01-\uff5e\uff65-\uff9f]+")
+
+
+def standard(text: str) -> list[str]:
+    """Return the tokens in lower case, in order."""
+    tokens = _ASCII_TOKEN.findall(text) if text.isascii() else [match.group() for match in _TOKEN.finditer(text)]
+    return [piece for token in tokens for piece in _cut(token.lower())]
+
+
+def cjk_bigrams(text: str) -> list[str]:
+    """Return the tokens, with pairs of neighbouring characters in Chinese, Japanese and Korean, as Lucene's ``cjk``.
+
+    A character that stands alone is a token of its own. Unlike there, English function words stay.
+    """
+    if text.isascii():
+        return standard(text)
+    found: list[str] = []
+    for characters, tokens in _runs(text):
+        found += tokens if not characters else [a + b for a, b in itertools.pairwise(characters)] or characters
+    return found
+
+
+def _runs(text: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the characters of each unbroken run of CJK, or tokens of another kind."""
+    run: list[str] = []
+    end = -1
+    for match in _TOKEN.finditer(text):
+        token = _even_width(match.group()).lower()
+        is_cjk = match["emoji"] is None and _CJK.fullmatch(token) is not None
+        if run and (not is_cjk or match.start() != end):
+            yield run, []
+            run = []
+        if is_cjk:
+            run += token
+            end = match.end()
+        else:
+            yield [], _cut(token)
+    if run:
+        yield run, []
+
+
+def _cut(token: str) -> list[str]:
+    return [token] if len(token) <= LONGEST else [token[at : at + LONGEST] for at in range(0, len(token), LONGEST)]
+
+
+def _even_width(token: str) -> str:
+    """Return the token with full-width Latin narrow and half-width katakana wide."""
+    return str(_WIDE_OR_NARROW.sub(lambda match: unicodedata.normalize("NFKC", match.group()), token))

@@ -1,0 +1,277 @@
+"""Who looks at what: pairs are lent to one person for ten minutes, and to no more people than are wanted.
+
+Every decision is taken within one transaction that holds the ledger, so that several people, and several servers on
+one database, never go beyond the share that two people judge.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from pipeline.errors import GoldsetError
+from pipeline.review.ledger import Ledger
+from pipeline.review.queue import Item
+from pipeline.review.state import Pair, State
+from pipeline.review.tables import lease
+from schemas.review import Event, EventKind, Lane
+
+LEASE_S = 600.0
+AT_ONCE = 40
+"""The most pairs that are lent to one person at a time."""
+
+REPEATS_AFTER, REPEATS_EVERY, REPEATS_APART = 50, 10, 30
+"""Second looks begin after so many pairs of lane A, one in so many, at pairs judged so many judgments ago."""
+
+_ENDS_LEASE = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT}
+
+
+class NotYours(GoldsetError):
+    """The pair was not given to this person, and no more people are wanted for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """An item as it is given to one person. ``repeat`` says it is his second look."""
+
+    item: Item
+    repeat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """One lease. ``slot`` is None where it ran out and somebody else was given the pair."""
+
+    pair: Pair
+    annotator: str
+    slot: int | None
+    until: float
+
+
+class Desk:
+    """The ledger, its state as it is now, and the queue: gives pairs out and takes decisions in."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        items: Sequence[Item],
+        *,
+        repeats: int = 10,
+        seed: int = 0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.ledger, self.items, self.state = ledger, items, State()
+        self.by_pair: Mapping[Pair, Item] = {item.pair: item for item in items}
+        self._blocks = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.query_id)]
+        self._block = {item.pair: number for number, group in enumerate(self._blocks) for item in group}
+        self._repeats, self._seed, self._clock = repeats, seed, clock
+        self._lock = threading.RLock()
+        self.refresh()
+
+    def refresh(self) -> State:
+        """Return the state with everything that anybody has stored by now."""
+        with self._lock:
+            for event in self.ledger.events(after=self.state.seq):
+                self.state.add(event)
+            return self.state
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[State]:
+        """Give the state as it is known here, while nothing changes it."""
+        with self._lock:
+            yield self.state
+
+    def claim(self, annotator: str, count: int, *, have: Collection[tuple[Pair, bool]] = ()) -> list[Handed]:
+        """Return up to so many pairs for somebody, lent from now, beyond those he has.
+
+        Args:
+            annotator: Who asks.
+            count: How many more.
+            have: What he has before him already, each with whether it is a second look; it is lent anew.
+        """
+        with self._lock, self.ledger.writing() as connection:
+            self._catch_up(connection)
+            now = self._clock()
+            leases = self._leases(connection)
+            found = self._second_looks(annotator, have)[:count]
+            mine = {one.pair for one in leases if one.annotator == annotator and one.slot is not None}
+            taken = {pair for pair, repeat in have if not repeat}
+            for pair in self._wanted_by(annotator, leases, now):
+                if len(found) >= count or len(mine | taken) >= AT_ONCE:
+                    break
+                if pair not in taken:
+                    found.append(Handed(self.by_pair[pair]))
+            handed = [one.item.pair for one in found if not one.repeat]
+            for pair in (*handed, *(pair for pair in taken if pair in mine)):
+                self._lend(connection, leases, pair, annotator, now)
+            return found
+
+    def open(self, annotator: str, pair: Pair) -> Handed:
+        """Return a pair that somebody asks for by itself: one of his own, or one that is still wanted.
+
+        Raises:
+            NotYours: Others have it, and no more people are wanted.
+        """
+        with self._lock, self.ledger.writing() as connection:
+            self._catch_up(connection)
+            leases = self._leases(connection)
+            if self.state.says(annotator, pair) is None:
+                if not self._free(annotator, pair, _holders(leases, self._clock())):
+                    raise NotYours("somebody else judges this passage")
+                self._lend(connection, leases, pair, annotator, self._clock())
+            return Handed(self.by_pair[pair])
+
+    def record(self, event: Event) -> Event:
+        """Return a decision as stored; the lease on its pair ends with it.
+
+        Raises:
+            NotYours: The pair was never given to this person, and no more people are wanted.
+            LedgerConflict: The client id is known with another content.
+            LedgerFailed: The database does not answer; nothing was stored.
+        """
+        with self._lock:
+            with self.ledger.writing() as connection:
+                self._catch_up(connection)
+                if event.kind in {EventKind.JUDGE, EventKind.CANNOT}:
+                    self._check_given(connection, event)
+                stored = self.ledger.add(connection, event)
+                self._give_back(connection, event)
+            self._take_in([stored])
+            return stored
+
+    def _catch_up(self, connection: Connection) -> None:
+        self._take_in(self.ledger.events(after=self.state.seq, connection=connection))
+
+    def _take_in(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if event.seq is not None and event.seq > self.state.seq:
+                self.state.add(event)
+
+    @staticmethod
+    def _leases(connection: Connection) -> list[Lent]:
+        rows = connection.execute(sa.select(lease).order_by(lease.c.query_id, lease.c.chunk_id, lease.c.slot))
+        return [Lent((row.query_id, row.chunk_id), row.annotator, row.slot, row.until) for row in rows]
+
+    def _wanted_by(self, annotator: str, leases: Sequence[Lent], now: float) -> Iterator[Pair]:
+        """Yield what somebody may be given, in order.
+
+        What is lent to him, the rest of the passages he is at, then the first groups nobody else is at, then any;
+        last what he put off, the longest ago first.
+        """
+        holders = _holders(leases, now)
+        mine = [one.pair for one in leases if one.annotator == annotator and annotator in holders.get(one.pair, ())]
+        theirs = {self._block[pair] for pair, names in holders.items() if pair in self._block and names - {annotator}}
+        at = self._place_of(annotator, mine)
+        passed: list[Pair] = []
+        here = self._blocks[at] if at is not None else []
+        yield from (item.pair for item in here if self._free(annotator, item.pair, holders))
+        for number, block in enumerate(self._blocks):
+            free = (item.pair for item in block if number != at and self._free(annotator, item.pair, holders))
+            if number in theirs:
+                passed += free
+            else:
+                yield from free
+        yield from passed
+        put_off = ((self.state.says(annotator, item.pair), item.pair) for item in self.items)
+        yield from (
+            pair
+            for _, pair in sorted(
+                (said.seq or 0, pair) for said, pair in put_off if said and said.kind is EventKind.LATER
+            )
+            if self._room(annotator, pair, holders)
+        )
+
+    def _place_of(self, annotator: str, mine: Sequence[Pair]) -> int | None:
+        """Return the group of passages that somebody is at: that of his last act, else of what is lent to him."""
+        acts = self.state.stacks[annotator].done if annotator in self.state.stacks else []
+        for event in reversed(acts):
+            pair = (event.query_id, event.chunk_id or "")
+            if pair in self._block and not event.repeat:
+                return self._block[pair]
+        return min((self._block[pair] for pair in mine if pair in self._block), default=None)
+
+    def _free(self, annotator: str, pair: Pair, holders: Mapping[Pair, set[str]]) -> bool:
+        return self.state.says(annotator, pair) is None and self._room(annotator, pair, holders)
+
+    def _room(self, annotator: str, pair: Pair, holders: Mapping[Pair, set[str]]) -> bool:
+        """Whether one more person may judge a pair, those who are looking at it counted."""
+        if pair not in self.by_pair or self.state.parked(pair[0]) or self.state.adjudication(pair) is not None:
+            return False
+        others = {*self.state.judged_by(pair), *holders.get(pair, ())} - {annotator}
+        return len(others) < self.by_pair[pair].wanted
+
+    def _lend(self, connection: Connection, leases: Sequence[Lent], pair: Pair, annotator: str, now: float) -> None:
+        """Enter or renew a lease; one that ran out loses its slot to the new one."""
+        here = [one for one in leases if one.pair == pair]
+        key = (lease.c.query_id == pair[0]) & (lease.c.chunk_id == pair[1])
+        others = [one for one in here if one.annotator != annotator]
+        for one in others:
+            if one.slot is not None and one.until <= now:
+                connection.execute(sa.update(lease).where(key, lease.c.annotator == one.annotator).values(slot=None))
+        used = {one.slot for one in others if one.until > now}
+        mine = next((one for one in here if one.annotator == annotator), None)
+        slot = min({0, 1} - used, default=None) if mine is None or mine.slot is None else mine.slot
+        values = {"slot": slot, "until": now + LEASE_S}
+        if mine is None:
+            row = {"query_id": pair[0], "chunk_id": pair[1], "annotator": annotator, **values}
+            connection.execute(sa.insert(lease).values(row))
+        else:
+            connection.execute(sa.update(lease).where(key, lease.c.annotator == annotator).values(values))
+
+    def _check_given(self, connection: Connection, event: Event) -> None:
+        pair = (event.query_id, event.chunk_id or "")
+        leases = self._leases(connection)
+        if any(one.pair == pair and one.annotator == event.annotator for one in leases):
+            return
+        known = self.state.says(event.annotator, pair) is not None or event.client_id in self.state.known
+        if not known and not self._room(event.annotator, pair, _holders(leases, self._clock())):
+            raise NotYours("this passage was not given to you, and nobody more is wanted for it")
+
+    def _give_back(self, connection: Connection, event: Event) -> None:
+        where = (lease.c.query_id == event.query_id) & (lease.c.annotator == event.annotator)
+        if event.kind in _ENDS_LEASE and not event.repeat:
+            connection.execute(sa.delete(lease).where(where, lease.c.chunk_id == event.chunk_id))
+        elif event.kind is EventKind.BAD_QUERY:
+            connection.execute(sa.delete(lease).where(where))
+
+    def _second_looks(self, annotator: str, have: Collection[tuple[Pair, bool]]) -> list[Handed]:
+        """Return the second look that is due, if one is and none is before this person already."""
+        if not self._repeats or annotator not in self.state.stacks or any(repeat for _, repeat in have):
+            return []
+        acts = [e for e in self.state.stacks[annotator].done if e.kind is EventKind.JUDGE or e.repeat]
+        done = sum(e.repeat for e in acts)
+        sampled = [e for e in acts if e.lane is Lane.CALIBRATION and not e.repeat]
+        due = min(self._repeats, 1 + (len(sampled) - REPEATS_AFTER) // REPEATS_EVERY)
+        if len(sampled) < REPEATS_AFTER or done >= due:
+            return []
+        pairs = {(e.query_id, e.chunk_id or "") for e in acts[:-REPEATS_APART] if e in sampled}
+        candidates = [pair for pair in pairs if self._may_repeat(annotator, pair)]
+        chosen = sorted(candidates, key=lambda pair: _digest(f"{self._seed} repeat {annotator} {pair[0]} {pair[1]}"))
+        return [Handed(self.by_pair[pair], repeat=True) for pair in chosen[:1]]
+
+    def _may_repeat(self, annotator: str, pair: Pair) -> bool:
+        said = self.state.says(annotator, pair)
+        judged = said is not None and said.kind is EventKind.JUDGE
+        return pair in self.by_pair and judged and not self.state.repeated(annotator, pair)
+
+
+def _holders(leases: Iterable[Lent], now: float) -> dict[Pair, set[str]]:
+    """Return who is looking at each pair."""
+    found: defaultdict[Pair, set[str]] = defaultdict(set)
+    for one in leases:
+        if one.slot is not None and one.until > now:
+            found[one.pair].add(one.annotator)
+    return dict(found)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,215 @@
+"""The ledger: what people decided, as events that are only ever added, in SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Self
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+
+from pipeline.errors import GoldsetError, InputError
+from pipeline.formats.opening import shown
+from pipeline.review import tables
+from schemas.judgment import RUBRIC
+from schemas.review import Event
+
+RUBRIC_SHA = hashlib.sha256("\n".join(f"{grade:d} {RUBRIC[grade]}" for grade in sorted(RUBRIC)).encode()).hexdigest()
+"""The digest of the rubric that people see."""
+
+FILE = "review.sqlite"
+
+_UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+"""NUL, which PostgreSQL cannot store, and halves of characters, which nobody can."""
+
+_SAME_ACT = ("annotator", "kind", "query_id", "chunk_id", "grade", "reason", "text", "undoes", "repeat")
+
+
+class LedgerConflict(GoldsetError):
+    """An event's client id is known with another content."""
+
+
+class LedgerFailed(GoldsetError):
+    """The database does not answer or refuses; nothing was stored."""
+
+
+def ledger_url(folder: Path, given: str | None) -> str:
+    """Return the address of a folder's ledger: the one that was given, or the file in the folder."""
+    return given or str(folder / FILE)
+
+
+def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SHA, create: bool = True) -> Ledger:
+    """Return the ledger at an address, made anew where there is none.
+
+    Args:
+        place: a file, ``sqlite:///…`` or ``postgresql://…``.
+        data_sha: The digest of the data set that is judged; see ``Material.data_sha``.
+        rubric_sha: The digest of the rubric that is judged by.
+        create: Whether a missing ledger is made.
+
+    Raises:
+        InputError: It is missing and may not be made, is no ledger, or is one of another data set or rubric.
+        UsageError: The address is of no database that a ledger can be in.
+        MissingExtra: The driver for PostgreSQL is not installed.
+    """
+    name = _name(str(place))
+    file = tables.file_of(str(place))
+    if file is not None and not file.exists():
+        if not create:
+            raise InputError(name, "is missing: nobody has judged here yet; goldset review DIR opens the page")
+        if not file.parent.is_dir():
+            raise InputError(name, "cannot be made: its folder is missing")
+    engine = tables.open_engine(str(place))
+    try:
+        with _told(name):
+            found = _identity(engine, data_sha, rubric_sha, create=create, name=name)
+        if found[0] != tables.FORMAT:
+            raise InputError(name, f"is a ledger of format {found[0]}, this goldset knows {tables.FORMAT}")
+        if found[1] != data_sha:
+            raise InputError(name, "holds judgments of another data set; give another --ledger")
+        if found[2] != rubric_sha:
+            raise InputError(name, "holds judgments by another rubric; give another --ledger")
+    except GoldsetError:
+        engine.dispose()
+        raise
+    return Ledger(engine, name=name, data_sha=data_sha, rubric_sha=rubric_sha)
+
+
+def _identity(engine: Engine, data_sha: str, rubric_sha: str, *, create: bool, name: str) -> tuple[int, str, str]:
+    """Return the ledger's own account of what it is of, entered now where it is new."""
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":  # two servers may start at once
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(7305811)"))
+        known = set(sa.inspect(connection).get_table_names())
+        if not create and tables.about.name not in known:
+            raise InputError(name, "holds no ledger; goldset review DIR makes one")
+        if engine.dialect.name == "sqlite" and known - set(tables.metadata.tables):
+            raise InputError(name, "is a database of something else; give another --ledger")
+        tables.metadata.create_all(connection)
+        row = connection.execute(sa.select(tables.about)).one_or_none()
+        if row is None:
+            values = {"one": 1, "format": tables.FORMAT, "data_sha": data_sha, "rubric_sha": rubric_sha}
+            connection.execute(sa.insert(tables.about).values(values))
+            return tables.FORMAT, data_sha, rubric_sha
+        return row.format, row.data_sha, row.rubric_sha
+
+
+class Ledger:
+    """An open ledger. Methods may be called from several threads, and several processes may share it."""
+
+    def __init__(self, engine: Engine, *, name: str, data_sha: str, rubric_sha: str) -> None:
+        self._engine, self.name, self.data_sha, self.rubric_sha = engine, name, data_sha, rubric_sha
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a transaction that no other writer shares time with, committed at the end.
+
+        Raises:
+            LedgerFailed: The database does not answer; nothing was stored.
+        """
+        with _told(self.name), self._engine.begin() as connection:
+            connection.execute(sa.select(tables.about.c.data_sha).with_for_update()).one()
+            yield connection
+
+    def append(self, event: Event) -> Event:
+        """Return the event as stored, with its number; one with a known ``client_id`` is stored no second time.
+
+        Raises:
+            LedgerConflict: The client id is known with another content.
+            InputError: The event is of another data set.
+            LedgerFailed: The database does not answer; nothing was stored.
+        """
+        return self.append_all([event])[0]
+
+    def append_all(self, events: Iterable[Event]) -> list[Event]:
+        """Return the events as stored, all of them in one transaction or none; see ``append``."""
+        with self.writing() as connection:
+            return [self.add(connection, event) for event in events]
+
+    def add(self, connection: Connection, event: Event) -> Event:
+        """Store an event within a transaction of ``writing``; see ``append``."""
+        if event.data_sha != self.data_sha:
+            raise InputError(self.name, "an event is of another data set")
+        row = event.model_dump(mode="json", exclude={"seq"})
+        row = {key: value.translate(_UNSTORABLE) if isinstance(value, str) else value for key, value in row.items()}
+        known = connection.execute(sa.select(tables.event).where(tables.event.c.client_id == event.client_id)).first()
+        if known is not None:
+            if any(known._mapping[key] != row[key] for key in _SAME_ACT):  # noqa: SLF001  SQLAlchemy's public name
+                raise LedgerConflict(f"{self.name}: client_id {event.client_id} is known with another content")
+            return _event(known)
+        stored = connection.execute(sa.insert(tables.event).values(row).returning(tables.event.c.seq)).scalar_one()
+        return Event.model_validate({**row, "seq": stored})
+
+    def find(self, client_id: str) -> Event | None:
+        """Return the event with a client id.
+
+        Raises:
+            LedgerFailed: The database does not answer.
+        """
+        with _told(self.name), self._engine.connect() as reading:
+            row = reading.execute(sa.select(tables.event).where(tables.event.c.client_id == client_id)).first()
+        return _event(row) if row is not None else None
+
+    def events(self, *, after: int = 0, connection: Connection | None = None) -> list[Event]:
+        """Return the events with a number above ``after``, in their order.
+
+        Args:
+            after: The number of the last event that is known.
+            connection: A transaction of ``writing``; one of its own where there is none.
+
+        Raises:
+            LedgerFailed: The database does not answer.
+        """
+        query = sa.select(tables.event).where(tables.event.c.seq > after).order_by(tables.event.c.seq)
+        if connection is not None:
+            return [_event(row) for row in connection.execute(query)]
+        with _told(self.name), self._engine.connect() as reading:
+            return [_event(row) for row in reading.execute(query)]
+
+
+def _event(row: sa.Row[tuple[object, ...]]) -> Event:
+    return Event.model_validate(dict(row._mapping))  # noqa: SLF001  SQLAlchemy's public name
+
+
+def _name(place: str) -> str:
+    """Return an address as it may be shown: without a password."""
+    if "://" not in place:
+        return shown(place)
+    scheme, _, rest = place.partition("://")
+    return shown(f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}")
+
+
+@contextlib.contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Say in one line what a database says in many, without the values it was given."""
+    try:
+        yield
+    except IntegrityError:
+        raise LedgerConflict(f"{name}: an event refers to one that is not there, or fits no rule") from None
+    except DBAPIError as error:
+        reason = (
+            str(error.orig).strip().splitlines()[0] if error.orig and str(error.orig).strip() else "no reason given"
+        )
+        if "file is not a database" in reason or "malformed" in reason:
+            raise InputError(name, "is no ledger, or a damaged one; give another --ledger") from None
+        raise LedgerFailed(f"{name}: {_short(reason)}") from None
+    except SQLAlchemyError as error:
+        raise LedgerFailed(f"{name}: {type(error).__name__}") from None
+
+
+def _short(reason: str) -> str:
+    return shown(reason)[:160]

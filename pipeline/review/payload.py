@@ -1,0 +1,178 @@
+"""What a page may see. What it must not see before a judgment has no way in: these functions never get it.
+
+A passage goes out as text, place and marks; pairs go by keys that say nothing. The judge's grade, its quote and its
+name, ranks, sources, strata and probabilities are in no argument here but that of ``revealed``, which is called for
+a pair whose judgment is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pipeline.review.leases import Handed
+from pipeline.review.material import Material, Place
+from pipeline.review.queue import Item
+from pipeline.review.state import Pair
+from pipeline.text.words import content_terms, index_terms, word_spans
+from schemas.judgment import Judgment, Relevance, settled
+from schemas.review import Event, EventKind, Review
+
+LONGEST = 50_000
+"""Characters of a passage that are shown; chunks are far shorter, rows of a table need not be."""
+
+NAMES = {
+    Relevance.UNRELATED: "Unrelated",
+    Relevance.SAME_TOPIC: "Same topic",
+    Relevance.HELPS: "Helps",
+    Relevance.ANSWERS: "Answers",
+}
+
+
+class Keys:
+    """Names of pairs and queries that say nothing of them, and what they stand for."""
+
+    def __init__(self, items: Iterable[Item], *, data_sha: str) -> None:
+        self._sha = data_sha
+        self._pairs: dict[str, tuple[Pair, bool]] = {}
+        self._queries: dict[str, str] = {}
+        for item in items:
+            self._pairs[self.of(item.pair)] = (item.pair, False)
+            self._pairs[self.of(item.pair, repeat=True)] = (item.pair, True)
+            self._queries[self.of_query(item.query_id)] = item.query_id
+
+    def of(self, pair: Pair, *, repeat: bool = False) -> str:
+        """Return the key of a pair, another one for its second look."""
+        return self._digest("again" if repeat else "pair", *pair)
+
+    def of_query(self, query_id: str) -> str:
+        """Return the key of a query."""
+        return self._digest("query", query_id)
+
+    def pair(self, key: str) -> tuple[Pair, bool] | None:
+        """Return what a key stands for: the pair, and whether it is a second look."""
+        return self._pairs.get(key)
+
+    def query(self, key: str) -> str | None:
+        """Return the query a key stands for."""
+        return self._queries.get(key)
+
+    def _digest(self, *parts: str) -> str:
+        return hashlib.sha256("\0".join((self._sha, *parts)).encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+def shown(
+    handed: Handed, material: Material, keys: Keys, *, mine: Event | None, review: Review | None
+) -> dict[str, Any]:
+    """Return a pair as the page gets it.
+
+    Args:
+        handed: The pair.
+        material: Its words.
+        keys: Its name.
+        mine: What this person says of it now; a second look does not show the first.
+        review: This person's judgment of it.
+    """
+    query_id, chunk_id = handed.item.pair
+    place = material.places.get(chunk_id, Place())
+    text = material.corpus[chunk_id]
+    own = None if handed.repeat else mine
+    seen = None if handed.repeat else review
+    return {
+        "pair": keys.of(handed.item.pair, repeat=handed.repeat),
+        "query": keys.of_query(query_id),
+        "asks": clean(material.queries[query_id]),
+        "title": clean(place.title),
+        "headings": [clean(heading) for heading in place.headings],
+        "text": clean(text[:LONGEST]),
+        "cut": len(text) > LONGEST,
+        "marks": marks(material.queries[query_id], text[:LONGEST], material.language(query_id)),
+        "around": place.before is not None or place.after is not None,
+        "lane": handed.item.lane.value,
+        "said": own.kind.value if own else None,
+        "grade": int(own.grade) if own and own.kind is EventKind.JUDGE and own.grade is not None else None,
+        "note": clean(seen.note) if seen else "",
+        "evidence": clean(seen.evidence) if seen else "",
+    }
+
+
+def around(material: Material, chunk_id: str) -> dict[str, str | None]:
+    """Return the passages before and after one, None where there is none."""
+    place = material.places.get(chunk_id, Place())
+    before, after = place.before, place.after
+    return {
+        "before": clean(before[-LONGEST:]) if before is not None else None,
+        "after": clean(after[:LONGEST]) if after is not None else None,
+    }
+
+
+def row(item: Item, material: Material, keys: Keys, *, mine: Event | None) -> dict[str, Any]:
+    """Return a pair as a line of the query's overview."""
+    return {
+        "pair": keys.of(item.pair),
+        "lane": item.lane.value,
+        "begins": clean(" ".join(material.corpus[item.chunk_id][:400].split())[:120]),
+        "said": mine.kind.value if mine else None,
+        "grade": int(mine.grade) if mine and mine.kind is EventKind.JUDGE and mine.grade is not None else None,
+    }
+
+
+def revealed(said: Sequence[Judgment]) -> dict[str, Any] | None:
+    """Return what the judge said of a pair: its grade, and a quote of an assessor who gave it. None where nothing."""
+    if not said:
+        return None
+    grade = settled([one.relevance for one in said])
+    quotes = [one.evidence for one in said if one.evidence and one.relevance == grade]
+    return {"grade": int(grade), "quote": clean(quotes[0]) if quotes else ""}
+
+
+def marks(query: str, text: str, language: str | None) -> list[list[int]]:
+    """Return where words of the query stand in a text, as starts and ends in UTF-16 units, which a browser counts.
+
+    A word is one of the query's when its stem is, or in scripts without spaces when one of its pairs of characters is.
+    """
+    wanted = frozenset(content_terms(query, language))
+    if not wanted:
+        return []
+    found: list[list[int]] = []
+    known: dict[str, bool] = {}
+    position = units = 0
+    for start, end in _stretches(text):
+        word = text[start:end]
+        if word not in known:
+            known[word] = bool(wanted & index_terms(word, language))
+        if known[word]:
+            units += _units(text[position:start])
+            length = _units(word)
+            found.append([units, units + length])
+            units, position = units + length, end
+    return found
+
+
+def _stretches(text: str) -> Iterable[tuple[int, int]]:
+    """Yield the words; characters of scripts without spaces in pairs, as the query's terms are."""
+    spans = word_spans(text)
+    last = -1
+    for (start, end), following in zip(spans, [*spans[1:], None], strict=True):
+        if start < last:
+            continue
+        if following and following[0] == end and end - start <= 2:
+            last = following[1]
+            yield start, last
+        else:
+            yield start, end
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def clean(text: str) -> str:
+    """Return a text that can go out as UTF-8: half a character becomes the mark for one that cannot be shown."""
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
+
+
+def rubric() -> Mapping[str, Mapping[str, str]]:
+    """Return the grades as the page names them, the highest first."""
+    return {str(int(grade)): {"name": NAMES[grade], "says": grade.rubric} for grade in sorted(Relevance, reverse=True)}

@@ -1,0 +1,204 @@
+"""What people have settled of a data set: their grades, the queries judged to the bottom, the random sample."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import InputError
+from pipeline.formats.scoring_files import Source
+from pipeline.formats.trec import read_qrels
+from pipeline.measures.calibration import Rated
+from pipeline.review.ledger import ledger_url, open_ledger
+from pipeline.review.material import Material, load_material
+from pipeline.review.state import State, fold
+from schemas.judgment import settled
+from schemas.pool import Origin, Pooled
+from schemas.review import Event, Lane, Review
+
+Grades = dict[str, dict[str, int]]
+Pair = tuple[str, str]
+
+UNREVIEWED = "unreviewed"
+"""The folder that keeps what a set was before people's decisions were applied to it."""
+
+_DEPTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """A data set with what people and the model say of it, by the ids that its queries have now."""
+
+    material: Material
+    events: tuple[Event, ...]
+    state: State
+    people: Grades
+    judge: Grades
+
+
+def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Reviewed:
+    """Return a data set and what its ledger comes to.
+
+    Args:
+        path: the folder of a build, its ``dataset.json``, or judgments below it.
+        ledger: the address of the ledger; None for the file in the folder.
+        create: whether an empty ledger is made where there is none.
+
+    Raises:
+        InputError: There is no data set or no ledger, or the ledger is of another set.
+    """
+    folder = folder_of(path)
+    material = load_material(folder)
+    with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, create=create) as opened:
+        events = tuple(opened.events())
+    state = fold(events)
+    people = people_of(
+        state, material.queries, corpus=material.corpus, pool=material.pool, earlier=lineage(material.metadata)
+    )
+    return Reviewed(material, events, state, people, judge_of(material))
+
+
+def folder_of(path: Path) -> Path:
+    """Return the folder of the data set that a path belongs to.
+
+    Raises:
+        InputError: There is none.
+    """
+    places = [path, *path.resolve().parents[:_DEPTH]]
+    for place in places:
+        if (place / "dataset.json").is_file():
+            return place
+    raise InputError(path, "belongs to no dataset.json, so nobody can have judged it; give the folder of a build")
+
+
+def judge_of(material: Material) -> Grades:
+    """Return the model's grade of each pair, by query; of a set that no model graded, what it held before people."""
+    grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for (query_id, chunk_id), said in sorted(material.judged.items()):
+        if query_id in material.queries:
+            grades[query_id][chunk_id] = int(settled([one.relevance for one in said]))
+    return dict(grades) if grades else _before_people(material)
+
+
+def _before_people(material: Material) -> Grades:
+    kept = material.folder / UNREVIEWED / "qrels.txt"
+    file = kept if kept.is_file() else material.folder / "trec" / "qrels.txt"
+    earlier = lineage(material.metadata)
+    found = read_qrels(Source(file)) if file.is_file() else {}
+    return {
+        query_id: dict(found[name])
+        for query_id in material.queries
+        for name in [earlier.get(query_id, [query_id])[-1] if kept.is_file() else query_id]
+        if name in found
+    }
+
+
+def lineage(metadata: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the earlier ids of every query that was edited, the latest first."""
+    said = metadata.get("review")
+    queries = said.get("queries") if isinstance(said, Mapping) else None
+    found = {}
+    for query_id, note in (queries if isinstance(queries, Mapping) else {}).items():
+        earlier = note.get("earlier") if isinstance(note, Mapping) else None
+        if isinstance(earlier, list) and earlier:
+            found[query_id] = [str(one) for one in earlier]
+    return found
+
+
+def people_of(
+    state: State,
+    query_ids: Iterable[str],
+    *,
+    corpus: Collection[str],
+    pool: Iterable[Pooled],
+    earlier: Mapping[str, Sequence[str]],
+) -> Grades:
+    """Return the grade people settled for each pair: the adjudicated, else the lower median, else the only one.
+
+    What was said of an earlier wording of a query holds until somebody judges the pair anew; near-duplicates share the
+    grade of the chunk that is judged in their stead.
+
+    Args:
+        state: what people decided.
+        query_ids: the queries, by the ids they have now.
+        corpus: the ids of the chunks there are.
+        pool: the pool of these queries.
+        earlier: the ids a query had before, the latest first.
+    """
+    settled_now = state.gold()
+    found: Grades = {}
+    for query_id in query_ids:
+        grades: dict[str, int] = {}
+        for name in [*reversed(earlier.get(query_id, ())), query_id]:
+            grades |= {chunk_id: int(grade) for chunk_id, grade in settled_now.get(name, {}).items()}
+        grades = {chunk_id: grade for chunk_id, grade in grades.items() if chunk_id in corpus}
+        if grades:
+            found[query_id] = grades
+    for one in pool:
+        grades = found.get(one.query_id, {})
+        if one.shared_from in grades:
+            grades.setdefault(one.chunk_id, grades[one.shared_from])
+    return {query_id: dict(sorted(found[query_id].items())) for query_id in sorted(found)}
+
+
+def current_ids(material: Material) -> dict[str, str]:
+    """Return the id that a query has now by each id it ever had."""
+    now = {query_id: query_id for query_id in material.queries}
+    for query_id, earlier in lineage(material.metadata).items():
+        now |= dict.fromkeys(earlier, query_id)
+    return now
+
+
+def complete_queries(reviewed: Reviewed) -> list[str]:
+    """Return the queries of lane C of whose pool every pair has a grade of people, sorted.
+
+    Only lane C is drawn at random as whole queries: one that happened to be judged to the end says nothing of the rest.
+    """
+    now = current_ids(reviewed.material)
+    drawn = {now.get(review.query_id) for review in reviewed.state.reviews() if review.lane is Lane.COMPLETE}
+    pools: defaultdict[str, set[str]] = defaultdict(set)
+    for one in reviewed.material.pool:
+        pools[one.query_id].add(one.chunk_id)
+    return sorted(
+        query_id
+        for query_id in drawn
+        if query_id is not None and pools[query_id] and pools[query_id] <= reviewed.people.get(query_id, {}).keys()
+    )
+
+
+def blind(reviews: Iterable[Review], *lanes: Lane) -> list[Review]:
+    """Return the judgments of random lanes, which alone may say how far people and the model agree."""
+    return [review for review in reviews if review.lane in lanes]
+
+
+def sample_of(reviewed: Reviewed) -> list[Rated]:
+    """Return the random sample that people judged blindly: every pair once, with the mean of their first grades."""
+    now, sources = current_ids(reviewed.material), sources_of(reviewed.material)
+    by_pair: defaultdict[Pair, list[Review]] = defaultdict(list)
+    for review in blind(reviewed.state.reviews(), Lane.CALIBRATION):
+        query_id = now.get(review.query_id)
+        known = query_id is not None and review.chunk_id in reviewed.judge.get(query_id, {})
+        if known and query_id is not None and review.inclusion is not None:
+            by_pair[query_id, review.chunk_id].append(review)
+    return [
+        Rated(
+            judge=reviewed.judge[pair[0]][pair[1]],
+            human=sum(int(review.first_grade) for review in said) / len(said),
+            inclusion=said[0].inclusion or 1.0,  # never None here
+            stratum=stratum_of(pair, sources),
+        )
+        for pair, said in sorted(by_pair.items())
+    ]
+
+
+def sources_of(material: Material) -> set[Pair]:
+    """Return the pairs of a query and the chunk it was written from."""
+    return {pair for pair, one in material.pairs.items() if one.origin is Origin.SOURCE}
+
+
+def stratum_of(pair: Pair, sources: set[Pair]) -> str:
+    """Return in which group of pairs a pair's gain is expected: models grade the source of a query unlike the rest."""
+    return "source" if pair in sources else "pool"

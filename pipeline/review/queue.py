@@ -1,0 +1,302 @@
+"""What people see, and in which order: three lanes woven into one queue, grouped by query, drawn with a seed.
+
+Lane A is a random sample within strata of the judge's grade, every pair with the probability by which it was drawn;
+lane C is random queries to the bottom of their pools; lane B is everything else, the likeliest error first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from schemas.judgment import RELEVANT, Judgment, Relevance, settled
+from schemas.pool import Origin, Pooled
+from schemas.review import Lane
+
+Pair = tuple[str, str]
+Runs = Mapping[str, Mapping[str, Sequence[str]]]
+"""The documents each system returned, best first, by query."""
+
+SHARES = {"2-3": 0.4, "1": 0.3, "0": 0.3}
+"""How lane A is dealt to the judge's grades."""
+
+UNGRADED = "ungraded"
+BAND = 30
+"""Lane B is grouped by query only among so many pairs next to one another in its order."""
+
+_GAIN = 2**3 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSettings:
+    """How the queue is drawn.
+
+    ``calibration`` is the size of lane A, ``first`` how much of it comes before anything else, ``complete`` the number
+    of queries of lane C, ``overlap`` the share of pairs that two people judge.
+    """
+
+    calibration: int = 200
+    first: int = 60
+    complete: int = 20
+    overlap: float = 0.2
+    seed: int = 0
+    lanes: frozenset[Lane] = field(default_factory=lambda: frozenset(Lane))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A pair in the queue. ``wanted`` is how many people judge it; ``stratum`` and ``inclusion`` are lane A's."""
+
+    query_id: str
+    chunk_id: str
+    lane: Lane
+    inclusion: float | None = None
+    stratum: str | None = None
+    wanted: int = 1
+
+    @property
+    def pair(self) -> Pair:
+        """The ids of its query and chunk."""
+        return self.query_id, self.chunk_id
+
+
+def plan(
+    pool: Iterable[Pooled],
+    judgments: Iterable[Judgment],
+    *,
+    settings: QueueSettings,
+    covers: Mapping[Pair, float] | None = None,
+    runs: Runs | None = None,
+) -> tuple[Item, ...]:
+    """Return the whole queue: a function of its arguments, not of the order in which they come.
+
+    Args:
+        pool: What may be judged, every pair once; a near-duplicate that shares another's grade is not judged itself.
+        judgments: What the judge said; canaries are left out.
+        settings: How it is drawn.
+        covers: The share of a query's terms that a passage holds, 0 to 1, by pair.
+        runs: Rankings beside the pool's own.
+    """
+    judged = (one for one in pool if one.shared_from is None)
+    pooled = sorted(judged, key=lambda one: (one.query_id, one.chunk_id))
+    said = _by_pair(judgments)
+    seed = settings.seed
+    in_lane = settings.lanes.__contains__
+    sampled = calibration(pooled, said, size=settings.calibration if in_lane(Lane.CALIBRATION) else 0, seed=seed)
+    taken = set(sampled)
+    chosen = complete_sample(pooled, count=settings.complete if in_lane(Lane.COMPLETE) else 0, seed=seed)
+    complete = [one for one in pooled if one.query_id in set(chosen) and _pair(one) not in taken]
+    taken |= {_pair(one) for one in complete}
+    rest = [one for one in pooled if _pair(one) not in taken] if in_lane(Lane.ERRORS) else []
+    scores = error_scores(rest, said, covers=covers, runs=runs)
+    first, later = _split(_groups(list(sampled.values()), order=_shuffled(seed, "queries"), seed=seed), settings.first)
+    others = _alternating(
+        list(_bands(rest, scores, seed=seed)),
+        [[group] for group in _groups(_items(complete, Lane.COMPLETE), order=chosen.index, seed=seed)],
+    )
+    return tuple(_overlapping([*first, *_woven(later, others)], settings.overlap))
+
+
+def settled_grades(said: Mapping[Pair, Sequence[Judgment]]) -> dict[Pair, Relevance]:
+    """Return the judge's grade of each pair: what its assessors come to."""
+    return {pair: settled([one.relevance for one in given]) for pair, given in said.items()}
+
+
+def stratum_of(grade: Relevance | None) -> str:
+    """Return the stratum of lane A that a judge's grade is in."""
+    if grade is None:
+        return UNGRADED
+    return "2-3" if grade >= RELEVANT else str(int(grade))
+
+
+def calibration(
+    pooled: Sequence[Pooled], said: Mapping[Pair, Sequence[Judgment]], *, size: int, seed: int
+) -> dict[Pair, Item]:
+    """Return lane A: within each stratum every pair with the same probability, spread over the queries.
+
+    Drawn systematically with a random start along the queries in random order, so that the probability of every pair
+    is exactly its stratum's share, and few queries come twice before many came once.
+    Source: W. G. Cochran, Sampling Techniques, 3rd ed., chapter 8.
+    """
+    grades = settled_grades(said)
+    strata: defaultdict[str, list[Pair]] = defaultdict(list)
+    rank = _shuffled(seed, "sample queries")
+    within = _shuffled(seed, "sample pairs")
+    for one in sorted(pooled, key=lambda one: (rank(one.query_id), within(_name(_pair(one))))):
+        strata[stratum_of(grades.get(_pair(one)))].append(_pair(one))
+    found = {}
+    for stratum, number in _allotted({name: len(pairs) for name, pairs in strata.items()}, size).items():
+        pairs = strata[stratum]
+        start = random.Random(f"{seed} start {stratum}").random()  # noqa: S311  a sample, not a secret
+        for i in range(number):
+            pair = pairs[min(math.floor((i + start) * len(pairs) / number), len(pairs) - 1)]
+            found[pair] = Item(*pair, Lane.CALIBRATION, inclusion=number / len(pairs), stratum=stratum)
+    return found
+
+
+def complete_sample(pooled: Sequence[Pooled], *, count: int, seed: int) -> tuple[str, ...]:
+    """Return the queries of lane C, in the order they are shown."""
+    return tuple(sorted({one.query_id for one in pooled}, key=_shuffled(seed, "complete"))[:count])
+
+
+def error_scores(
+    pool: Iterable[Pooled],
+    judgments: Iterable[Judgment] | Mapping[Pair, Sequence[Judgment]],
+    *,
+    covers: Mapping[Pair, float] | None = None,
+    runs: Runs | None = None,
+) -> dict[Pair, float]:
+    """Return lane B's score of each pair: the higher, the likelier the judge's grade is wrong and matters.
+
+    1.0 spread/3 + 0.5 [grade >= 2] + 0.8 [source graded < 2] + 0.5 [not the source, graded 3] + 0.4 [cover >= 0.8 and
+    grade >= 2] + 0.3 [a quote that was not there] + 0.3 impact. The impact is the discounted gain that hangs on the
+    pair, summed over systems, as a share of the highest. Pairs without a grade come by their impact alone.
+    """
+    said = judgments if isinstance(judgments, Mapping) else _by_pair(judgments)
+    grades, cover = settled_grades(said), covers or {}
+    pooled = list(pool)
+    impacts = _impacts(pooled, runs or {})
+    return {
+        pair: 0.3 * impacts[pair]
+        + (_suspicion(one, grades[pair], said[pair], cover.get(pair, 0.0)) if pair in grades else 0.0)
+        for one in pooled
+        for pair in [_pair(one)]
+    }
+
+
+def _suspicion(one: Pooled, grade: Relevance, said: Sequence[Judgment], cover: float) -> float:
+    given = [each.relevance for each in said]
+    source = one.origin is Origin.SOURCE
+    return (
+        (max(given) - min(given)) / 3
+        + 0.5 * (grade >= RELEVANT)
+        + 0.8 * (source and grade < RELEVANT)
+        + 0.5 * (not source and grade == Relevance.ANSWERS)
+        + 0.4 * (cover >= 0.8 and grade >= RELEVANT)
+        + 0.3 * any(each.capped for each in said)
+    )
+
+
+def _impacts(pooled: Sequence[Pooled], runs: Runs) -> dict[Pair, float]:
+    """Return how much of the discounted gain of all systems hangs on each pair, 0 to 1."""
+    places: dict[Pair, dict[str, int]] = {_pair(one): dict(one.ranks) for one in pooled}
+    for system, ranking in runs.items():
+        for query_id, chunk_ids in ranking.items():
+            for rank, chunk_id in enumerate(chunk_ids, 1):
+                if (query_id, chunk_id) in places:
+                    places[query_id, chunk_id].setdefault(system, rank)
+    sums = {pair: sum(_GAIN / math.log2(rank + 1) for rank in ranks.values()) for pair, ranks in places.items()}
+    highest = max(sums.values(), default=0.0) or 1.0
+    return {pair: value / highest for pair, value in sums.items()}
+
+
+def _allotted(sizes: Mapping[str, int], total: int) -> dict[str, int]:
+    """Return how many of each stratum are drawn: by their shares, what one lacks dealt to the others."""
+    pool = sum(sizes.values())
+    ungraded = sizes.get(UNGRADED, 0) / pool if pool else 0.0
+    shares = {name: (1 - ungraded) * SHARES[name] if name in SHARES else ungraded for name in sorted(sizes)}
+    given = dict.fromkeys(shares, 0)
+    left = min(total, pool)
+    while left:
+        open_ = {name: share for name, share in shares.items() if given[name] < sizes[name]}
+        whole = sum(open_.values())
+        exact = {name: left * share / whole for name, share in open_.items()}
+        step = {name: min(int(exact[name]), sizes[name] - given[name]) for name in open_}
+        if not any(step.values()):
+            step = {max(exact, key=lambda name: (exact[name], name)): 1}
+        for name, number in step.items():
+            given[name] += number
+        left -= sum(step.values())
+    return {name: number for name, number in given.items() if number}
+
+
+def _groups(
+    items: Sequence[Item],
+    *,
+    order: Callable[[str], Any],  # any two of its values compare
+    seed: int,
+) -> list[list[Item]]:
+    """Return items by query, the queries in an order of their own, the passages shuffled."""
+    found: defaultdict[str, list[Item]] = defaultdict(list)
+    within = _shuffled(seed, "passages")
+    for item in sorted(items, key=lambda item: within(_name(item.pair))):
+        found[item.query_id].append(item)
+    return [found[query_id] for query_id in sorted(found, key=order)]
+
+
+def _bands(rest: Sequence[Pooled], scores: Mapping[Pair, float], *, seed: int) -> Iterator[list[list[Item]]]:
+    """Yield lane B in bands of its order, each grouped by query, the group with the highest score first."""
+    tie = _shuffled(seed, "ties")
+    ordered = sorted(_items(rest, Lane.ERRORS), key=lambda item: (-scores[item.pair], tie(_name(item.pair))))
+    for start in range(0, len(ordered), BAND):
+        band = ordered[start : start + BAND]
+        yield _groups(band, order=[item.query_id for item in band].index, seed=seed)
+
+
+def _alternating(one: Sequence[list[list[Item]]], other: Sequence[list[list[Item]]]) -> list[list[Item]]:
+    """Return the groups of two lanes, a batch of each in turn."""
+    found: list[list[Item]] = []
+    for i in range(max(len(one), len(other))):
+        for batches in (one, other):
+            found += batches[i] if i < len(batches) else []
+    return found
+
+
+def _split(groups: Sequence[list[Item]], first: int) -> tuple[list[Item], list[list[Item]]]:
+    """Return the whole groups that make up the first so many items, and the groups that are left."""
+    head: list[Item] = []
+    for i, group in enumerate(groups):
+        if len(head) >= first:
+            return head, list(groups[i:])
+        head += group
+    return head, []
+
+
+def _woven(sampled: Sequence[list[Item]], others: Sequence[list[Item]]) -> Iterator[Item]:
+    """Yield items so that one in three is of lane A while there are any, no group torn apart."""
+    mine, theirs = 0, 0
+    waiting, rest = list(reversed(sampled)), list(reversed(others))
+    while waiting or rest:
+        turn = bool(waiting) and (not rest or 2 * mine <= theirs)
+        group = (waiting if turn else rest).pop()
+        mine, theirs = (mine + len(group), theirs) if turn else (mine, theirs + len(group))
+        yield from group
+
+
+def _overlapping(items: Sequence[Item], share: float) -> Iterator[Item]:
+    """Yield the items, exactly the share of them wanted from two people, evenly along the queue."""
+    exact = Fraction(str(share))
+    for i, item in enumerate(items):
+        twice = math.floor((i + 1) * exact) > math.floor(i * exact)
+        yield replace(item, wanted=2 if twice else 1)
+
+
+def _items(pooled: Iterable[Pooled], lane: Lane) -> list[Item]:
+    return [Item(one.query_id, one.chunk_id, lane) for one in pooled]
+
+
+def _by_pair(judgments: Iterable[Judgment]) -> dict[Pair, list[Judgment]]:
+    found: defaultdict[Pair, list[Judgment]] = defaultdict(list)
+    for one in judgments:
+        if one.canary is None:
+            found[one.query_id, one.chunk_id].append(one)
+    return dict(found)
+
+
+def _pair(one: Pooled) -> Pair:
+    return one.query_id, one.chunk_id
+
+
+def _name(pair: Pair) -> str:
+    return f"{pair[0]} {pair[1]}"
+
+
+def _shuffled(seed: int, purpose: str) -> Callable[[str], str]:
+    """Return a key that puts names in an order that depends on the seed and on nothing else."""
+    return lambda name: hashlib.sha256(f"{seed} {purpose} {name}".encode()).hexdigest()

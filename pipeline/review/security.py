@@ -1,0 +1,276 @@
+"""Who may talk to the page: the browser of a person who opened a link from the terminal, and nobody else.
+
+A link holds a token that is good once, and is exchanged for a signed cookie. Other pages on this machine share its
+cookies, so the Origin of a request counts, and what the browser says of where it comes from; a name that somebody
+made point here fails at the Host.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import ipaddress
+import os
+import secrets
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pipeline.errors import OutputError
+
+BODY = 256 * 1024
+"""Bytes of a request."""
+
+TOO_LARGE = f"a request may have {BODY:,} bytes"
+
+RATE, BURST = 50.0, 250.0
+"""Requests of one person: so many a second, so many at once. Nobody presses keys that fast; a loop gone wild does."""
+
+SESSION_S = 30 * 24 * 3600
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def session_key(path: Path) -> bytes:
+    """Return the key that cookies are signed with, made and kept for its owner alone where there is none.
+
+    It outlives the server, so that a page that was open when the server went away can send what it kept.
+
+    Raises:
+        OutputError: It can neither be read nor written.
+    """
+    try:
+        if not path.exists():
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w") as file:
+                file.write(secrets.token_hex(32))
+        key = path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        raise OutputError(f"{path}: the key of the page's cookies can be neither read nor written") from None
+    if len(key) < 64:
+        raise OutputError(f"{path}: is no key; remove it, a new one is made")
+    return key.encode()
+
+
+class Links:
+    """Tokens of links, each good once. A new one for the same person is made when one is used."""
+
+    def __init__(self, annotators: Sequence[str], *, tell: Callable[[str, str], None]) -> None:
+        self._lock, self._tell = threading.Lock(), tell
+        self._open = {secrets.token_urlsafe(24): name for name in annotators}
+
+    def all(self) -> list[tuple[str, str]]:
+        """Return each person with his token."""
+        return [(name, token) for token, name in self._open.items()]
+
+    def spend(self, token: str) -> str | None:
+        """Return whose link it is, and end it; None where it is unknown or was used."""
+        with self._lock:
+            found = next((known for known in self._open if hmac.compare_digest(known.encode(), token.encode())), None)
+            if found is None:
+                return None
+            name = self._open.pop(found)
+            fresh = secrets.token_urlsafe(24)
+            self._open[fresh] = name
+        self._tell(name, fresh)
+        return name
+
+
+class Sessions:
+    """Cookies: who somebody is, since when, signed."""
+
+    def __init__(self, key: bytes, annotators: Sequence[str], *, clock: Callable[[], float] = time.time) -> None:
+        self._key, self._names, self._clock = key, frozenset(annotators), clock
+
+    def issue(self, annotator: str) -> str:
+        """Return the cookie of a person."""
+        body = base64.urlsafe_b64encode(f"{int(self._clock())} {annotator}".encode()).decode().rstrip("=")
+        return f"{body}.{self._sign(body)}"
+
+    def annotator(self, cookie: str | None) -> str | None:
+        """Return whose cookie it is; None where it is nobody's, was changed or is too old."""
+        body, _, signature = (cookie or "").partition(".")
+        if not body or not hmac.compare_digest(signature.encode(), self._sign(body).encode()):
+            return None
+        issued, _, name = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode().partition(" ")
+        return name if name in self._names and self._clock() - int(issued) <= SESSION_S else None
+
+    def _sign(self, body: str) -> str:
+        return hmac.new(self._key, body.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+@dataclass(slots=True)
+class Bucket:
+    """How much somebody may still ask for."""
+
+    left: float
+    at: float
+
+
+@dataclass
+class Rates:
+    """Bounds on how often one person may ask."""
+
+    rate: float = RATE
+    burst: float = BURST
+    clock: Callable[[], float] = time.monotonic
+    _buckets: dict[str, Bucket] = field(default_factory=dict)
+
+    def allows(self, name: str) -> bool:
+        """Take one request of a person; False where it is one too many."""
+        now = self.clock()
+        bucket = self._buckets.setdefault(name, Bucket(self.burst, now))
+        bucket.left, bucket.at = min(self.burst, bucket.left + (now - bucket.at) * self.rate), now
+        if bucket.left < 1:
+            return False
+        bucket.left -= 1
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is turned away."""
+
+    status: int
+    error: str
+
+
+class Guard:
+    """The door in front of the application: everything is checked here before a route sees it."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: frozenset[str],
+        any_address: bool,
+        sessions: Sessions,
+        cookie: str,
+        rates: Rates,
+        complain: Callable[[str], None],
+    ) -> None:
+        self._app, self._hosts, self._any_address = app, hosts, any_address
+        self._sessions, self._cookie, self._rates = sessions, cookie, rates
+        self._complain = complain
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or turn it away."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # nothing here speaks WebSocket
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal:
+            await _refuse(refusal, scope, receive, sending)
+            return
+        try:
+            await self._app(scope, _bounded(receive), sending)
+        except Exception as error:  # noqa: BLE001  its message may hold what people wrote: only its kind is told
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            self._complain(f"internal error, {type(error).__name__} at {Path(last.filename).name}:{last.lineno}")
+            if not started:
+                await _refuse(Refusal(500, "internal error; nothing was stored"), scope, receive, sending)
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        headers = Headers(scope=scope)
+        if not self._is_here(headers.get("host", "").lower()):
+            return Refusal(421, "this server does not go by that name")
+        if not _from_here(headers, navigating=scope["method"] == "GET"):
+            return Refusal(403, "requests from other pages are not answered")
+        return _unlike_ours(scope["method"], headers) or self._unknown(scope)
+
+    def _unknown(self, scope: Scope) -> Refusal | None:
+        """Turn away who has no cookie, except at the door and for what holds nothing of the data."""
+        annotator = self._sessions.annotator(HTTPConnection(scope).cookies.get(self._cookie))
+        scope["annotator"] = annotator
+        if not self._rates.allows(annotator or "nobody"):
+            return Refusal(429, "too many requests; go on in a second")
+        if annotator is None and scope["path"] != "/" and not scope["path"].startswith("/static/"):
+            return Refusal(401, "open the link that the terminal shows")
+        return None
+
+    def _is_here(self, host: str) -> bool:
+        if host in self._hosts:
+            return True
+        name, _, port = host.rpartition(":")
+        if not self._any_address or f"localhost:{port}" not in self._hosts:
+            return False
+        try:
+            ipaddress.ip_address(name.strip("[]"))
+        except ValueError:
+            return False
+        return True
+
+
+def _from_here(headers: Headers, *, navigating: bool) -> bool:
+    """Whether a request is of our own page, or opens it."""
+    here = f"http://{headers.get('host', '').lower()}"
+    if headers.get("origin", here).lower() != here:
+        return False
+    opened = navigating and headers.get("sec-fetch-mode", "navigate") == "navigate"
+    return opened or headers.get("sec-fetch-site", "none") in {"same-origin", "none"}
+
+
+def _unlike_ours(method: str, headers: Headers) -> Refusal | None:
+    """Turn away what our page never sends, above all a post that a page elsewhere could send without being asked."""
+    if method not in {"GET", "HEAD", "POST"}:
+        return Refusal(405, "only GET and POST")
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length[:20]) > BODY:
+        return Refusal(413, TOO_LARGE)
+    if method == "POST" and "origin" not in headers:
+        return Refusal(403, "a post says which page it is from")
+    if method == "POST" and headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        return Refusal(415, "posts are application/json")
+    return None
+
+
+def _bounded(receive: Receive) -> Receive:
+    total = 0
+
+    async def receiving() -> Message:
+        nonlocal total
+        message = await receive()
+        total += len(message.get("body", b""))
+        if total > BODY:
+            raise HTTPException(413, TOO_LARGE)
+        return message
+
+    return receiving
+
+
+async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    headers = {"Retry-After": "1"} if refusal.status == 429 else None
+    await JSONResponse({"error": refusal.error}, refusal.status, headers)(scope, receive, send)

@@ -1,0 +1,111 @@
+"use strict";
+// Counts and figures; texts become text nodes, never HTML.
+
+const $ = (id) => document.getElementById(id);
+const figure = (x) => (x.value === null ? `– (${x.reason})` : x.value.toFixed(2) + (x.low === null ? "" : ` [${x.low.toFixed(2)}, ${x.high.toFixed(2)}]`));
+
+function make(tag, text, more = {}) {
+  const node = Object.assign(document.createElement(tag), more);
+  node.textContent = text;
+  return node;
+}
+
+function table(head, rows, title) {
+  const box = make("div", "", { className: "scroll", tabIndex: 0 });
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", title);
+  const made = document.createElement("table");
+  made.append(make("caption", title));
+  const top = document.createElement("tr");
+  head.forEach((cell) => top.append(make("th", cell, { scope: "col" })));
+  made.append(top);
+  for (const row of rows) {
+    const line = document.createElement("tr");
+    row.forEach((cell, i) => {
+      const node = make(i ? "td" : "th", cell instanceof Node ? "" : cell);
+      if (!i) node.scope = "row";
+      if (cell instanceof Node) node.append(cell);
+      line.append(node);
+    });
+    made.append(line);
+  }
+  box.append(made);
+  return box;
+}
+
+function show(found) {
+  const lanes = Object.entries(found.lanes).map(([name, lane]) => [name, `${lane.done}`, `${lane.mine}`, `${lane.total}`]);
+  $("counts").replaceChildren(
+    table(["Lane", "judged", "by you", "of"], lanes, "Pairs"),
+    make("p", `${found.twice} of ${found.wanted_twice} pairs for two people are judged twice; ${found.disputed} disputed, ${found.bad_queries} bad queries.`),
+    make("p", `You judged ${found.judged}, ${found.median_s === null ? "no time known" : `${found.median_s} s in the middle`}; ${found.too_fast} in under 0.7 s.`),
+    make("p", found.again.pairs ? `Second looks: ${found.again.same} of ${found.again.pairs} the same as at first.` : "No second looks yet."),
+  );
+  $("rules-list").replaceChildren(...found.rules.map((rule) => make("li", `${rule.holds === null ? "not known yet" : rule.holds ? "yes" : "no"}: ${rule.rule} (${rule.now})`)));
+  agreement(found);
+}
+
+function agreement(found) {
+  const box = $("agreement");
+  if (!found.figures) return box.replaceChildren(make("p", "Figures appear after 60 pairs of lane A, so that they lead nobody."));
+  const { agreement: judge, people, kinds, styles } = found.figures;
+  box.replaceChildren(make("p", `Of the first ${found.shown} pairs of lane A, weighted to the pool they were drawn from.`));
+  if (judge) box.append(confusion(judge.confusion, found.finished), figures(judge), meaning(judge));
+  else box.append(make("p", "The judge graded none of these pairs."));
+  if (people) box.append(table(["Between people", "value"], [["pairs", `${people.figures.pairs}`], ["kappa", figure(people.figures.kappa)], ["kappa, quadratic", figure(people.figures.kappa_quadratic)], ["alpha, ordinal", figure(people.alpha)]], "Agreement between people: no judge agrees better"));
+  for (const [name, groups] of [["kind", kinds], ["style", styles]]) {
+    const rows = Object.entries(groups).map(([value, one]) => [value, `${one.pairs}`, one.exact === null ? "–" : one.exact.toFixed(2), one.kappa === null ? "–" : one.kappa.toFixed(2)]);
+    if (rows.length) box.append(table([`Query ${name}`, "pairs", "exact", "kappa, quadratic"], rows, `By query ${name}`));
+  }
+}
+
+function confusion(cells, finished) {
+  const rows = cells.map((row, human) => [`people ${human}`, ...row.map((n, judge) => (finished && n ? drill(n, human, judge) : `${n}`))]);
+  return table(["", ...cells.map((_, judge) => `judge ${judge}`)], rows, "Pairs by grade");
+}
+
+function drill(n, human, judge) {
+  const button = make("button", `${n}`, { type: "button" });
+  button.setAttribute("aria-label", `${n} pairs: people ${human}, judge ${judge}`);
+  button.addEventListener("click", async () => {
+    const answer = await fetch(`/api/cell?human=${human}&judge=${judge}`);
+    const body = await answer.json();
+    $("cell").replaceChildren(make("h2", `People ${human}, judge ${judge}`), ...(answer.ok ? body.items.map(pair) : [make("p", body.error)]));
+    $("cell").scrollIntoView();
+  });
+  return button;
+}
+
+function pair(item) {
+  const box = make("div", "", { className: "said" });
+  box.append(make("strong", item.asks), make("p", item.begins));
+  if (item.revealed) box.append(make("p", `You said ${item.grade}, the judge ${item.revealed.grade}${item.revealed.quote ? `: “${item.revealed.quote}”` : ""}`));
+  return box;
+}
+
+function figures(judge) {
+  const names = { exact: "exact", kappa: "kappa", kappa_quadratic: "kappa, quadratic", kappa_binary: "kappa, relevant or not", alpha: "alpha, ordinal", bias: "bias (judge − people)" };
+  const rows = Object.entries(names).map(([key, name]) => [name, figure(judge[key])]);
+  return table(["Figure", "value [95 %]"], [...rows, ["pairs", `${judge.pairs}, worth ${judge.effective_pairs.toFixed(0)} drawn evenly`]], "Agreement");
+}
+
+function meaning(judge) {
+  const rows = judge.relevant_by_grade.map((one) => [`judge ${one.grade}`, `${one.relevant} of ${one.pairs}`, figure(one.share)]);
+  return table(["", "people say 2 or 3", "share [95 %]"], rows, "What a grade of the judge is worth");
+}
+
+async function load() {
+  try {
+    const answer = await fetch("/api/progress");
+    const body = await answer.json();
+    if (!answer.ok) throw new Error(body.error);
+    $("alarm").hidden = true;
+    show(body);
+  } catch (error) {
+    $("alarm").textContent = error instanceof TypeError ? "The server does not answer." : error.message;
+    $("alarm").hidden = false;
+  }
+}
+
+load();
+setInterval(load, 15000);

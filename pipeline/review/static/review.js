@@ -1,0 +1,491 @@
+"use strict";
+// The judging loop. What is pressed is on the screen at once, in the browser's store before it is sent, and sent until
+// the server has it. Texts become text nodes, never HTML.
+
+const $ = (id) => document.getElementById(id);
+const AHEAD = 3;
+const TOO_SOON_MS = 40; // a key is meant for what is on the screen: sooner, it is the second half of a double press
+const REASONS = ["unclear", "not_stand_alone", "unrealistic", "too_broad", "wrong_language"];
+const SAID = { judge: "grade ", later: "put off", cannot: "cannot judge" };
+
+let me = null; // who is judging, as the server says
+let items = []; // what was and will be shown, in order
+let at = 0;
+let acts = []; // of this page since it was opened, the last at the end; older ones only the server knows
+let undone = [];
+let queue = []; // what the server has not confirmed yet
+let store = ""; // where the queue is kept
+let pumping = false, retry = null, fetching = false, dry = false;
+let shownAt = 0, painted = false, started = Date.now(), times = [];
+let counted = {};
+const lit = { A: false, B: true, C: true };
+
+const now = () => performance.now();
+const current = () => items[at];
+const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+const nameOf = (grade) => document.querySelector(`[data-grade="${grade}"] strong`).textContent;
+
+async function ask(path) {
+  const answer = await fetch(path);
+  const body = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(body.error), { status: answer.status });
+  return body;
+}
+
+function post(path, body) {
+  return fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+}
+
+// --- what is not saved yet -----------------------------------------------------------------------------------------
+
+function keep() {
+  if (queue.length) localStorage.setItem(store, JSON.stringify(queue));
+  else localStorage.removeItem(store);
+  $("saved").textContent = queue.length ? `saving ${queue.length} …` : "saved ✓";
+}
+
+function adopt(prefix) { // also what a tab that is gone left behind: sent twice, it is stored once
+  for (const key of Object.keys(localStorage).filter((name) => name.startsWith(prefix))) {
+    queue.push(...JSON.parse(localStorage.getItem(key)));
+    localStorage.removeItem(key);
+  }
+}
+
+function send(event) {
+  queue.push({ client_id: fresh(), ...event });
+  keep();
+  pump();
+  return queue[queue.length - 1].client_id;
+}
+
+function waiting() { // pairs that the server must not give again: those that are here, and those it has not heard of yet
+  const here = items.filter((item) => !item.said).map((item) => item.pair);
+  return [...new Set([...here, ...queue.map((event) => event.pair).filter(Boolean)])].slice(-60);
+}
+
+const missing = () => Math.max(0, AHEAD - items.slice(at + 1).filter((item) => !item.said).length);
+
+async function pump() {
+  if (pumping) return;
+  pumping = true;
+  clearTimeout(retry);
+  while (queue.length) {
+    const { lane, ...event } = queue[0];
+    let answer, body;
+    try {
+      answer = await post("/api/event", { ...event, want: queue.length === 1 ? missing() : 0, have: waiting() });
+      body = await answer.json();
+    } catch {
+      stuck("The server does not answer.");
+      break;
+    }
+    if (answer.status === 401 || answer.status === 421 || answer.status === 429 || answer.status >= 500) {
+      stuck(answer.status === 401 ? "The session has ended: open the link that the terminal shows." : body.error);
+      break;
+    }
+    queue.shift();
+    keep();
+    if (answer.ok) confirmed(event, body);
+    else refused(event, body.error);
+  }
+  pumping = false;
+  if (!queue.length) $("alarm").hidden = true;
+}
+
+function stuck(why) {
+  alarm(why);
+  retry = setTimeout(pump, 1000);
+}
+
+function alarm(why) {
+  const text = queue.length ? `${why} ${queue.length} not saved yet: kept in this browser and sent again. Do not close this page.` : why;
+  if ($("alarm").textContent !== text) $("alarm").textContent = text;
+  $("alarm").hidden = false;
+}
+
+function refused(event, why) {
+  say(`Not saved: ${why}`);
+  $("state").textContent = `Not saved: ${why}`;
+  acts = acts.filter((act) => act.id !== event.client_id);
+  const item = items.find((one) => one.pair === event.pair);
+  if (item && event.kind === "judge") Object.assign(item, { said: null, grade: null });
+}
+
+function confirmed(event, body) {
+  if (body.items) append(body.items);
+  if (!body.revealed) return;
+  const item = items.find((one) => one.pair === event.pair);
+  if (!item) return;
+  item.revealed = body.revealed;
+  reveal(item, item === current() ? "" : "The passage before: ");
+}
+
+// --- what comes next -----------------------------------------------------------------------------------------------
+
+function append(more) {
+  const have = new Set(items.filter((item) => !item.said).map((item) => item.pair));
+  const idle = at >= items.length;
+  for (const item of more) if (!have.has(item.pair)) items.push(item);
+  if (more.length) dry = false;
+  if (idle) show();
+}
+
+async function fill() {
+  const wanted = missing() + (current() ? 0 : 1);
+  if (fetching || !wanted) return;
+  fetching = true;
+  try {
+    const { items: more } = await ask(`/api/next?n=${wanted}&have=${waiting().join(",")}`);
+    dry = !more.length;
+    append(more);
+    const passed = items.findIndex((item) => !item.said);
+    if (!current()) {
+      if (dry && passed >= 0) at = passed; // what was passed over without judging comes again
+      show();
+    }
+    if (!queue.length) $("alarm").hidden = true;
+  } catch (error) {
+    alarm(error.status === 401 ? "The session has ended: open the link that the terminal shows." : "The server does not answer.");
+    setTimeout(fill, 1000);
+  }
+  fetching = false;
+}
+
+function go(position) {
+  at = Math.max(0, Math.min(position, items.length));
+  show();
+  if (missing()) fill();
+}
+
+function advance() {
+  let next = at + 1;
+  while (next < items.length && items[next].said) next += 1;
+  go(next);
+}
+
+function goTo(item) {
+  const place = items.indexOf(item);
+  if (place < 0) items.splice(at, 0, item);
+  go(place < 0 ? at : place);
+}
+
+// --- the screen ----------------------------------------------------------------------------------------------------
+
+function show() {
+  const item = current();
+  shownAt = now();
+  painted = false;
+  requestAnimationFrame(() => requestAnimationFrame(() => { painted = true; }));
+  for (const id of ["before", "after", "evidence", "noting", "revealed"]) $(id).hidden = true;
+  press("context", false);
+  $("text").dataset.pair = item ? item.pair : "";
+  if (!item) return nothing();
+  $("asks").textContent = item.asks;
+  $("path").textContent = [...new Set([item.title, ...item.headings])].filter(Boolean).join(" › ");
+  paint(item);
+  for (const button of document.querySelectorAll("[data-grade]"))
+    button.setAttribute("aria-pressed", String(item.said === "judge" && Number(button.dataset.grade) === item.grade));
+  $("state").textContent = item.said ? `You said: ${SAID[item.said]}${item.said === "judge" ? item.grade : ""}.` : item.cut ? "Only the beginning of this passage is shown." : "";
+  if (item.note) noting(item, false);
+  quoted(item);
+  if (item.revealed) reveal(item, "");
+  count(item);
+  scrollTo(0, 0);
+}
+
+function nothing() {
+  $("asks").textContent = dry ? "Nothing is left to judge." : "One moment …";
+  $("path").textContent = $("state").textContent = "";
+  $("text").textContent = dry ? "Everything that was yours is judged. The progress page shows how far people and the judge agree." : "";
+  if (!dry) fill();
+}
+
+function paint(item) {
+  const on = lit[item.lane];
+  const box = $("text");
+  box.textContent = "";
+  let done = 0;
+  for (const [start, end] of on ? item.marks : []) {
+    box.append(item.text.slice(done, start));
+    const mark = document.createElement("mark");
+    mark.textContent = item.text.slice(start, end);
+    box.append(mark);
+    done = end;
+  }
+  box.append(item.text.slice(done));
+  press("highlights", on);
+}
+
+function press(act, on) {
+  document.querySelector(`[data-act="${act}"]`).setAttribute("aria-pressed", String(on));
+}
+
+function count(item) {
+  const lane = counted[item ? item.lane : ""];
+  if (lane) $("count").textContent = `${lane.done} of ${lane.total}, lane ${item.lane}`;
+  const sorted = [...times].sort((a, b) => a - b);
+  const middle = sorted.length ? sorted[Math.floor((sorted.length - 1) / 2)] / 1000 : me.median_s;
+  $("pace").textContent = middle ? `${middle.toFixed(1)} s each` : "– s each";
+}
+
+async function recount() { // others judge too
+  if (queue.length) return;
+  const told = await ask("/api/session").catch(() => null);
+  if (!told || queue.length) return;
+  counted = told.lanes;
+  if (current()) count(current());
+}
+
+function say(text) {
+  $("live").textContent = text;
+}
+
+function reveal(item, before) {
+  const { grade, quote } = item.revealed;
+  const mine = item.said === "judge" ? `you said ${item.grade}, ` : "";
+  $("revealed").firstElementChild.textContent = `${before}${mine}the judge said ${grade}${quote ? `: “${quote}”` : ", without a quote"}`;
+  $("revealed").dataset.pair = item.pair;
+  $("revealed").hidden = false;
+}
+
+function quoted(item) {
+  $("evidence").textContent = item.evidence;
+  $("evidence").hidden = !item.evidence;
+}
+
+// --- what one can do -----------------------------------------------------------------------------------------------
+
+function decide(kind, more = {}) {
+  const item = current();
+  if (!item || !painted || now() - shownAt < TOO_SOON_MS) return;
+  const ms = Math.round(now() - shownAt);
+  const first = !item.said;
+  const was = { said: item.said, grade: item.grade };
+  Object.assign(item, { said: kind, grade: kind === "judge" ? more.grade : null });
+  const id = send({ kind, pair: item.pair, ms, highlights: lit[item.lane], ...more });
+  acts.push({ id, item, was, is: { said: item.said, grade: item.grade }, first });
+  undone = [];
+  if (kind === "judge") times.push(ms);
+  if (first && kind !== "later") tally(item, 1);
+  say(kind === "judge" ? `${more.grade}, ${nameOf(more.grade)}.` : `${SAID[kind]}.`);
+  advance();
+}
+
+function tally(item, step) {
+  if (counted[item.lane]) counted[item.lane].done += step;
+}
+
+function badQuery(reason) {
+  const item = current();
+  $("bad").close();
+  if (!item) return;
+  const text = $("wording").value.trim();
+  const id = send({ kind: "bad_query", pair: item.pair, reason });
+  acts.push({ id, item, was: { said: item.said, grade: item.grade }, is: { said: item.said, grade: item.grade } });
+  if (text) acts.push({ id: send({ kind: "edit_query", query: item.query, text }), item, was: {}, is: {} });
+  undone = [];
+  say("Bad query noted.");
+  const rest = items.slice(at).filter((one) => one.query !== item.query);
+  items = [...items.slice(0, at), item, ...rest];
+  go(at + 1);
+}
+
+function undo() {
+  const act = acts.pop();
+  if (!act) return older("undo");
+  undone.push(act);
+  send({ kind: "undo", undoes: act.id });
+  if (act.first && act.is.said !== "later") tally(act.item, -1);
+  Object.assign(act.item, act.was);
+  say("Taken back.");
+  goTo(act.item);
+}
+
+function redo() {
+  const act = undone.pop();
+  if (!act) return older("redo");
+  acts.push(act);
+  send({ kind: "redo", undoes: act.id });
+  if (act.first && act.is.said !== "later") tally(act.item, 1);
+  Object.assign(act.item, act.is);
+  say("Brought back.");
+  goTo(act.item);
+  advance();
+}
+
+async function older(kind) { // from before this page was opened: only the server knows
+  if (queue.length) return say("Not everything is saved yet.");
+  try {
+    const answer = await post(`/api/${kind}`, { client_id: fresh() });
+    const body = await answer.json();
+    if (!answer.ok) return say(`There is ${body.error}.`);
+    const item = body.item;
+    if (!item) return say(kind === "undo" ? "Taken back." : "Brought back.");
+    const old = items.find((one) => one.pair === item.pair);
+    if (old) Object.assign(old, item);
+    tally(item, kind === "undo" ? -1 : 1);
+    say(kind === "undo" ? "Taken back." : "Brought back.");
+    goTo(old || item);
+    if (kind === "redo") advance();
+  } catch {
+    say("The server does not answer.");
+  }
+}
+
+function noting(item, focus) {
+  $("noting").hidden = false;
+  $("note").value = item.note || "";
+  if (focus) $("note").focus();
+}
+
+function keepNote() {
+  const item = current();
+  const text = $("note").value.trim();
+  if (!item || text === (item.note || "")) return;
+  item.note = text;
+  send({ kind: "note", pair: item.pair, note: text });
+}
+
+function quote() {
+  const item = current();
+  const chosen = getSelection();
+  if (!item) return;
+  const inside = chosen.rangeCount && $("text").contains(chosen.getRangeAt(0).commonAncestorContainer);
+  const text = inside ? chosen.toString().trim().slice(0, 4000) : "";
+  if (!text) return say("Select words of the passage first.");
+  item.evidence = text;
+  send({ kind: "note", pair: item.pair, evidence: text });
+  quoted(item);
+  say("Quoted.");
+}
+
+async function context() {
+  const item = current();
+  if (!item) return;
+  const open = !$("before").hidden || !$("after").hidden;
+  if (open) {
+    $("before").hidden = $("after").hidden = true;
+    return press("context", false);
+  }
+  if (!item.around) return say("Nothing is known of the passages around it.");
+  try {
+    item.near ||= await ask(`/api/context?pair=${item.pair}`);
+  } catch {
+    return say("The server does not answer.");
+  }
+  if (item !== current()) return;
+  for (const side of ["before", "after"]) {
+    $(side).textContent = item.near[side];
+    $(side).hidden = item.near[side] === null;
+  }
+  press("context", true);
+}
+
+async function overview() {
+  const item = current();
+  if (!item) return;
+  try {
+    const { items: rows } = await ask(`/api/query?query=${item.query}`);
+    $("rows").textContent = "";
+    for (const row of rows) $("rows").append(line(row));
+    $("overview").showModal();
+  } catch {
+    say("The server does not answer.");
+  }
+}
+
+function line(row) {
+  const entry = document.createElement("li");
+  const button = document.createElement("button");
+  const here = items.find((one) => one.pair === row.pair);
+  const { said, grade } = here || row;
+  const state = document.createElement("b");
+  const begins = document.createElement("span");
+  state.textContent = said ? SAID[said] + (said === "judge" ? grade : "") : "open";
+  begins.textContent = row.begins;
+  button.type = "button";
+  button.append(state, begins);
+  button.addEventListener("click", async () => {
+    $("overview").close();
+    try {
+      goTo(here || (await ask(`/api/item?pair=${row.pair}`)));
+    } catch (error) {
+      say(error.message);
+      $("state").textContent = error.message;
+    }
+  });
+  entry.append(button);
+  return entry;
+}
+
+const DO = {
+  undo, redo, context, overview,
+  later: () => decide("later"),
+  cannot: () => decide("cannot"),
+  bad: () => current() && ($("wording").value = "", $("bad").showModal()),
+  note: () => current() && noting(current(), true),
+  evidence: quote,
+  highlights: () => { const item = current(); if (item) { lit[item.lane] = !lit[item.lane]; paint(item); } },
+  previous: () => go(at - 1),
+  next: () => at < items.length && go(at + 1),
+  help: () => $("help").showModal(),
+};
+const KEYS = { u: "undo", U: "redo", s: "later", x: "cannot", b: "bad", n: "note", e: "evidence", h: "highlights", c: "context", j: "next", k: "previous", g: "overview", "?": "help" };
+
+function key(event) {
+  if (event.repeat || event.isComposing) return;
+  const typing = event.target.closest("textarea, input, select, [contenteditable]");
+  const open = document.querySelector("dialog[open]");
+  if (open) {
+    if (open.id === "bad" && !typing && /^[1-5]$/.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) badQuery(REASONS[event.key - 1]);
+    return;
+  }
+  if (typing) {
+    if (event.key === "Escape" || (event.key === "Enter" && !event.shiftKey)) {
+      event.preventDefault();
+      event.target.blur();
+    }
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) {
+    if (event.key.toLowerCase() !== "z" || event.altKey) return;
+    event.preventDefault();
+    return event.shiftKey ? redo() : undo();
+  }
+  if (/^[0-3]$/.test(event.key)) decide("judge", { grade: Number(event.key) });
+  else if (Object.hasOwn(KEYS, event.key)) DO[KEYS[event.key]]();
+  else return;
+  event.preventDefault();
+}
+
+async function start() {
+  try {
+    me = await ask("/api/session");
+  } catch (error) {
+    alarm(error.status === 401 ? "The session has ended: open the link that the terminal shows." : "The server does not answer.");
+    setTimeout(start, 1000);
+    return;
+  }
+  counted = me.lanes;
+  const prefix = `goldset ${me.set} ${me.annotator} `;
+  sessionStorage.tab ||= fresh();
+  store = prefix + sessionStorage.tab;
+  adopt(prefix);
+  keep();
+  await pump();
+  document.addEventListener("keydown", key);
+  for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", () => DO[button.dataset.act]());
+  for (const button of document.querySelectorAll("[data-grade]")) button.addEventListener("click", (event) => event.detail < 2 && decide("judge", { grade: Number(button.dataset.grade) }));
+  for (const button of document.querySelectorAll("[data-reason]")) button.addEventListener("click", () => badQuery(button.dataset.reason));
+  for (const button of document.querySelectorAll("[data-close]")) button.addEventListener("click", () => button.closest("dialog").close());
+  $("note").addEventListener("blur", keepNote);
+  $("keep").addEventListener("click", () => { $("revealed").hidden = true; });
+  $("change").addEventListener("click", () => { const item = items.find((one) => one.pair === $("revealed").dataset.pair); if (item) goTo(item); });
+  addEventListener("beforeunload", (event) => { if (queue.length) event.preventDefault(); });
+  setInterval(() => { $("clock").textContent = `${Math.floor((Date.now() - started) / 60000)} min`; }, 5000);
+  setInterval(recount, 30000);
+  setInterval(() => ask(`/api/next?n=0&have=${waiting().join(",")}`).catch(() => {}), 240000); // what is on the screen stays lent
+  show();
+}
+
+start();

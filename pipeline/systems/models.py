@@ -1,0 +1,181 @@
+"""Models for retrieval systems: the asynchronous path to them, opened in a thread of its own, asked synchronously."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from pipeline.config import Config, load_config
+from pipeline.errors import ModelError, RetrieverFailed
+from pipeline.ports import ChatRequest, Completion
+from pipeline.wiring import model_settings
+from schemas.manifest import StageUsage
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pipeline.llm.settings import ModelSettings
+    from pipeline.llm.store import AnswerStore
+    from pipeline.retrieval.settings import EmbeddingSettings, RerankEndpointSettings
+
+
+class Models:
+    """The paths to models that systems need, each opened when it is needed first; all are closed at the end.
+
+    Every answer is kept in one store before it is used, and taken from there the next time.
+    """
+
+    def __init__(self, config: Config | None, *, answers: Path | None, replay: bool) -> None:
+        """Take the configuration (the environment alone where there is none), the store's file, and who is asked."""
+        self._config, self._answers, self._replay = config, answers, replay
+        self._stack = contextlib.ExitStack()
+        self._portal: Any = None
+        self._store: AnswerStore | None = None
+        self._paths: dict[object, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Return the models; nothing is opened yet."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close every path, then the store."""
+        self._stack.__exit__(kind, error, at)
+
+    def embedding(self, settings: EmbeddingSettings, *, name: str) -> Callable[[Sequence[str]], np.ndarray]:
+        """Return what turns texts into vectors.
+
+        Raises:
+            RetrieverFailed: No model of embeddings is named, or there is no server.
+        """
+        model = settings.model or self._configured().model.embedding
+        if not model:
+            raise RetrieverFailed(name, "no embedding model is named: give model, or embedding in [model]")
+        base = self._server(name, settings.base_url, settings.api_key_env)
+        wanted = replace(
+            base,
+            model=model,
+            embedding_model=model,
+            dimensions=settings.dimensions or (None if settings.model else base.dimensions),
+        )
+        path = self._path(wanted)
+
+        def embed(texts: Sequence[str]) -> np.ndarray:
+            rows: np.ndarray = self._portal.call(path.embedder.embed, texts)
+            return rows
+
+        return embed
+
+    def chat(self, *, name: str) -> Callable[[Sequence[ChatRequest[Any]]], list[Completion[Any] | ModelError]]:
+        """Return what asks the chat model several questions at once, and gives an answer or an error for each.
+
+        Raises:
+            RetrieverFailed: No chat model is named, or there is no server.
+        """
+        chat_model = self._configured().model.name
+        if not chat_model:
+            raise RetrieverFailed(name, "no chat model is named: set name in [model]")
+        path = self._path(self._server(name, None, None))
+
+        async def ask(requests: Sequence[ChatRequest[Any]]) -> list[Completion[Any] | ModelError]:
+            found = await asyncio.gather(*map(path.complete, requests), return_exceptions=True)
+            unexpected = next((one for one in found if not isinstance(one, Completion | ModelError)), None)
+            if isinstance(unexpected, BaseException):
+                raise unexpected
+            return [one for one in found if isinstance(one, Completion | ModelError)]
+
+        return lambda requests: list(self._portal.call(ask, requests))
+
+    def reranker(
+        self, settings: RerankEndpointSettings, *, name: str
+    ) -> Callable[[Sequence[tuple[str, Sequence[str]]]], Sequence[Sequence[float]]]:
+        """Return what rates passages for queries at a ``/rerank`` endpoint.
+
+        Raises:
+            RetrieverFailed: The variable that should hold the key is not set.
+        """
+        from pipeline.llm.rerank import RerankSettings, open_reranker
+
+        key = self._key(name, settings.api_key_env)
+        wanted = RerankSettings(url=settings.url, model=settings.model, api_key=key)
+        path = self._opened(
+            (settings.url, settings.model, key),
+            lambda: open_reranker(wanted, answers=self._store, replay=self._replay),
+        )
+        return lambda pairs: self._portal.call(path.rate_all, pairs)
+
+    def usage(self) -> dict[str, StageUsage]:
+        """Return what was spent so far, by stage, all paths together."""
+        total: dict[str, StageUsage] = {}
+        for path in self._paths.values():
+            for stage, spent in path.usage().items():
+                total[stage] = _sum(total[stage], spent) if stage in total else spent
+        return total
+
+    def _configured(self) -> Config:
+        if self._config is None:
+            self._config = load_config(None, {})
+        return self._config
+
+    def _server(self, name: str, base_url: str | None, api_key_env: str | None) -> ModelSettings:
+        config = self._configured()
+        if not (base_url or config.model.base_url or config.api_key()) and not self._replay:
+            what = f"needs a model: set {config.model.api_key_env} or a base URL"
+            raise RetrieverFailed(name, what)
+        key = self._key(name, api_key_env) if api_key_env else config.api_key()
+        settings = model_settings(
+            config.model_copy(update={"model": config.model.model_copy(update={"name": config.model.name or "none"})})
+        )
+        return replace(settings, base_url=base_url or settings.base_url, api_key=key)
+
+    def _key(self, name: str, variable: str | None) -> str | None:
+        key = os.environ.get(variable) if variable else None
+        if variable and not key:
+            raise RetrieverFailed(name, f"the variable {variable}, which should hold the key, is not set")
+        return key
+
+    def _path(self, settings: ModelSettings) -> Any:  # noqa: ANN401  a ModelPath, whose module is heavy
+        from pipeline.llm.open import open_model
+
+        return self._opened(settings, lambda: open_model(settings, answers=self._store, replay=self._replay))
+
+    def _opened(self, key: object, opening: Callable[[], contextlib.AbstractAsyncContextManager[Any]]) -> Any:  # noqa: ANN401
+        self._start()
+        if key not in self._paths:
+
+            @contextlib.asynccontextmanager
+            async def opened() -> AsyncIterator[Any]:
+                async with opening() as path:
+                    yield path
+
+            self._paths[key] = self._stack.enter_context(self._portal.wrap_async_context_manager(opened()))
+        return self._paths[key]
+
+    def _start(self) -> None:
+        """Open the store and the thread of the event loop, once."""
+        if self._portal is not None:
+            return
+        from anyio.from_thread import start_blocking_portal
+
+        from pipeline.formats.folder import explained
+        from pipeline.llm.store import AnswerStore
+
+        if self._answers is not None:
+            with explained(self._answers.parent):
+                self._answers.parent.mkdir(parents=True, exist_ok=True)
+            self._store = self._stack.enter_context(AnswerStore(self._answers))
+        self._portal = self._stack.enter_context(start_blocking_portal())
+
+
+def _sum(one: StageUsage, other: StageUsage) -> StageUsage:
+    known: Mapping[str, Any] = {
+        name: getattr(one, name) + getattr(other, name)
+        for name in ("requests", "replayed", "input_tokens", "output_tokens")
+    }
+    usd = None if one.usd is None or other.usd is None else one.usd + other.usd
+    return StageUsage(**known, usd=usd)

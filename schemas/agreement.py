@@ -1,0 +1,136 @@
+"""How far two assessors, or two sets of labels, agree: on pairs, and on which system is better."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from schemas.record import Record
+
+
+class Estimate(Record):
+    """A figure with its interval, or the reason why there is none. The interval is absent where it cannot be made."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+
+    @model_validator(mode="after")
+    def _value_or_reason(self) -> Self:
+        if (self.value is None) == (self.reason is None):
+            raise ValueError("an estimate is a value, or the reason why there is none")
+        return self
+
+
+class GradeMeaning(Record):
+    """What a judge's grade is worth: the share of its pairs that the reference calls relevant, Wilson interval."""
+
+    grade: int
+    pairs: int = Field(ge=0)
+    relevant: int = Field(ge=0)
+    share: Estimate
+
+
+class PairFigures(Record):
+    """Agreement on the pairs that both graded.
+
+    ``confusion[i][j]`` counts pairs to which the reference gave grade i and the judge grade j. Where pairs were drawn
+    with known probabilities, the other figures weigh each pair by the inverse: ``weighted`` is true, and
+    ``effective_pairs`` says how many equally weighted pairs they are worth.
+    """
+
+    pairs: int = Field(ge=0)
+    queries: int = Field(ge=0)
+    weighted: bool = False
+    effective_pairs: float = Field(ge=0)
+    confusion: list[list[int]]
+    exact: Estimate
+    kappa: Estimate
+    kappa_linear: Estimate
+    kappa_quadratic: Estimate
+    kappa_binary: Estimate
+    alpha: Estimate
+    bias: Estimate
+    mean_reference: float | None
+    mean_judge: float | None
+    prevalence_reference: float | None
+    prevalence_judge: float | None
+    relevant_by_grade: list[GradeMeaning]
+
+
+class RaterPair(Record):
+    """Two assessors of one file."""
+
+    first: str
+    second: str
+    pairs: int = Field(ge=0)
+    kappa: Estimate
+    kappa_quadratic: Estimate
+    kappa_binary: Estimate
+
+
+class Raters(Record):
+    """Several assessors of one file: alpha over all, gaps allowed, and each two of them."""
+
+    name: str
+    assessors: list[str]
+    pairs: int = Field(ge=0)
+    alpha: Estimate
+    between: list[RaterPair] = Field(default_factory=list)
+
+
+class RankedSystem(Record):
+    """The mean of one system under each set of labels."""
+
+    system: str
+    reference: float
+    judge: float
+
+
+class Ranking(Record):
+    """How alike the two sets of labels order systems, and how alike two halves of the reference's queries do."""
+
+    measure: str
+    systems: list[RankedSystem]
+    queries_reference: int
+    queries_judge: int
+    queries_shared: int
+    own_queries: bool = False
+    tau: Estimate
+    tau_ap: Estimate
+    top: int
+    tau_top: Estimate
+    ceiling: Estimate
+    ceiling_ap: Estimate
+    half: int
+    splits: int
+
+
+class Agreement(Record):
+    """Two sets of labels compared; a function of its input, the seed and the number of resamples.
+
+    ``only_reference`` and ``only_judge`` count pairs that the other did not grade, ``clipped`` grades beyond the scale
+    (taken as its end), ``unjudged`` negative grades, which say that nobody judged. ``by`` holds the figures by type of
+    query.
+    """
+
+    format: int = 1
+    goldset: str
+    reference: str
+    judge: str
+    grades: list[int]
+    level: int
+    only_reference: int = 0
+    only_judge: int = 0
+    clipped: int = 0
+    unjudged: int = 0
+    overall: PairFigures | None = None
+    raters: list[Raters] = Field(default_factory=list)
+    by: dict[str, dict[str, PairFigures]] = Field(default_factory=dict)
+    ranking: Ranking | None = None
+    remarks: list[str] = Field(default_factory=list)
+    resamples: int
+    seed: int
+    confidence: float = 0.95

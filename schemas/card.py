@@ -1,0 +1,84 @@
+"""The card of a gold set: how far it can be trusted, figure by figure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from schemas.record import Record
+
+Value = float | int | str | None
+
+
+class State(StrEnum):
+    """What a figure says: as it should be, to be looked at, not to be used, not known, or nothing either way."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+    INFO = "info"
+    ABSENT = "absent"
+
+
+class Figure(Record):
+    """One figure of the card.
+
+    ``values`` are what it is made of, ``items`` the queries or systems it names. ``threshold`` says in words from where
+    on it is good. ``meaning`` is one sentence: what it says, or why it is absent.
+    """
+
+    section: str
+    name: str
+    value: Value = None
+    unit: str = ""
+    values: dict[str, Value] = Field(default_factory=dict)
+    items: list[str] = Field(default_factory=list)
+    threshold: str | None = None
+    state: State = State.INFO
+    meaning: str
+
+    @model_validator(mode="after")
+    def _absent_has_no_value(self) -> Self:
+        if self.state is State.ABSENT and (self.value is not None or self.values or self.items):
+            raise ValueError(f"{self.name} is absent and has a value")
+        if self.state is not State.ABSENT and self.value is None and not self.values:
+            raise ValueError(f"{self.name} has neither a value nor a reason to be absent")
+        return self
+
+
+class Card(Record):
+    """Every figure of one gold set; a function of its files and of the seed.
+
+    ``baselines`` are the retrieval systems behind the figures on rankings: ours, not the user's. ``evidence_level`` is
+    ``smoke`` where queries were simulated; ``notice`` is then the warning that goes with them.
+    """
+
+    format: int = 1
+    goldset: str
+    name: str
+    evidence_level: str | None = None
+    notice: str | None = None
+    queries: int = Field(ge=0)
+    passages: int = Field(ge=0)
+    graded: bool = False
+    baselines: list[str] = Field(default_factory=list)
+    seed: int = 0
+    figures: list[Figure]
+
+    def figure(self, name: str) -> Figure:
+        """Return the figure of that name.
+
+        Raises:
+            KeyError: There is none.
+        """
+        return next((figure for figure in self.figures if figure.name == name), None) or _missing(name)
+
+    def count(self, state: State) -> int:
+        """Return how many figures are in a state."""
+        return sum(figure.state is state for figure in self.figures)
+
+
+def _missing(name: str) -> Figure:
+    raise KeyError(name)

@@ -1,0 +1,77 @@
+"""What a review has shown so far: how far people agree with the model, with one another and with themselves."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from schemas.agreement import Estimate, PairFigures, RaterPair
+from schemas.record import Record
+
+
+class Annotator(Record):
+    """One annotator: judgments, those given in less time than reading takes, and the median time in milliseconds.
+
+    ``repeated`` counts pairs looked at a second time, ``same`` those that then got the same grade, ``apart`` those
+    whose two grades differ by 2 or more.
+    """
+
+    name: str
+    judgments: int = Field(ge=0)
+    timed: int = Field(ge=0)
+    too_fast: int = Field(ge=0)
+    median_ms: float | None = None
+    repeated: int = Field(default=0, ge=0)
+    same: int = Field(default=0, ge=0)
+    apart: int = Field(default=0, ge=0)
+
+
+class Between(Record):
+    """People among themselves, on the pairs of random lanes that two or more judged: the ceiling for any model."""
+
+    pairs: int = Field(ge=0)
+    exact: Estimate
+    kappa: Estimate
+    kappa_quadratic: Estimate
+    kappa_binary: Estimate
+    alpha: Estimate
+    two_by_two: list[RaterPair] = Field(default_factory=list)
+
+
+class StopRule(Record):
+    """One condition of being done: whether it holds, None where it cannot be said yet, and what it rests on."""
+
+    rule: str
+    holds: bool | None
+    found: str
+
+
+class ReviewReport(Record):
+    """The state of a review; a function of the data set and the ledger.
+
+    ``sample`` compares people with the model on lane A, every pair weighted by the inverse of the probability it was
+    drawn with; ``complete`` on the queries of lane C, unweighted. Only first grades count, given before anything was
+    revealed. In both, rows are people's grades and columns the model's.
+    """
+
+    format: int = 1
+    queries: int = Field(ge=0)
+    pairs: int = Field(ge=0)
+    judged: int = Field(ge=0)
+    judgments: int = Field(ge=0)
+    adjudicated: int = Field(ge=0)
+    disputed: int = Field(ge=0)
+    cannot: int = Field(ge=0)
+    bad_queries: dict[str, int] = Field(default_factory=dict)
+    verdicts: dict[str, int] = Field(default_factory=dict)
+    by_lane: dict[str, int] = Field(default_factory=dict)
+    sample: PairFigures | None = None
+    complete: PairFigures | None = None
+    complete_queries: int = Field(default=0, ge=0)
+    by: dict[str, dict[str, PairFigures]] = Field(default_factory=dict)
+    between: Between | None = None
+    annotators: list[Annotator] = Field(default_factory=list)
+    stop: list[StopRule] = Field(default_factory=list)
+    remarks: list[str] = Field(default_factory=list)
+    resamples: int
+    seed: int
+    confidence: float = 0.95

@@ -1,0 +1,137 @@
+"""Pooling and what follows the judge at 10,000 and 100,000 chunks, 1,000 queries: seconds, and peak memory.
+
+Each size is a set of its own in a folder, pooled by a process of its own with goldset's three retrievers; the judge is
+left out, every pair gets a grade drawn from its ids, and labels, flags and files are made of these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.benchmarks.build_speed import Clock
+
+SIZES = (10_000, 100_000)
+QUERIES = 1000
+CHARACTERS = 1000
+
+
+def child(folder: str, place: str) -> None:
+    """Pool one set, label it and write it; print what it took."""
+    from pipeline.config import GradeSettings
+    from pipeline.formats.folder import read_manifest
+    from pipeline.grading.judging import Answered, Answers, Slot
+    from pipeline.grading.material import read_material
+    from pipeline.grading.opening import pool_settings
+    from pipeline.grading.outcome import figures, outcome_of
+    from pipeline.grading.pooling import Asked, pool_of
+    from pipeline.grading.writing import write_graded
+    from pipeline.systems import open_systems
+    from schemas.judgment import Judgment, Relevance
+
+    started, clock = time.process_time(), Clock()
+    material = read_material(Path(folder), read_manifest(Path(folder)))
+    names = ("bm25", "ngrams", "lsi")
+    with open_systems(names, pool_settings("en")) as systems:
+        asked = Asked(10, names, lambda _: {name: systems.retriever(name) for name in names})
+        pool = pool_of(material, asked, clock)
+    pooled = time.process_time()
+    answers = Answers()
+    for query in material.queries:
+        for row in pool.pairs[query.query_id]:
+            if row.shared_from is None:
+                grade = Relevance(hashlib.blake2b(row.chunk_id.encode(), digest_size=1).digest()[0] % 4)
+                found = Judgment(query_id=row.query_id, chunk_id=row.chunk_id, relevance=grade, assessor="drawn")
+                answers.slots.append(Answered(Slot(query, row.chunk_id), (found,)))
+    made = outcome_of(material, pool, answers)
+    write_graded(Path(place), material, pool, made, figures(GradeSettings(), ["drawn"], pool, answers, made))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    seconds = {**clock.seconds, "pool": pooled - started, "labels": time.process_time() - pooled}
+    print(json.dumps({"seconds": seconds, "peak_mb": peak, "pairs": len(pool)}))
+
+
+def main() -> None:
+    """Measure every size and print a table."""
+    sizes = [int(size) for size in os.environ.get("SIZES", "").split(",") if size] or list(SIZES)
+    print(f"Pool of BM25, character n-grams and LSI, depth 10, {QUERIES:,} queries; one process, CPU seconds")
+    print(f"{'chunks':>8} {'pairs':>8} {'pool s':>8} {'labels s':>9} {'peak MB':>8}   seconds by stage")
+    measured: dict[int, float] = {}
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            _write(Path(folder, "set"), size)
+            place = Path(folder, "place")
+            place.mkdir()
+            command = [sys.executable, "-m", "tests.benchmarks.pool_speed", str(Path(folder, "set")), str(place)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                sys.exit(done.stderr)
+        found = json.loads(done.stdout)
+        seconds = found["seconds"]
+        measured[size] = seconds["pool"] + seconds["labels"]
+        stages = "  ".join(f"{name} {took:.1f}" for name, took in seconds.items() if name not in {"pool", "labels"})
+        print(
+            f"{size:>8,} {found['pairs']:>8,} {seconds['pool']:>8.1f} {seconds['labels']:>9.1f} "
+            f"{found['peak_mb']:>8,.0f}   {stages}",
+            flush=True,
+        )
+    for small, large in itertools.pairwise(sizes):
+        ratio = measured[large] / measured[small]
+        print(f"{large / small:.0f} times the chunks take {ratio:.1f} times the time")
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split()[5:13])
+
+
+def _write(folder: Path, size: int) -> None:
+    """Write a set of so many chunks, as a build does."""
+    from pipeline.formats.folder import publish, staging
+    from pipeline.formats.gold import GoldSet, Passage, write_gold
+    from pipeline.formats.jsonl import RecordFile
+    from pipeline.stages.chunk import chunk_documents
+    from schemas.corpus import Chunk, Document
+    from schemas.judgment import Relevance
+    from schemas.manifest import Manifest
+    from schemas.query import Query
+    from tests.benchmarks.synthetic_text import documents
+
+    def cut() -> Iterator[Chunk]:
+        cuts = chunk_documents(documents(10**9), size=CHARACTERS, overlap=CHARACTERS // 10)
+        return itertools.islice(cuts, size)
+
+    with staging(folder) as place:
+        chunks = RecordFile.write(place / "1-chunks.jsonl", Chunk, cut())
+        RecordFile.write(place / "0-documents.jsonl", Document, ())
+        step = max(1, len(chunks) // QUERIES)
+        sources = [chunks.at(position) for position in range(0, len(chunks), step)][:QUERIES]
+        queries = [
+            Query(
+                query_id=f"q{number}", chunk_id=chunk.chunk_id, text=" ".join(chunk.text.split()[5:13]), generator="x"
+            )
+            for number, chunk in enumerate(sources)
+        ]
+        RecordFile.write(place / "3-queries.jsonl", Query, queries)
+        relevance = {query.query_id: {query.chunk_id: Relevance.ANSWERS} for query in queries}
+
+        def corpus() -> Iterator[Passage]:
+            return (Passage(chunk_id=chunk.chunk_id, title="", text=chunk.text) for chunk in chunks)
+
+        write_gold(place, GoldSet(queries, corpus, relevance, {}))
+        manifest = Manifest(
+            goldset="0", created="", seconds=0, generator="x", evidence_level="smoke", config_sha256="", documents=0,
+            queries=len(queries), stages=[],
+        )  # fmt: skip
+        publish(place, folder, manifest)
+
+
+if __name__ == "__main__":
+    child(*sys.argv[1:])

@@ -1,0 +1,78 @@
+"""The arithmetic of the card against scipy and plain definitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import jensenshannon
+
+from pipeline.measures.divergence import jensen_shannon
+from pipeline.measures.gini import gini
+from pipeline.measures.holes import hole_rate, left_out_holes
+from pipeline.measures.power import power
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=20).filter(any))
+def test_gini_is_half_the_relative_mean_difference(counts: list[int]) -> None:
+    array = np.array(counts, float)
+    expected = np.abs(array[:, None] - array).mean() / (2 * array.mean())
+    assert gini(counts) == pytest.approx(expected, abs=1e-12)
+
+
+def test_gini_of_nothing_is_unknown() -> None:
+    assert gini([0, 0]) is None
+    assert gini([]) is None
+
+
+@settings(max_examples=30)
+@given(*[st.lists(st.integers(0, 6), min_size=1, max_size=30)] * 2)
+def test_divergence_is_the_square_of_scipys_distance(one: list[int], other: list[int]) -> None:
+    first, second = Counter(one), Counter(other)
+    expected = jensenshannon([first[v] for v in range(7)], [second[v] for v in range(7)], base=2) ** 2
+    assert jensen_shannon(first, second) == pytest.approx(expected, abs=1e-9)
+
+
+def test_divergence_from_nothing_is_unknown() -> None:
+    assert jensen_shannon({}, {1: 2}) is None
+
+
+def test_holes_are_what_nobody_judged_among_the_first() -> None:
+    ranked = {"q1": ["a", "b", "c", "d"], "q2": ["x"], "q3": [], "q4": ["a"]}
+    judged = {"q1": {"a", "d"}, "q2": {"y"}, "q3": {"a"}}
+    assert hole_rate(ranked, judged, depth=2) == pytest.approx((1 / 2 + 1) / 2)
+    assert hole_rate({}, judged) is None
+
+
+def test_a_retriever_that_is_left_out_leaves_holes_where_only_it_looked() -> None:
+    pool = [
+        ("q", "a", {"one": 1, "two": 3}, False),
+        ("q", "b", {"one": 2}, False),
+        ("q", "c", {"one": 3}, True),
+        ("q", "d", {"one": 11}, False),
+        ("q", "e", {"two": 1}, False),
+    ]
+    assert left_out_holes(pool, "one") == pytest.approx(1 / 3)
+    assert left_out_holes(pool, "two") == pytest.approx(1 / 2)
+    assert left_out_holes(pool, "three") is None
+
+
+def test_power_separates_what_differs_and_nothing_else() -> None:
+    draw = np.random.default_rng(0)
+    base = draw.random(200)
+    scores = np.stack([base, base + 0.02 * draw.normal(size=200), base + 0.3 + 0.1 * draw.normal(size=200)], axis=1)
+    found = power(scores)
+    assert (found.pairs, found.separated) == (3, 2)
+    deviations = [np.std(scores[:, a] - scores[:, b], ddof=1) for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert found.detectable == pytest.approx(2.8016 * np.median(deviations) / np.sqrt(200), rel=1e-3)
+
+
+def test_equal_systems_are_not_separated() -> None:
+    scores = np.repeat(np.random.default_rng(0).random((20, 1)), 3, axis=1)
+    found = power(scores)
+    assert found.separated == found.unadjusted == 0
+    assert found.detectable == 0

@@ -1,0 +1,80 @@
+"""A judge for tests: it grades as human labels say, with the errors and vices it is told to have.
+
+``judge`` of the settings: ``truth`` {query text: {passage text: grade}}, what is not there is 0 (without it, words in
+common decide); ``up`` and ``down`` are the shares of pairs below 2 that get a 2, and of pairs from 2 on that get a 1,
+drawn by query and passage (and wording, with ``independent``); ``unquoted`` the share of grades from 2 on that come
+with a sentence the passage has not, ``stubborn`` whether this stays so after a complaint; ``obeys`` whether a passage
+that asks for a grade of 3 gets it, its own words quoted; ``flags`` whether it reports such passages; ``models`` {name:
+other settings of that model}.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+_QUERY = re.compile(r"<<<QUERY ([0-9a-f]{16})>>>\n(.*?)\n<<<END \1>>>", re.DOTALL)
+_PASSAGE = re.compile(r"<<<PASSAGE (?:\d+ )?([0-9a-f]{16})>>>\n(.*?)\n<<<END \1>>>", re.DOTALL)
+_ORDER = re.compile(r"[^.!?\n]*(?:grade 3|perfectly relevant)[^.!?\n]*[.!?]?", re.IGNORECASE)
+_SENTENCE = re.compile(r"[^\s.!?。！？।\n][^.!?。！？।\n]*[.!?。！？।]?")
+COMPLAINT = "An earlier reply gave the grade"
+
+
+def grade_answer(settings: dict[str, Any] | None, model: str, schema: dict[str, Any], system: str, user: str) -> Any:
+    """Return the reply to a judge's prompt, about one passage or several."""
+    told = {**(settings or {}), **(settings or {}).get("models", {}).get(model, {})}
+    query = _QUERY.search(user)
+    asked = query.group(2) if query else ""
+    grades = [_grade(told, asked, match.group(2), system, user) for match in _PASSAGE.finditer(user)]
+    if "passages" in schema["properties"]:
+        rows = [{"number": number, **_without(grade, "remark")} for number, grade in enumerate(grades, 1)]
+        return {"intent": "to find out", "passages": rows}
+    return {"intent": "to find out", **grades[0]}
+
+
+def true_grade(truth: dict[str, dict[str, int]], query: str, passage: str) -> int:
+    """Return the human grade of a passage, or of the part of one that it is."""
+    known = truth.get(query, {})
+    if passage in known:
+        return known[passage]
+    return max((grade for text, grade in known.items() if passage in text), default=0)
+
+
+def chance(*parts: str) -> float:
+    """Return a number from 0 to 1 that depends on the parts alone."""
+    return int.from_bytes(hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).digest()[:8], "big") / 2**64
+
+
+def _grade(told: dict[str, Any], query: str, passage: str, system: str, user: str) -> dict[str, Any]:
+    wording = system if told.get("independent") else ""
+    order = _ORDER.search(passage)
+    grade = true_grade(told["truth"], query, passage) if "truth" in told else _likely_grade(query, passage)
+    if grade >= 2 and chance("down", wording, query, passage) < told.get("down", 0):
+        grade = 1
+    elif grade < 2 and chance("up", wording, query, passage) < told.get("up", 0):
+        grade = 2
+    evidence = max((match.group().strip() for match in _SENTENCE.finditer(passage)), key=len, default="")
+    if order and told.get("obeys"):
+        grade, evidence = 3, order.group().strip()
+    unquoted = chance("unquoted", query, passage) < told.get("unquoted", 0)
+    if unquoted and (told.get("stubborn") or COMPLAINT not in user):
+        evidence = "These words stand in no passage of the collection whatever."
+    return {
+        "evidence": evidence if grade >= 2 else "",
+        "topic": min(3, grade + 1),
+        "remark": "seems sound",
+        "grade": grade,
+        "flag": "instructions_in_text" if order and told.get("flags") else "none",
+    }
+
+
+def _likely_grade(query: str, passage: str) -> int:
+    """Return the grade of a judge that only counts words, for whoever tells it no labels."""
+    wanted = {word.casefold() for word in re.findall(r"\w{4,}", query)} or {query.casefold()}
+    share = sum(word in passage.casefold() for word in wanted) / len(wanted)
+    return 3 if share > 0.7 else 2 if share > 0.5 else 1 if share > 0.3 else 0
+
+
+def _without(grade: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in grade.items() if key != name}

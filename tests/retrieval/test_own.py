@@ -1,0 +1,321 @@
+"""Systems of one's own: functions, endpoints, objects; what they may answer, and that the command outlives them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.errors import RetrieverFailed
+from pipeline.systems import adapt, open_systems
+from tests.conftest import ROOT
+
+CORPUS = {"c1": "The pump hums.", "c2": "The valve, it leaks badly in winter time.", "c3": "Tank", "7": "Seven seals"}
+
+
+def asked(function: Any, k: int = 3, **settings: Any) -> dict[str, float]:
+    retriever = adapt(function, name="mine", **settings)
+    retriever.index(CORPUS)
+    return retriever.search({"q": "which pump?"}, k=k)["q"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (["c2", "c1"], ["c2", "c1"]),
+        ([("c1", 1), ("c2", 3.5)], ["c2", "c1"]),
+        ({"c1": 0.5, "c3": 0.25}, ["c1", "c3"]),
+        ([{"id": "c3", "score": 2}, {"id": "c1", "score": 2}], ["c3", "c1"]),
+        ([("c1", np.float32(1)), ("c2", np.float64(2))], ["c2", "c1"]),
+        (iter(["c3"]), ["c3"]),
+        ([7], ["7"]),
+        (np.array(["c1", "c3"]), ["c1", "c3"]),
+        ([], []),
+    ],
+)
+def test_ids_pairs_mappings_and_objects_are_read(answer: Any, expected: list[str]) -> None:
+    assert list(asked(lambda query, k: answer)) == expected
+
+
+def test_an_asynchronous_function_is_awaited() -> None:
+    async def later(query: str, k: int) -> list[str]:
+        return ["c1"] if query == "which pump?" and k == 3 else []
+
+    assert list(asked(later)) == ["c1"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (["c1", "nowhere", "c9"], "answered 2 of 3 ids that are no passages, the first 'nowhere'"),
+        (["c1", "c2", "c3", "7"], "answered 4 results where 3 were asked for"),
+        (["c1", "c1"], "answered passage 'c1' twice"),
+        ([("c1", math.nan)], "a score that is no finite number"),
+        ([("c1", -math.inf)], "a score that is no finite number"),
+        ([("c1", 10**400)], "a score that is no finite number"),
+        ([("c1", "high")], "a score that is no number but a str"),
+        ([("c1", True)], "a score that is no number but a bool"),
+        (["c1", ("c2", 1.0)], "some results with a score and some without"),
+        ("c1", "answered a str"),
+        (None, "answered nothing"),
+        (3, "answered a int"),
+        ([object()], "answered a object with neither id nor text"),
+    ],
+)
+def test_what_no_retriever_may_answer_is_refused(answer: Any, message: str) -> None:
+    with pytest.raises(RetrieverFailed, match=f"system mine: .*{message}") as caught:
+        asked(lambda query, k: answer)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_it_raises_is_named_without_its_message() -> None:
+    def broken(query: str, k: int) -> list[str]:
+        raise KeyError(f"secret {query}")
+
+    with pytest.raises(RetrieverFailed, match=r"^system mine: raised KeyError \(test_own.py, line \d+\) on a query$"):
+        asked(broken)
+
+
+def test_one_that_does_not_come_back_is_given_up_and_not_asked_again() -> None:
+    let_go = threading.Event()
+    retriever = adapt(lambda query, k: [let_go.wait(30)], name="mine", timeout_s=0.2)
+    retriever.index(CORPUS)
+    with pytest.raises(RetrieverFailed, match=r"did not answer a query in 0.2 s"):
+        retriever.search({"q": "pump"}, k=3)
+    with pytest.raises(RetrieverFailed, match="earlier query"):
+        retriever.search({"q": "pump"}, k=3)
+    let_go.set()
+
+
+def test_what_it_prints_stays_off_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(asked(lambda query, k: print("noise") or ["c1"])) == ["c1"]
+    assert capsys.readouterr().out == ""
+
+
+def test_texts_are_known_by_what_they_contain_and_keep_their_rank() -> None:
+    texts = [
+        "unheard of",
+        "the  PUMP hums.",
+        "Prologue. The valve, it leaks badly in winter time. End.",
+        "valve, it leaks",
+    ]
+    found = list(asked(lambda query, k: texts, k=4, returns="texts"))
+    assert found == ["no-passage-of-mine-1", "c1", "c2", "no-passage-of-mine-4"]  # c2 is found once
+
+
+def test_langchain_retrievers_are_taken_as_they_are() -> None:
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+
+    class Mine(BaseRetriever):
+        key: str
+
+        def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+            assert query == "which pump?"
+            return [
+                Document(page_content="whatever", metadata={self.key: "c2", "source": "x"}),
+                Document(page_content="unknown", id="c3"),
+                Document(page_content="The pump hums."),
+                Document(page_content="beyond k", id="7"),
+            ]
+
+    assert list(asked(Mine(key="chunk_id"))) == ["c2", "c3", "c1"]
+    assert list(asked(Mine(key="passage"), id_keys=("passage",))) == ["c2", "c3", "c1"]
+
+
+@pytest.mark.slow  # importing LlamaIndex takes seconds
+def test_llamaindex_retrievers_are_taken_as_they_are() -> None:
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+    class Mine(BaseRetriever):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            assert query_bundle.query_str == "which pump?"
+            return [
+                NodeWithScore(node=TextNode(id_="c1", text="whatever"), score=0.25),
+                NodeWithScore(node=TextNode(text="x", metadata={"doc_id": "c3"}), score=0.5),
+                NodeWithScore(node=TextNode(text="the valve, it leaks badly"), score=0.75),
+            ]
+
+    assert asked(Mine()) == {"c2": 0.75, "c3": 0.5, "c1": 0.25}
+
+
+def test_what_is_no_retriever_is_refused() -> None:
+    from pipeline.errors import UsageError
+
+    with pytest.raises(UsageError, match="a int is neither"):
+        adapt(3)
+
+
+MODULE = """
+import sys, threading, time
+def good(query, k):
+    print("noise")
+    return ["c1"]
+def spin(query, k):
+    while True:
+        pass
+def left_behind(query, k):
+    threading.Thread(target=time.sleep, args=(60,)).start()
+    return ["c1"]
+def leave(query, k):
+    sys.exit(0)
+def crash(query, k):
+    import os
+    os.abort()
+class Some:
+    @staticmethod
+    def method(query, k):
+        return [("c2", k)]
+"""
+
+
+def functions(folder: Path, name: str, seconds: float = 5.0) -> dict[str, float]:
+    (folder / "theirs.py").write_text(MODULE)
+    table = {"kind": "python", "function": f"theirs:{name}", "timeout_seconds": seconds}
+    with open_systems(["mine"], {"mine": table}, folder=folder) as systems:
+        retriever = systems.retriever("mine")
+        retriever.index(CORPUS)
+        return retriever.search({"q": "pump"}, k=2)["q"]
+
+
+def test_a_function_runs_in_a_process_of_its_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert list(functions(tmp_path, "good")) == ["c1"]
+    assert capfd.readouterr().out == ""
+    assert functions(tmp_path, "Some.method") == {"c2": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("spin", "did not answer a query in 0.5 s"),
+        ("leave", r"raised SystemExit \(theirs.py, line \d+\) on a query"),
+        ("crash", r"its process ended \(exit code -6\) when asked to answer a query"),
+        ("missing", "module theirs has no function missing"),
+    ],
+)
+def test_whatever_a_function_does_is_one_line(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(RetrieverFailed, match=message):
+        functions(tmp_path, name, 0.5 if name == "spin" else 5.0)
+
+
+def test_threads_that_a_function_leaves_behind_do_not_keep_the_command(tmp_path: Path) -> None:
+    started = time.monotonic()
+    assert list(functions(tmp_path, "left_behind")) == ["c1"]
+    assert time.monotonic() - started < 20
+
+
+def test_a_command_that_is_ended_leaves_no_process(tmp_path: Path) -> None:
+    (tmp_path / "stuck.py").write_text(
+        "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\n"
+        "def f(query, k):\n    pathlib.Path('asked').touch()\n    time.sleep(60)\n"
+    )
+    (tmp_path / "gold.json").write_text(
+        json.dumps({"queries": {"q": "a"}, "corpus": {"c": "a"}, "relevant_docs": {"q": ["c"]}, "mode": "text"})
+    )
+    command = [sys.executable, "-m", "pipeline", "retrieve", "gold.json", "-o", "r.trec", "--system", "python:stuck:f"]
+    with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
+        assert _soon((tmp_path / "asked").exists, 30)
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+    child = int((tmp_path / "pid").read_text())
+    assert _soon(lambda: not Path(f"/proc/{child}").exists(), 10)
+
+
+def _soon(happens: Any, seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if happens():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.fixture
+def endpoint() -> Iterator[tuple[str, dict[str, Any]]]:
+    """An endpoint on a socket; what it answers, and what it was sent."""
+    said: dict[str, Any] = {"status": 200, "body": b"", "wait": 0.0}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            said["sent"] = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            said["key"] = self.headers.get("authorization")
+            time.sleep(said["wait"])
+            self.send_response(said["status"])
+            self.send_header("content-length", str(len(said["body"])))
+            self.end_headers()
+            self.wfile.write(said["body"])
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/search", said
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def searched(url: str, **settings: Any) -> dict[str, float]:
+    with open_systems(["there"], {"there": {"kind": "http", "url": url, **settings}}) as systems:
+        retriever = systems.retriever("there")
+        retriever.index(CORPUS)
+        return retriever.search({"q": "pump"}, k=2)["q"]
+
+
+def test_an_endpoint_takes_json_and_answers_json(
+    endpoint: tuple[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, said = endpoint
+    monkeypatch.setenv("THEIR_KEY", "k1")
+    said["body"] = b'{"results": [{"id": "c2", "score": 0.5}, {"id": "c1", "score": 0.75}]}'
+    assert searched(url, api_key_env="THEIR_KEY") == {"c1": 0.75, "c2": 0.5}
+    assert (said["sent"], said["key"]) == ({"query": "pump", "k": 2}, "Bearer k1")
+    said["body"] = b'["c3"]'
+    assert list(searched(url)) == ["c3"]
+    said["body"] = b'{"results": [{"text": "tank"}]}'
+    assert list(searched(url, returns="texts")) == ["c3"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (500, b"SECRET", "127.0.0.1 answered HTTP 500"),
+        (401, b"SECRET", r"127.0.0.1 refuses the key \(HTTP 401\)"),
+        (302, b"", "127.0.0.1 answered HTTP 302"),
+        (200, b"SECRET", "127.0.0.1 answered what is no JSON"),
+        (200, b'{"answer": []}', "answered a score that is no number but a list"),
+        (200, b'{"results": [{"score": 1}]}', "answered a dict with neither id nor text"),
+        (200, b'{"results": [{"id": "c1", "score": NaN}]}', "no finite number"),
+    ],
+)
+def test_an_endpoint_that_fails_is_one_line(
+    endpoint: tuple[str, dict[str, Any]], status: int, body: bytes, message: str
+) -> None:
+    url, said = endpoint
+    said.update(status=status, body=body)
+    with pytest.raises(RetrieverFailed, match=message) as caught:
+        searched(url)
+    assert "SECRET" not in str(caught.value)
+
+
+def test_an_endpoint_that_is_slow_is_given_up(endpoint: tuple[str, dict[str, Any]]) -> None:
+    url, said = endpoint
+    said["wait"] = 1.0
+    with pytest.raises(RetrieverFailed, match=r"127.0.0.1 did not answer in 0.2 s"):
+        searched(url, timeout_seconds=0.2)

@@ -1,0 +1,204 @@
+"""The page served from this process or from one of its own, and people before it in a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.review.queue import QueueSettings
+from pipeline.review.serving import Place, bound, opened, server_of
+from schemas.review import Event
+from tests.conftest import ROOT
+from tests.review.review_set import write_set
+
+BROWSER = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
+CHANGED = """pair => {
+    const now = document.getElementById('text').dataset.pair;
+    const ended = document.getElementById('asks').textContent.startsWith('Nothing');
+    return now !== undefined && now !== pair && (now || ended);
+}"""
+SAVED = "() => document.getElementById('saved').textContent === 'saved ✓'"
+
+
+@dataclass
+class Site:
+    """A served page: its links by person, and its ledger."""
+
+    folder: Path
+    links: dict[str, str]
+    queue: tuple[Any, ...] = ()
+    complaints: list[str] = field(default_factory=list)
+    stop: Callable[[], None] = lambda: None
+
+    @property
+    def base(self) -> str:
+        return next(iter(self.links.values())).partition("?")[0]
+
+    def events(self) -> list[Event]:
+        return events_of(self.folder)
+
+
+def events_of(folder: Path) -> list[Event]:
+    from pipeline.review.ledger import open_ledger
+    from pipeline.review.material import load_material
+
+    with open_ledger(folder / "review.sqlite", data_sha=load_material(folder).data_sha) as ledger:
+        return ledger.events()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
+    """Serve a small set from a thread of this process."""
+    running: list[Site] = []
+
+    def start(
+        folder: Path | None = None,
+        *,
+        annotators: tuple[str, ...] = ("anna",),
+        queue: QueueSettings | None = None,
+        **more: Any,
+    ) -> Site:
+        place = {name: more.pop(name) for name in ("repeats", "training", "rates") if name in more}
+        folder = folder or write_set(tmp_path / "set", **more)
+        settings = queue or QueueSettings(lanes=frozenset("A"), overlap=0)
+        review_context = opened(folder, None, settings)
+        review = review_context.__enter__()
+        sock_context = bound("127.0.0.1", 0)
+        sock = sock_context.__enter__()
+        found = Site(folder, {}, queue=review.items)
+        server = server_of(
+            review, Place(annotators, 0, **place), sock, tell=found.links.__setitem__, complain=found.complaints.append
+        )
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
+        thread.start()
+
+        def stop() -> None:
+            server.should_exit = True
+            thread.join(20)
+            sock_context.__exit__(None, None, None)
+            review_context.__exit__(None, None, None)
+
+        found.stop = stop
+        running.append(found)
+        return found
+
+    yield start
+    for one in running:
+        one.stop()
+        assert one.complaints == []
+
+
+@dataclass
+class Process:
+    """The command as a process of its own."""
+
+    process: subprocess.Popen[str]
+    links: dict[str, str]
+    port: int
+
+
+def start_process(folder: Path, *options: str, port: int = 0) -> Process:
+    """Start ``goldset review`` and read its links."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline", "review", str(folder), "--port", str(port), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "300"},
+        stdin=subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    links: dict[str, str] = {}
+    names = [options[i + 1] for i, option in enumerate(options) if option == "--annotator"]
+    for line in process.stdout:
+        found = re.match(r"(.+): (http://\S+token=\S+)", line)
+        if found:
+            links[found[1]] = found[2]
+        if links and len(links) >= len(names):
+            return Process(process, links, int(re.search(r":(\d+)/", next(iter(links.values())))[1]))
+    raise AssertionError("the server ended: " + str(process.wait()))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    if BROWSER is None and not os.environ.get("REQUIRE_BROWSER"):
+        pytest.skip("no Chromium here; CHROMIUM_PATH says where one is")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox"] if os.geteuid() == 0 else [], chromium_sandbox=False
+        )
+        yield found
+        found.close()
+
+
+class Person:
+    """Somebody before the page. Whatever it asks for and complains of is kept."""
+
+    def __init__(self, page: Any) -> None:
+        self.page, self.asked, self.said = page, [], []
+        self.offline = False
+        page.on("request", lambda one: self.asked.append(one.url))
+        page.on("console", lambda one: self.said.append(one.text) if one.type == "error" and not self.offline else None)
+        page.on("pageerror", lambda one: self.said.append(str(one)))
+
+    def open(self, link: str) -> Person:
+        self.page.goto(link)
+        self.wait_for_passage(None)
+        return self
+
+    def wait_for_passage(self, other_than: str | None) -> None:
+        self.page.wait_for_function(CHANGED, arg=other_than)
+        self.page.wait_for_timeout(60)  # sooner, a key is taken for the second half of a double press
+
+    @property
+    def pair(self) -> str:
+        return str(self.page.evaluate("document.getElementById('text').dataset.pair"))
+
+    def press(self, key: str, *, moves: bool = True) -> None:
+        before = self.pair
+        self.page.keyboard.press(key)
+        if moves:
+            self.wait_for_passage(before)
+
+    def saved(self) -> Person:
+        self.page.wait_for_function(SAVED)
+        return self
+
+    def text(self, name: str) -> str:
+        return str(self.page.locator(f"#{name}").inner_text())
+
+
+@pytest.fixture
+def person(browser: Any) -> Iterator[Callable[..., Person]]:
+    """Somebody with a browser of his own; nothing is asked from elsewhere, and nothing complains."""
+    people: list[Person] = []
+
+    def come(link: str | None = None, **options: Any) -> Person:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        context.set_default_timeout(8000)
+        found = Person(context.new_page())
+        people.append(found)
+        return found.open(link) if link else found
+
+    yield come
+    for one in people:
+        one.page.context.close()
+    for one in people:
+        assert [url for url in one.asked if not url.startswith(("http://127.0.0.1:", "data:,"))] == []
+        assert one.said == []
+
+
+def only(lanes: str, **more: Any) -> QueueSettings:
+    """A queue of some lanes, for one person."""
+    return replace(QueueSettings(lanes=frozenset(lanes), overlap=0), **more)

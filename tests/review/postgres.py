@@ -1,0 +1,69 @@
+"""A PostgreSQL of one's own, in a temporary folder, at a loopback port; ended with the test."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+USERS = ("postgres", "nobody")
+
+
+def find_programs() -> Path | None:
+    """Return the folder with initdb and pg_ctl: Debian keeps them out of the path."""
+    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    found = shutil.which("initdb")
+    places += [Path(found).parent] if found else []
+    return next((place for place in places if (place / "initdb").exists() and (place / "pg_ctl").exists()), None)
+
+
+@contextlib.contextmanager
+def postgres(place: Path) -> Iterator[str]:
+    """Give the address of an empty database."""
+    programs = find_programs()
+    if programs is None:
+        if os.environ.get("REQUIRE_POSTGRES"):
+            pytest.fail("PostgreSQL is not installed, and REQUIRE_POSTGRES is set")
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    user = _user()
+    data = place / "postgres"
+    data.mkdir(mode=0o700)
+    if user:
+        shutil.chown(data, user)
+        for parent in (place, *place.parents):
+            if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+                with contextlib.suppress(PermissionError):
+                    parent.chmod(parent.stat().st_mode | 0o011)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = f"-h 127.0.0.1 -p {port} -k {data} -c max_connections=80 -c shared_buffers=32MB"
+    _run(user, programs / "initdb", "-D", data, "-U", "goldset", "-A", "trust", "-E", "UTF8", "--locale=C")
+    _run(user, programs / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", options, "start")
+    try:
+        yield f"postgresql://goldset@127.0.0.1:{port}/postgres"
+    finally:
+        _run(user, programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+
+
+def _user() -> str | None:
+    """Return whom it runs as: PostgreSQL refuses root."""
+    import pwd
+
+    if os.geteuid() != 0:
+        return None
+    known = {one.pw_name for one in pwd.getpwall()}
+    return next(name for name in USERS if name in known)
+
+
+def _run(user: str | None, *command: object) -> None:
+    subprocess.run(
+        [str(part) for part in command], user=user, check=True, stdout=subprocess.DEVNULL, cwd="/", timeout=60
+    )

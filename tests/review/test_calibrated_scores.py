@@ -1,0 +1,211 @@
+"""``goldset score --calibrated``: raw, expected and corrected scores side by side, and on whose judgments they rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.measures.names import parse_measures
+from pipeline.measures.ppi import estimate
+from pipeline.review.calibrating import Reading, calibrate
+from pipeline.scoring import Gold, load_gold, named_runs, score_run
+from schemas.calibrated import Calibration
+from schemas.judgment import Relevance
+from schemas.review import Event, EventKind, Lane
+from tests.conftest import Goldset
+from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
+
+MEASURES = ("ndcg@5", "p@5", "dcg@5", "mrr@5")
+
+
+def runs_of(made: Made, folder: Path, *, seed: int = 3) -> None:
+    """Write a run that follows the model more than the truth, and one that follows neither closely."""
+    rng = np.random.default_rng(seed)
+    for name, noise in (("A", 0.8), ("B", 2.5)):
+        lines = []
+        for (query_id, chunk_id), truth in made.truth.items():
+            liked = 0.2 * truth + 0.8 * made.model[query_id, chunk_id] + noise * rng.normal()
+            lines.append(f"{query_id} Q0 {chunk_id} 1 {liked:.6f} {name}\n")
+        (folder / f"{name}.trec").write_text("".join(lines))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A set of 100 queries; people judged lane A and C, and half of lane B."""
+    root = tmp_path_factory.mktemp("calibrated")
+    made = make_set(root / "gold", queries=100)
+    runs_of(made, root)
+    material, ledger = ledger_of(made.folder)
+    items = queue_of(material, calibration=120, complete=25, seed=1)
+    other = only(items, Lane.ERRORS)
+    with ledger:
+        ledger.append_all(
+            judgments(material, [*only(items, Lane.CALIBRATION, Lane.COMPLETE), *other[: len(other) // 2]], made.truth)
+        )
+    return made
+
+
+def calibrated(made: Made) -> Calibration:
+    root = made.folder.parent
+    gold = load_gold(made.folder)
+    runs = named_runs([str(root / "A.trec"), str(root / "B.trec")])
+    return calibrate(gold, runs, parse_measures(MEASURES, rel=gold.level), ledger=None, reading=Reading())
+
+
+def values(made: Made, name: str, measure: str, grades: dict[tuple[str, str], int]) -> dict[str, float]:
+    qrels: dict[str, dict[str, int]] = {}
+    for (query_id, chunk_id), grade in grades.items():
+        qrels.setdefault(query_id, {})[chunk_id] = grade
+    run = named_runs([str(made.folder.parent / f"{name}.trec")])[name]
+    result = score_run(Gold(made.folder, qrels, 2), run, parse_measures([measure], rel=2))
+    return dict(zip(result.query_ids, next(iter(result.values.values())), strict=True))
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_corrected_score_is_the_estimate_of_the_completely_judged_queries(made: Made, measure: str) -> None:
+    found = calibrated(made)
+    complete = complete_of(made)
+    assert len(complete) == found.complete == 25
+    people, model = (values(made, "A", measure, grades) for grades in (made.truth, made.model))
+    expected = estimate(
+        [people[q] for q in complete], [model[q] for q in complete], [model[q] for q in model if q not in complete]
+    )
+    score = next(s for s in found.scores if s.system == "A" and s.measure.startswith(measure))
+    assert score.raw == pytest.approx(np.mean(list(model.values())))
+    assert score.corrected.value == pytest.approx(expected.mean)
+    assert score.corrected.low == pytest.approx(max(0, expected.low))
+    assert score.this_set.high == pytest.approx(expected.set_high if measure == "dcg@5" else min(1, expected.set_high))
+
+
+def complete_of(made: Made) -> list[str]:
+    _, ledger = ledger_of(made.folder)
+    with ledger:
+        return sorted({e.query_id for e in ledger.events() if e.lane is Lane.COMPLETE})
+
+
+def test_corrected_intervals_hold_what_people_would_have_said_of_everything(made: Made) -> None:
+    found = calibrated(made)
+    missed = 0
+    for score in found.scores:
+        truth = float(np.mean(list(values(made, score.system, score.measure, made.truth).values())))
+        missed += not score.corrected.low <= truth <= score.corrected.high  # type: ignore[operator]
+    for one in found.differences:
+        first, second = (
+            float(np.mean(list(values(made, name, one.measure, made.truth).values())))
+            for name in (one.first, one.second)
+        )
+        missed += not one.corrected.low <= first - second <= one.corrected.high  # type: ignore[operator]
+    assert missed <= 1, "one of the twelve intervals may miss at 95 %"
+
+
+def test_expected_gains_come_nearer_to_people_than_the_models_grades(made: Made) -> None:
+    for score in calibrated(made).scores:
+        if score.gains.value is None:
+            assert score.measure.startswith(("p@5", "mrr@5"))
+            assert "whole grades" in str(score.gains.reason)
+        else:
+            truth = float(np.mean(list(values(made, score.system, score.measure, made.truth).values())))
+            assert abs(score.gains.value - truth) < abs(score.raw - truth)
+
+
+def test_every_judgment_is_somebodys(made: Made) -> None:
+    found = calibrated(made)
+    _, ledger = ledger_of(made.folder)
+    with ledger:
+        judged = {(e.query_id, e.chunk_id) for e in ledger.events()}
+    assert (found.people, found.people + found.model) == (len(judged), len(made.truth))
+    for one in found.resting:
+        assert one.people + one.model + one.unjudged == len(made.truth)
+
+
+def test_without_people_figures_are_absent_with_their_reason(goldset: Goldset, tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=5)
+    runs_of(made, tmp_path)
+    done = goldset("score", "gold", "--run", "A.trec", "--calibrated")
+    assert done.returncode == 1
+    assert "nobody has judged here yet" in done.stderr
+    material, ledger = ledger_of(made.folder)
+    with ledger:
+        ledger.append_all(judgments(material, queue_of(material, calibration=4, complete=1)[:3], made.truth))
+    done = goldset("score", "gold", "--run", "A.trec", "--calibrated", "--measure", "ndcg@5", "--format", "json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert found["runs"]["A"]["means"]["ndcg@5"] == pytest.approx(found["calibrated"]["scores"][0]["raw"])
+    (score,) = found["calibrated"]["scores"]
+    assert score["corrected"]["value"] is None
+    assert "are judged to the end; 3 are needed, 20 wanted" in score["corrected"]["reason"]
+
+
+def test_a_table_stands_beside_the_usual_one(goldset: Goldset, made: Made) -> None:
+    root = made.folder.parent
+    done = goldset("score", made.folder, "--run", root / "A.trec", "--run", root / "B.trec", "--calibrated")
+    assert done.returncode == 0, done.stderr
+    assert "25 of 100 queries are judged by people to the end" in done.stdout
+    heads = [line for line in done.stdout.splitlines() if "raw" in line]
+    assert "expected gains   corrected" in heads[0]
+    assert heads[1].startswith("difference")
+    assert "people give on average, by the model's grade, 0: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--ledger", "x.sqlite"], "give both"),
+        (["--calibrated", "--format", "csv"], "table or json"),
+        (["--calibrated", "--missing", "skip"], "a missing one counts 0"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(goldset: Goldset, made: Made, options: list[str], reason: str) -> None:
+    done = goldset("score", made.folder, "--run", made.folder.parent / "A.trec", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in done.stderr
+
+
+def test_few_complete_queries_are_warned_of(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=20)
+    runs_of(made, tmp_path)
+    material, ledger = ledger_of(made.folder)
+    with ledger:
+        ledger.append_all(judgments(material, queue_of(material, calibration=20, complete=6), made.truth))
+    assert any("below 20" in remark for remark in calibrated(made).remarks)
+
+
+def test_a_query_of_lane_c_counts_only_when_its_whole_pool_is_judged(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=10)
+    runs_of(made, tmp_path)
+    material, ledger = ledger_of(made.folder)
+    everything = judgments(material, queue_of(material, calibration=0, complete=5), made.truth)
+    last = next(e for e in reversed(everything) if e.lane is Lane.COMPLETE)
+    with ledger:
+        ledger.append_all([e for e in everything if e is not last])
+    assert calibrated(made).complete == 4
+
+
+def test_a_judgment_taken_back_counts_no_more(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=10)
+    runs_of(made, tmp_path)
+    material, ledger = ledger_of(made.folder)
+    everything = judgments(material, queue_of(material, calibration=0, complete=5), made.truth)
+    last = next(e for e in reversed(everything) if e.lane is Lane.COMPLETE)
+    undo = event(material, EventKind.UNDO, last.query_id, chunk_id=last.chunk_id, undoes=last.client_id)
+    with ledger:
+        ledger.append_all([*everything, undo])
+    found = calibrated(made)
+    assert (found.complete, found.people) == (4, 79)
+
+
+def test_a_third_decision_is_the_one_that_counts(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=4)
+    runs_of(made, tmp_path)
+    material, ledger = ledger_of(made.folder)
+    everything: list[Event] = judgments(material, queue_of(material, calibration=0, complete=4), made.truth)
+    decided = event(material, EventKind.ADJUDICATE, "q000", chunk_id="c000-0", grade=Relevance(0), annotator="carl")
+    with ledger:
+        ledger.append_all(everything)
+        before = calibrated(made)
+        ledger.append(decided)
+    after = calibrated(made)
+    assert before.scores[0].corrected.value > after.scores[0].corrected.value  # type: ignore[operator]

@@ -1,0 +1,234 @@
+"""``goldset review export`` and ``import``: the same state after a way there and back, all of a file or nothing."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InputError, OutputError, UsageError
+from pipeline.review.exporting import DOWNLOADS, Format, download, export
+from pipeline.review.importing import import_file
+from pipeline.review.ledger import RUBRIC_SHA, Ledger
+from pipeline.review.material import Material
+from pipeline.review.people import load_reviewed
+from pipeline.review.state import State, fold
+from schemas.judgment import Relevance
+from schemas.review import BadQuery, EventKind, Lane
+from tests.conftest import Goldset
+from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
+
+AT = "2026-02-02T00:00:00+00:00"
+FORMATS: dict[Format, str] = {
+    "native": "out.jsonl",
+    "csv": "out.csv",
+    "trec": "out.txt",
+    "beir": "out",
+    "argilla": "out",
+    "label-studio": "out",
+}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    """A set on which two people disagree here and there, take back, look again, see the model's grade and decide."""
+    made = make_set(tmp_path / "gold", queries=8, pool=5)
+    material, ledger = ledger_of(made.folder)
+    items = queue_of(material, calibration=12, complete=2)
+    with ledger:
+        mine = ledger.append_all(judgments(material, items[:30], made.truth, slips=0.3))
+        ledger.append_all(judgments(material, items[:10], made.truth, annotator="=bob,", slips=0.5, seed=2))
+        last = mine[-1]
+        seen = only(items[:30], Lane.ERRORS)[0]
+        values = {"chunk_id": seen.chunk_id, "lane": Lane.ERRORS, "note": '=SUM("a")\nb', "evidence": "-Passage"}
+        before = next(e for e in mine if (e.query_id, e.chunk_id) == seen.pair)
+        changed = Relevance((int(before.grade or 0) + 1) % 4)
+        ledger.append_all(
+            [
+                event(material, EventKind.UNDO, last.query_id, chunk_id=last.chunk_id, undoes=last.client_id),
+                event(material, EventKind.JUDGE, seen.query_id, grade=changed, revealed=True, **values),
+                event(material, EventKind.ADJUDICATE, "q001", chunk_id="c001-1", grade=Relevance(2), annotator="carl"),
+                event(material, EventKind.CANNOT, "q003", chunk_id="c003-2", annotator="carl"),
+                event(material, EventKind.BAD_QUERY, "q004", reason=BadQuery.UNCLEAR),
+                event(material, EventKind.EDIT_QUERY, "q005", text="Otherwise?"),
+            ]
+        )
+    return made
+
+
+def again(made: Made, name: str) -> tuple[Material, Ledger]:
+    return ledger_of(made.folder, made.folder.parent / name)
+
+
+def said(state: State) -> tuple[object, ...]:
+    return state.reviews(), state.adjudicated(), state.disagreements()
+
+
+@pytest.mark.parametrize("form", ["native", "csv", "argilla", "label-studio"])
+def test_a_ledger_is_the_same_after_a_way_there_and_back(made: Made, form: Format, tmp_path: Path) -> None:
+    reviewed = load_reviewed(made.folder, None)
+    export(reviewed, form, tmp_path / FORMATS[form])
+    material, ledger = again(made, "new.sqlite")
+    with ledger:
+        done = import_file(tmp_path / FORMATS[form], form, material=material, ledger=ledger, at=AT)
+        state = fold(ledger.events())
+        assert said(state) == said(reviewed.state)
+        assert done.new >= done.read > 30
+        twice = import_file(tmp_path / FORMATS[form], form, material=material, ledger=ledger, at="2027-01-01T00:00:00Z")
+        assert (twice.read, twice.new) == (done.read, 0)
+        assert fold(ledger.events()).seq == state.seq
+    assert any(review.first_grade != review.grade and review.revealed for review in state.reviews())
+    if form == "native":
+        assert state.query_verdicts()["q005"].text == "Otherwise?"
+        assert state.bad_queries() == reviewed.state.bad_queries()
+        assert state.cannot() == reviewed.state.cannot() != set()
+
+
+@pytest.mark.parametrize("form", ["trec", "beir"])
+def test_settled_grades_are_the_same_after_a_way_there_and_back(made: Made, form: Format, tmp_path: Path) -> None:
+    reviewed = load_reviewed(made.folder, None)
+    export(reviewed, form, tmp_path / FORMATS[form])
+    material, ledger = again(made, "new.sqlite")
+    with ledger, pytest.raises(UsageError, match="give --annotator NAME"):
+        import_file(tmp_path / FORMATS[form], form, material=material, ledger=ledger, at=AT)
+    with ledger:
+        import_file(tmp_path / FORMATS[form], form, material=material, ledger=ledger, at=AT, annotator="all")
+        assert fold(ledger.events()).gold() == reviewed.state.gold()
+        assert any(grade == 0 for grades in reviewed.state.gold().values() for grade in grades.values())
+
+
+@pytest.mark.parametrize("form", ["native", "csv", "argilla", "label-studio"])
+def test_what_a_ledger_says_already_is_nothing_new_to_it(made: Made, form: Format, tmp_path: Path) -> None:
+    export(load_reviewed(made.folder, None), form, tmp_path / FORMATS[form])
+    material, ledger = ledger_of(made.folder)
+    with ledger:
+        assert import_file(tmp_path / FORMATS[form], form, material=material, ledger=ledger, at=AT).new == 0
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_same_ledger_gives_the_same_bytes(made: Made, form: Format, tmp_path: Path) -> None:
+    files = [
+        [path.read_bytes() for path in export(load_reviewed(made.folder, None), form, tmp_path / name / FORMATS[form])]
+        for name in ("a", "b")
+        if (tmp_path / name).mkdir() is None
+    ]
+    assert files[0] == files[1]
+
+
+SPOILED = {
+    "an unknown query": (",q001,", ",q9,", "names a query that is not in the data set"),
+    "an unknown passage": (",c001-", ",d001-", "names a passage that is not in the data set"),
+    "a grade": (",q001,", ",q001,x", "none of 0, 1, 2, 3"),
+    "another rubric": (RUBRIC_SHA, "f" * 64, "another rubric"),
+}
+
+
+@pytest.mark.parametrize("case", ["an unknown query", "an unknown passage", "another rubric"])
+def test_of_a_file_with_one_bad_line_nothing_is_taken_in(made: Made, case: str, tmp_path: Path) -> None:
+    old, new, reason = SPOILED[case]
+    (path,) = export(load_reviewed(made.folder, None), "csv", tmp_path / "out.csv")
+    lines = path.read_bytes().decode().split("\r\n")
+    place = next(number for number, line in enumerate(lines) if old in line and number > 3)
+    lines[place] = lines[place].replace(old, new, 1)
+    path.write_bytes("\r\n".join(lines).encode())
+    material, ledger = again(made, "new.sqlite")
+    with ledger, pytest.raises(InputError, match=reason) as caught:
+        import_file(path, "csv", material=material, ledger=ledger, at=AT)
+    assert caught.value.line == "\r\n".join(lines[: place + 1]).count("\n") + 1
+    assert ledger.events() == []
+
+
+def test_a_pair_judged_twice_in_a_file_by_the_same_person_is_refused(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("query_id,chunk_id,annotator,grade\nq001,c001-0,a,2\nq001,c001-0,a,3\n")
+    material, ledger = again(made, "new.sqlite")
+    with ledger, pytest.raises(InputError, match=r"line 3: judges a pair that line 2 has judged"):
+        import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT)
+    assert ledger.events() == []
+
+
+def test_events_of_another_set_are_refused(made: Made, tmp_path: Path) -> None:
+    export(load_reviewed(made.folder, None), "native", tmp_path / "out.jsonl")
+    other = make_set(tmp_path / "other", queries=8, pool=5, seed=5)
+    text = (other.folder / "dataset.json").read_text().replace("matter", "subject")
+    (other.folder / "dataset.json").write_text(text)
+    material, ledger = ledger_of(other.folder)
+    with ledger, pytest.raises(InputError, match="line 1: is of another data set"):
+        import_file(tmp_path / "out.jsonl", "native", material=material, ledger=ledger, at=AT)
+    assert ledger.events() == []
+
+
+def test_a_changed_grade_is_a_new_judgment(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("query_id,chunk_id,annotator,grade\nq000,c000-0,dora,2\n")
+    material, ledger = ledger_of(made.folder)
+    with ledger:
+        assert import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT).new == 1
+        (tmp_path / "f.csv").write_text("query_id,chunk_id,annotator,grade\nq000,c000-0,dora,1\n")
+        assert import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT).new == 1
+        review = fold(ledger.events()).review("dora", ("q000", "c000-0"))
+        assert review is not None
+        assert review.grade == 1
+
+
+@pytest.mark.parametrize("name", DOWNLOADS)
+def test_no_download_of_the_page_says_what_the_model_thinks(made: Made, name: str) -> None:
+    reviewed = load_reviewed(made.folder, None)
+    found = download(name, reviewed.material, reviewed.state)
+    texts = [found.body]
+    if found.media_type == "application/zip":
+        with zipfile.ZipFile(BytesIO(found.body)) as archive:
+            assert all(not entry.startswith("/") and ".." not in entry for entry in archive.namelist())
+            texts = [archive.read(entry) for entry in archive.namelist()]
+    assert texts
+    for text in texts:
+        assert b"grade.v1" not in text
+        assert b"bm25" not in text
+        assert b'"source"' not in text
+    assert download(name, reviewed.material, reviewed.state) == found
+
+
+def test_a_name_that_is_no_download_is_none(made: Made) -> None:
+    reviewed = load_reviewed(made.folder, None)
+    with pytest.raises(KeyError):
+        download("../../etc/passwd", reviewed.material, reviewed.state)
+
+
+def test_nothing_is_written_into_the_set_or_over_other_files(made: Made, tmp_path: Path) -> None:
+    reviewed = load_reviewed(made.folder, None)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    for form, out, reason in (
+        ("csv", made.folder / "x.csv", "lies in the data set"),
+        ("csv", tmp_path / "mine" / ".." / "gold" / "dataset.json", "lies in the data set"),
+        ("csv", tmp_path / "mine", "is a folder"),
+        ("beir", made.folder / "beir", "lies in the data set"),
+        ("argilla", tmp_path / "mine", "none of this export"),
+        ("argilla", tmp_path / "mine" / "letter.txt", "is a file"),
+    ):
+        with pytest.raises(OutputError, match=reason):
+            export(reviewed, form, out)  # type: ignore[arg-type]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gold", "mine"]
+
+
+def test_the_commands_export_and_import(goldset: Goldset, made: Made, tmp_path: Path) -> None:
+    done = goldset("review", "export", "gold", "--format", "label-studio", "--out", "ls", "--with-model-labels")
+    assert done.returncode == 0, done.stderr
+    tasks = json.loads((tmp_path / "ls" / "tasks.json").read_text())
+    assert len(tasks) == 40
+    assert all(task["predictions"][0]["model_version"] == "m/grade.v1" for task in tasks)
+    done = goldset("review", "import", "gold", "ls", "--format", "label-studio", "--ledger", "new.sqlite")
+    assert (done.returncode, done.stdout.split()[1]) == (0, "read,"), done.stderr
+    (tmp_path / "bad.csv").write_text("query_id,chunk_id,annotator,grade\nq001,c001-0,a,9\n")
+    done = goldset("review", "import", "gold", "bad.csv", "--format", "csv")
+    assert (done.returncode, done.stderr) == (1, "goldset: bad.csv, line 2: the grade is none of 0, 1, 2, 3\n")
+
+
+def test_a_set_nobody_has_judged_can_go_to_another_tool(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=3, pool=5)
+    export(load_reviewed(made.folder, None, create=True), "argilla", tmp_path / "out", wanted=2)
+    records = [json.loads(line) for line in (tmp_path / "out" / "records.jsonl").read_text().splitlines()]
+    assert len(records) == 15
+    assert all(record["responses"]["grade"] == [] and record["suggestions"] == {} for record in records)
+    assert json.loads((tmp_path / "out" / "settings.json").read_text())["distribution"]["min_submitted"] == 2

@@ -1,0 +1,298 @@
+"""What the server turns away, what it stores, and what it says, over real sockets."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.review.security import Rates
+from pipeline.review.state import fold
+from tests.review.conftest import Site, only
+from tests.review.review_set import write_set
+
+Sites = Callable[..., Site]
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Client:
+    """A browser without a screen: one connection, one cookie."""
+
+    port: int
+    cookie: str | None = None
+
+    def ask(self, method: str, path: str, body: object = None, **headers: str | None) -> Answer:
+        here = f"127.0.0.1:{self.port}"
+        sent: dict[str, str | None] = {"Host": here}
+        if self.cookie:
+            sent["Cookie"] = self.cookie
+        data = None
+        if method == "POST":
+            sent |= {"Origin": f"http://{here}", "Content-Type": "application/json"}
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request(method, path, data, {k: v for k, v in sent.items() if v is not None})
+            found = connection.getresponse()
+            return Answer(found.status, {k.lower(): v for k, v in found.getheaders()}, found.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, **headers: str | None) -> Answer:
+        return self.ask("GET", path, **headers)
+
+    def post(self, path: str, body: object, **headers: str | None) -> Answer:
+        return self.ask("POST", path, body, **headers)
+
+    def enter(self, link: str) -> Client:
+        answer = self.get("/" + link.partition("/?")[2].join(["?", ""]))
+        assert answer.status == 303
+        self.cookie = answer.headers["set-cookie"].partition(";")[0]
+        return self
+
+
+def client_of(site: Site, name: str = "anna") -> Client:
+    link = site.links[name]
+    return Client(int(link.split(":")[2].partition("/")[0])).enter(link)
+
+
+def judgment(client: Client, number: int = 0, **more: Any) -> dict[str, Any]:
+    item = client.get("/api/next?n=1").json["items"][0]
+    return {"client_id": f"client-{number:05}", "kind": "judge", "pair": item["pair"], "grade": 2, **more}
+
+
+@pytest.fixture
+def served(site: Sites) -> Site:
+    return site(queries=2, passages=3, chunks=True)
+
+
+@pytest.fixture
+def anna(served: Site) -> Iterator[Client]:
+    return client_of(served)
+
+
+def test_an_event_is_stored_once_however_often_it_is_sent(served: Site, anna: Client) -> None:
+    body = judgment(anna)
+    assert [anna.post("/api/event", body).json for _ in range(3)] == [{"seq": 1}] * 3
+    assert [event.grade for event in served.events()] == [2]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1:1", "localhost", "evil.example:{port}", ""])
+def test_a_wrong_host_is_refused(anna: Client, host: str) -> None:
+    assert anna.get("/api/session", Host=host.format(port=anna.port)).status in {400, 421}
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "http://127.0.0.1:1", "null", "https://127.0.0.1:{port}", None]
+)
+def test_a_wrong_or_missing_origin_is_refused(served: Site, anna: Client, origin: str | None) -> None:
+    body = judgment(anna)
+    origin = origin.format(port=anna.port) if origin else None
+    assert anna.post("/api/event", body, Origin=origin).status == 403
+    assert served.events() == []
+
+
+def test_a_form_of_another_page_is_refused(served: Site, anna: Client) -> None:
+    body = judgment(anna)
+    assert anna.post("/api/event", body, Content_Type="text/plain").status == 415
+    assert anna.post("/api/event", body, Sec_Fetch_Site="same-site", Sec_Fetch_Mode="cors").status == 403
+    assert anna.get("/api/session", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="no-cors").status == 403
+    assert served.events() == []
+
+
+def test_without_a_cookie_nothing_of_the_data_is_told(served: Site, anna: Client) -> None:
+    stranger = Client(anna.port)
+    for path in ("/api/session", "/api/next?n=3", "/progress", "/adjudicate", "/export/qrels", "/nothing"):
+        assert stranger.get(path).status == 401, path
+    assert stranger.get("/").status == 401
+    assert b"wheel" not in stranger.get("/").body
+    assert stranger.post("/api/event", {}).status == 401
+
+
+def test_a_link_is_good_once(served: Site) -> None:
+    link = served.links["anna"]
+    port = int(link.split(":")[2].partition("/")[0])
+    anna = Client(port).enter(link)
+    token = link.partition("token=")[2]
+    assert Client(port).get(f"/?token={token}").status == 403
+    assert anna.get(f"/?token={token}").status == 303, "whoever is in already may reload"
+    assert Client(port).get("/?token=guess").status == 403
+    assert Client(port).get("/?token=%ff%00").status == 403
+    assert served.links["anna"] != link
+    assert Client(port).enter(served.links["anna"]).get("/api/session").json["annotator"] == "anna"
+
+
+def test_a_changed_cookie_is_nobodys(anna: Client) -> None:
+    assert anna.cookie
+    name, _, value = anna.cookie.partition("=")
+    body, _, signature = value.partition(".")
+    for forged in (f"{body}.{signature[:-1]}0", f"{body}x.{signature}", body, "é", "." * 100, f"{body}.é"):
+        assert anna.get("/api/session", Cookie=f"{name}={forged}".encode().decode("latin-1")).status == 401
+
+
+def test_the_cookie_is_strict_and_out_of_reach_of_scripts(served: Site) -> None:
+    link = served.links["anna"]
+    answer = Client(int(link.split(":")[2].partition("/")[0])).get("/?" + link.partition("?")[2])
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+
+
+def test_every_answer_is_kept_to_itself(anna: Client) -> None:
+    for path in ("/", "/api/session", "/static/review.js", "/nothing", "/export/none"):
+        headers = anna.get(path).headers
+        assert headers["content-security-policy"].startswith("default-src 'self'"), path
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "server" not in headers
+
+
+def test_an_oversize_body_is_refused_with_and_without_its_length(served: Site, anna: Client) -> None:
+    large = {**judgment(anna), "note": "x" * 300_000}
+    assert anna.post("/api/event", large).status == 413
+    connection = http.client.HTTPConnection("127.0.0.1", anna.port, timeout=20)
+    headers = {
+        "Host": f"127.0.0.1:{anna.port}",
+        "Origin": f"http://127.0.0.1:{anna.port}",
+        "Cookie": anna.cookie or "",
+        "Content-Type": "application/json",
+    }
+    connection.request("POST", "/api/event", iter([b"x" * 100_000] * 3), headers, encode_chunked=True)
+    answer = connection.getresponse()
+    assert (answer.status, b"bytes" in answer.read()) == (413, True)
+    connection.close()
+    assert served.events() == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2fapp.py",
+        "/static/%2e%2e%2f%2e%2e%2fcli.py",
+        "/export/..%2f..%2freview.key",
+        "/export/../review.sqlite",
+        "/export/%00",
+        "//etc/passwd",
+    ],
+)
+def test_no_path_leads_out(anna: Client, path: str) -> None:
+    answer = anna.get(path)
+    assert answer.status == 404
+    assert b"import" not in answer.body
+
+
+def test_too_many_requests_are_held_back(site: Sites) -> None:
+    anna = client_of(site(queries=1, passages=1, rates=Rates(rate=1, burst=5)))
+    answers = [anna.get("/api/session") for _ in range(8)]
+    assert [one.status for one in answers][:4] == [200] * 4
+    assert answers[-1].status == 429
+    assert answers[-1].headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"grade": 4},
+        {"grade": "2"},
+        {"grade": True},
+        {"grade": None},
+        {"pair": "unknown"},
+        {"pair": None},
+        {"kind": "nothing"},
+        {"client_id": "a b"},
+        {"annotator": "bob"},
+        {"lane": "B"},
+        {"ms": -1},
+        {"have": ["x"] * 100},
+    ],
+)
+def test_events_that_make_no_sense_are_refused(served: Site, anna: Client, change: dict[str, Any]) -> None:
+    answer = anna.post("/api/event", {**judgment(anna), **change})
+    assert answer.status == 400
+    assert served.events() == []
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{", b"\xff", b"[" * 100_000, b'{"client_id": 1e999}'])
+def test_bodies_that_are_no_object_are_refused(anna: Client, body: bytes) -> None:
+    assert anna.post("/api/event", body).status == 400
+
+
+def test_half_a_character_in_a_note_loses_no_note(served: Site, anna: Client) -> None:
+    pair = judgment(anna)["pair"]
+    raw = json.dumps({"client_id": "client-1", "kind": "note", "pair": pair, "note": "a\ud800\x00b"}).encode()
+    assert anna.post("/api/event", raw).status == 200
+    assert served.events()[0].note == "a?\ufffdb"
+
+
+def test_what_another_person_judges_is_not_judged_unasked(site: Sites) -> None:
+    served = site(annotators=("anna", "bob"), queries=1, passages=1)
+    anna, bob = client_of(served), client_of(served, "bob")
+    body = judgment(anna)
+    assert bob.get("/api/next?n=3").json == {"items": []}
+    assert bob.post("/api/event", {**body, "client_id": "client-bob"}).status == 409
+    assert bob.get(f"/api/item?pair={body['pair']}").status == 409
+    assert anna.post("/api/event", body).status == 200
+    assert [event.annotator for event in served.events()] == ["anna"]
+
+
+def test_what_an_event_says_of_itself_is_the_servers_word(site: Sites) -> None:
+    served = site(queries=2, passages=3, queue=only("A", calibration=3))
+    anna = client_of(served)
+    anna.post("/api/event", judgment(anna, ms=1234, highlights=True))
+    (event,) = served.events()
+    item = next(one for one in served.queue if one.pair == (event.query_id, event.chunk_id))
+    assert (event.lane, event.inclusion, event.annotator, event.ms) == (item.lane, item.inclusion, "anna", 1234)
+
+
+def test_undo_and_redo_of_what_an_earlier_page_did(served: Site, anna: Client) -> None:
+    body = judgment(anna)
+    anna.post("/api/event", body)
+    undone = anna.post("/api/undo", {"client_id": "client-undo"})
+    assert undone.json["item"]["pair"] == body["pair"]
+    assert anna.post("/api/undo", {"client_id": "client-undo"}).json == undone.json, "sent again, it is the same undo"
+    assert fold(served.events()).reviews() == []
+    assert anna.post("/api/undo", {"client_id": "client-more"}).status == 400
+    assert anna.post("/api/redo", {"client_id": "client-redo"}).json["item"]["grade"] == 2
+    assert len(fold(served.events()).reviews()) == 1
+
+
+def test_in_training_the_judge_is_shown_first_and_every_judgment_says_so(site: Sites) -> None:
+    served = site(queries=1, passages=1, training=True)
+    anna = client_of(served)
+    assert anna.get("/api/next?n=1").json["items"][0]["revealed"]["grade"] == 3
+    anna.post("/api/event", judgment(anna))
+    assert served.events()[0].revealed
+
+
+def test_the_page_is_small(anna: Client) -> None:
+    parts = ["/", "/static/review.js", "/static/review.css"]
+    assert sum(len(anna.get(path).body) for path in parts) <= 60_000
+
+
+def test_a_set_without_grades_is_reviewed_too(site: Sites, tmp_path: Path) -> None:
+    served = site(write_set(tmp_path / "plain", graded=False, chunks=False, queries=2, passages=2), queue=only("ABC"))
+    anna = client_of(served)
+    assert len(anna.get("/api/next?n=9").json["items"]) == 4
+    answer = anna.post("/api/event", judgment(anna))
+    assert "revealed" not in answer.json
+    assert anna.get("/api/progress").status == 200

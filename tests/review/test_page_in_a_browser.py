@@ -1,0 +1,219 @@
+"""The page in a real browser: keys, undo, blindness, hostile texts. Every test also asks for nothing outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pipeline.review.state import fold
+from tests.review.conftest import Person, Site, only
+from tests.review.review_set import JUDGE, RATIONALE, SCRIPT, SYSTEM, judge_grades
+
+Sites = Callable[..., Site]
+People = Callable[..., Person]
+
+
+def test_a_set_is_graded_by_keys_to_the_end_and_the_digit_is_the_grade(site: Sites, person: People) -> None:
+    served = site(queries=3, passages=4)
+    anna = person(served.links["anna"])
+    for i in range(12):
+        assert anna.text("count") == f"{i} of 12, lane A"
+        anna.press(str(i % 4))
+    assert "Nothing is left to judge" in anna.text("asks")
+    anna.saved()
+    events = served.events()
+    assert [event.grade for event in events] == [i % 4 for i in range(12)]
+    assert [(event.query_id, event.chunk_id) for event in events] == [item.pair for item in served.queue]
+    assert all(event.ms and event.inclusion == 1 and not event.revealed and not event.highlights for event in events)
+
+
+def test_undo_goes_back_as_far_as_one_likes_and_redo_forward_also_after_a_reload(site: Sites, person: People) -> None:
+    served = site(queries=2, passages=4)
+    anna = person(served.links["anna"])
+    seen = []
+    for _ in range(5):
+        seen.append(anna.pair)
+        anna.press("3")
+    for pair in reversed(seen):
+        anna.press("u")
+        assert anna.pair == pair
+    anna.press("Shift+U")
+    anna.saved()
+    assert len(fold(served.events()).reviews()) == 1
+    anna.press("2")
+    anna.saved()
+    anna.page.reload()
+    anna.wait_for_passage(None)
+    assert anna.pair == seen[2]
+    for pair in (seen[1], seen[0]):
+        anna.press("Control+z")
+        assert anna.pair == pair
+    anna.saved()
+    assert fold(served.events()).reviews() == []
+    anna.press("Control+Shift+z", moves=False)
+    anna.page.wait_for_function("() => document.getElementById('live').textContent === 'Brought back.'")
+    assert [review.grade for review in fold(anna and served.events()).reviews()] == [3]
+
+
+def test_nothing_of_the_judge_is_in_any_answer_before_the_judgment(site: Sites, person: People) -> None:
+    served = site(queries=2, passages=4, queue=only("B"))
+    bodies: list[str] = []
+    anna = person()
+
+    def keep(route: Any) -> None:
+        answer = route.fetch(max_redirects=0)
+        bodies.append(answer.url + answer.text())
+        route.fulfill(response=answer)
+
+    anna.page.route("**/*", keep)
+    anna.open(served.links["anna"])
+    for key in ("g", "Escape", "c"):
+        anna.press(key, moves=False)
+        anna.page.wait_for_timeout(100)
+    for path in ("/api/session", "/api/next", "/api/query", "/api/context"):
+        assert [body for body in bodies if path in body.partition("{")[0]], path
+    for word in (
+        JUDGE,
+        SYSTEM,
+        RATIONALE,
+        'revealed":',
+        "rank",
+        "origin",
+        "assessor",
+        "inclusion",
+        "stratum",
+        "q000",
+        "c000",
+    ):
+        assert not [body for body in bodies if word in body and "/static/" not in body], word
+    first = served.queue[0]
+    anna.press("0")
+    anna.saved()
+    told = anna.text("revealed")
+    assert f"you said 0, the judge said {judge_grades(served.folder)[first.pair]}" in told
+    later = [body for body in bodies if '"revealed":' in body]
+    assert len(later) == 1
+    assert JUDGE not in later[0]
+    assert RATIONALE not in later[0]
+
+
+def test_what_is_said_after_the_judge_was_seen_is_marked_and_the_first_answer_stays(
+    site: Sites, person: People
+) -> None:
+    served = site(queries=1, passages=3, queue=only("B"))
+    anna = person(served.links["anna"])
+    first = anna.pair
+    anna.press("0")
+    anna.page.locator("#revealed").wait_for()
+    anna.page.locator("#change").click()
+    anna.page.wait_for_timeout(80)
+    assert anna.pair == first
+    anna.press("3")
+    anna.saved()
+    review = next(one for one in fold(served.events()).reviews())
+    assert (review.first_grade, review.grade, review.revealed) == (0, 3, True)
+
+
+def test_a_double_press_and_a_key_held_down_store_once(site: Sites, person: People) -> None:
+    served = site(queries=2, passages=4)
+    anna = person(served.links["anna"])
+    before = anna.pair
+    anna.page.evaluate(
+        "() => { for (const key of ['2', '2'])"
+        " document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true})) }"
+    )
+    anna.wait_for_passage(before)
+    assert len(anna.saved() and served.events()) == 1
+    before = anna.pair
+    for _ in range(5):  # what Chromium sends while a key is held: the first is no repetition, the others are
+        anna.page.keyboard.down("1")
+    anna.wait_for_passage(before)
+    anna.page.wait_for_timeout(150)
+    anna.page.keyboard.up("1")
+    assert [event.grade for event in (anna.saved() and served.events())] == [2, 1]
+
+
+def test_keys_typed_in_a_note_do_not_grade(site: Sites, person: People) -> None:
+    served = site(queries=1, passages=3)
+    anna = person(served.links["anna"])
+    pair = anna.pair
+    anna.press("n", moves=False)
+    anna.page.keyboard.type("2 belts, u 3")
+    assert anna.pair == pair
+    anna.press("Enter", moves=False)
+    anna.press("3")
+    anna.saved()
+    assert [(event.kind.value, event.note) for event in served.events()] == [("note", "2 belts, u 3"), ("judge", None)]
+    assert fold(served.events()).reviews()[0].note == "2 belts, u 3"
+
+
+def test_planted_markup_stays_text(site: Sites, person: People) -> None:
+    served = site(queries=1, passages=1, hostile=True)
+    anna = person(served.links["anna"])
+    assert SCRIPT in anna.text("text")
+    assert SCRIPT in anna.text("asks")
+    anna.press("h", moves=False)
+    assert "wheel" in anna.page.locator("#text mark").all_inner_texts()
+    assert anna.page.evaluate("window.broken") is None
+    assert anna.page.locator("main img, main script").count() == 0
+
+
+def test_later_cannot_and_bad_queries(site: Sites, person: People) -> None:
+    served = site(queries=2, passages=3)
+    anna = person(served.links["anna"])
+    put_off = anna.pair
+    anna.press("s")
+    anna.press("x")
+    anna.press("2")
+    query = anna.text("asks")
+    anna.press("b", moves=False)
+    anna.press("3")
+    assert anna.pair == put_off, "what was put off comes when nothing else is left"
+    assert anna.text("asks") != query
+    anna.press("1")
+    anna.saved()
+    state = fold(served.events())
+    assert [reason.value for reason in state.bad(served.queue[3].query_id).values()] == ["unrealistic"]
+    assert len(state.cannot()) == 1
+    assert [review.grade for review in state.reviews()] == [1, 2] or [review.grade for review in state.reviews()] == [
+        2,
+        1,
+    ]
+
+
+def test_words_of_the_query_are_marked_only_outside_lane_a(site: Sites, person: People) -> None:
+    served = site(queries=1, passages=2)
+    anna = person(served.links["anna"])
+    assert anna.page.locator("#text mark").count() == 0
+    anna.press("h", moves=False)
+    assert {"machine", "wheel"} <= set(anna.page.locator("#text mark").all_inner_texts())
+    anna.press("2")
+    anna.saved()
+    assert served.events()[0].highlights
+
+
+def test_a_selection_becomes_evidence(site: Sites, person: People) -> None:
+    served = site(queries=1, passages=1)
+    anna = person(served.links["anna"])
+    anna.page.evaluate(
+        "() => { const t = document.getElementById('text').firstChild; getSelection().setBaseAndExtent(t, 0, t, 9) }"
+    )
+    anna.press("e", moves=False)
+    anna.press("2")
+    anna.saved()
+    assert fold(served.events()).reviews()[0].evidence == "Passage 0"
+
+
+def test_everything_is_reached_by_tab_and_enter(site: Sites, person: People) -> None:
+    served = site(queries=1, passages=3)
+    anna = person(served.links["anna"])
+    before = anna.pair
+    for _ in range(20):
+        anna.page.keyboard.press("Tab")
+        if anna.page.evaluate("document.activeElement.dataset.grade") == "2":
+            break
+    anna.press("Enter")
+    assert anna.pair != before
+    assert "2, Helps." in anna.text("live")
+    anna.saved()
+    assert [event.grade for event in served.events()] == [2]

@@ -1,0 +1,238 @@
+"""``goldset review report``: agreement weighted to the pool, people among themselves, when to stop."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import krippendorff
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from pipeline.measures.proportions import wilson
+from pipeline.review.people import load_reviewed
+from pipeline.review.reporting import report
+from schemas.judgment import RELEVANT, Relevance
+from schemas.review import EventKind, Lane
+from schemas.review_report import ReviewReport
+from tests.conftest import Goldset
+from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
+
+RESAMPLES = 200
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A set whose lane A and half of lane B and C are judged, a part of it by two."""
+    made = make_set(tmp_path_factory.mktemp("reporting") / "gold", queries=60)
+    material, ledger = ledger_of(made.folder)
+    items = queue_of(material, calibration=100, complete=10)
+    with ledger:
+        ledger.append_all(judgments(material, only(items, Lane.CALIBRATION), made.truth, slips=0.1))
+        ledger.append_all(
+            judgments(material, only(items, Lane.CALIBRATION)[:40], made.truth, annotator="bob", slips=0.3)
+        )
+        ledger.append_all(judgments(material, only(items, Lane.COMPLETE, Lane.ERRORS)[:150], made.truth))
+    return made
+
+
+def found(made: Made) -> ReviewReport:
+    return report(load_reviewed(made.folder, None), resamples=RESAMPLES)
+
+
+def lane_a(made: Made) -> tuple[list[int], list[int], list[float]]:
+    """Return people's grades (the lower of two), the model's, and the weights of lane A."""
+    _, ledger = ledger_of(made.folder)
+    people: dict[tuple[str, str], list[int]] = {}
+    weights = {}
+    with ledger:
+        for one in ledger.events():
+            if one.lane is Lane.CALIBRATION:
+                people.setdefault((one.query_id, str(one.chunk_id)), []).append(int(one.grade or 0))
+                weights[one.query_id, str(one.chunk_id)] = 1 / float(one.inclusion or 0)
+    pairs = sorted(people)
+    return [min(people[p]) for p in pairs], [made.model[p] for p in pairs], [weights[p] for p in pairs]
+
+
+@pytest.mark.parametrize(
+    ("figure", "weights", "binary"),
+    [("kappa", None, False), ("kappa_quadratic", "quadratic", False), ("kappa_binary", None, True)],
+)
+def test_kappas_are_those_of_scikit_learn_with_inverse_probabilities(
+    made: Made, figure: str, weights: str | None, binary: bool
+) -> None:
+    people, model, weight = lane_a(made)
+    if binary:
+        people, model = ([int(grade >= RELEVANT) for grade in grades] for grades in (people, model))
+    expected = cohen_kappa_score(people, model, weights=weights, sample_weight=weight)
+    sample = found(made).sample
+    assert sample is not None
+    estimate = getattr(sample, figure)
+    assert estimate.value == pytest.approx(expected)
+    assert estimate.low < estimate.value < estimate.high
+
+
+def test_bias_and_effective_number_follow_from_the_weights(made: Made) -> None:
+    people, model, weight = map(np.array, lane_a(made))
+    sample = found(made).sample
+    assert sample is not None
+    assert sample.bias.value == pytest.approx(np.average(model - people, weights=weight))
+    assert sample.effective_pairs == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
+    assert sample.pairs == len(people) == 100
+    assert np.sum(sample.confusion) == 100
+
+
+def test_what_a_grade_is_worth_has_a_wilson_interval(made: Made) -> None:
+    people, model, _ = lane_a(made)
+    sample = found(made).sample
+    assert sample is not None
+    for grade in sample.relevant_by_grade:
+        own = [said for said, given in zip(people, model, strict=True) if given == grade.grade]
+        relevant = sum(said >= RELEVANT for said in own)
+        assert (grade.pairs, grade.relevant) == (len(own), relevant)
+        assert (grade.share.low, grade.share.high) == pytest.approx(wilson(relevant, len(own)))
+
+
+def test_people_among_themselves_are_the_ceiling(made: Made) -> None:
+    _, ledger = ledger_of(made.folder)
+    said: dict[tuple[str, str | None], dict[str, int]] = {}
+    with ledger:
+        for one in ledger.events():
+            said.setdefault((one.query_id, one.chunk_id), {})[one.annotator] = int(one.grade or 0)
+    both = [given for given in said.values() if len(given) == 2]
+    between = found(made).between
+    assert between is not None
+    assert between.pairs == len(both) == 40
+    ann, bob = ([given[name] for given in both] for name in ("ann", "bob"))
+    (pair,) = between.two_by_two
+    assert pair.kappa.value == pytest.approx(cohen_kappa_score(ann, bob))
+    alpha = krippendorff.alpha(np.array([ann, bob]), level_of_measurement="ordinal", value_domain=[0, 1, 2, 3])
+    assert between.alpha.value == pytest.approx(alpha)
+    assert between.kappa.value == pytest.approx(cohen_kappa_score(ann + bob, bob + ann))
+
+
+def test_types_and_styles_add_up_to_the_sample(made: Made) -> None:
+    said = found(made)
+    assert said.sample is not None
+    assert set(said.by) == {"kind", "style"}
+    for groups in said.by.values():
+        assert sum(figures.pairs for figures in groups.values()) == said.sample.pairs
+
+
+def test_the_same_ledger_gives_the_same_report(made: Made) -> None:
+    assert found(made) == found(made)
+
+
+def test_lanes_that_are_not_random_say_nothing_of_agreement(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=12)
+    material, ledger = ledger_of(made.folder)
+    items = queue_of(material, calibration=10, complete=2)
+    with ledger:
+        ledger.append_all(judgments(material, only(items, Lane.ERRORS), made.truth))
+    said = found(made)
+    assert (said.sample, said.complete, said.between, said.by) == (None, None, None, {})
+    assert any("nothing can be said" in remark for remark in said.remarks)
+
+
+def test_the_grade_before_the_model_was_seen_is_the_one_that_counts(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=12)
+    material, ledger = ledger_of(made.folder)
+    first = judgments(material, only(queue_of(material, calibration=40), Lane.CALIBRATION), made.truth)
+    with ledger:
+        ledger.append_all(first)
+        before = found(made).sample
+        ledger.append_all(
+            one.model_copy(
+                update={
+                    "client_id": f"again-{number}-x",
+                    "grade": Relevance(made.model[one.query_id, str(one.chunk_id)]),
+                    "revealed": True,
+                }
+            )
+            for number, one in enumerate(first)
+        )
+    assert found(made).sample == before
+    assert any("in sight" in remark for remark in found(made).remarks)
+
+
+def test_judgments_too_fast_to_have_read_are_flagged_and_kept(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=4)
+    material, ledger = ledger_of(made.folder)
+    said = judgments(material, queue_of(material, calibration=10), made.truth)
+    with ledger:
+        ledger.append_all(one.model_copy(update={"ms": 699 if n < 3 else 700}) for n, one in enumerate(said))
+    (ann,) = found(made).annotators
+    assert (ann.judgments, ann.timed, ann.too_fast, ann.median_ms) == (32, 32, 3, 700)
+    assert "3 judgments took less than 700 ms; they are counted like the others" in found(made).remarks
+
+
+def test_a_second_look_says_how_far_somebody_agrees_with_himself(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=4)
+    material, ledger = ledger_of(made.folder)
+    said = judgments(material, only(queue_of(material, calibration=10), Lane.CALIBRATION), made.truth)
+    again = [
+        one.model_copy(
+            update={
+                "client_id": f"repeat-{number}",
+                "repeat": True,
+                "grade": Relevance((int(one.grade or 0) + (0, 2)[number == 0]) % 4),
+            }
+        )
+        for number, one in enumerate(said[:4])
+    ]
+    with ledger:
+        ledger.append_all([*said, *again])
+    (ann,) = found(made).annotators
+    assert (ann.repeated, ann.same, ann.apart) == (4, 3, 1)
+
+
+def test_stop_rules_hold_when_they_should(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=40)
+    material, ledger = ledger_of(made.folder)
+    items = queue_of(material, calibration=60, complete=2)
+    sample, errors = only(items, Lane.CALIBRATION), only(items, Lane.ERRORS)
+    with ledger:
+        ledger.append_all(judgments(material, sample[:-1], made.truth))
+        assert [(rule.holds, rule.found) for rule in found(made).stop[::2]] == [
+            (False, "59 of 60 pairs"),
+            (None, "0 pairs so far, 0 changed"),
+        ]
+        ledger.append_all(judgments(material, sample, made.truth))
+        agreeing = [one for one in errors if made.truth[one.pair] == made.model[one.pair]]
+        changing = [one for one in errors if made.truth[one.pair] != made.model[one.pair]]
+        ledger.append_all(judgments(material, [*changing, *agreeing[:27]], made.truth))
+        assert [(rule.holds, rule.found) for rule in found(made).stop[::2]] == [
+            (True, "60 of 60 pairs"),
+            (False, "3 of 30"),
+        ]
+        ledger.append_all(judgments(material, agreeing[:28], made.truth))
+    last = found(made).stop
+    assert (last[2].holds, last[2].found) == (True, "2 of 30")
+    assert last[1].holds is not None
+
+
+def test_the_report_is_printed_and_given_as_json(goldset: Goldset, made: Made) -> None:
+    done = goldset("review", "report", made.folder, "--resamples", RESAMPLES)
+    assert done.returncode == 0, done.stderr
+    for words in ("People and model, lane A: 100 pairs, worth", "the ceiling: 40 pairs judged twice", "When to stop"):
+        assert words in done.stdout
+    done = goldset("review", "report", made.folder, "--format", "json", "--resamples", RESAMPLES)
+    assert ReviewReport.model_validate(json.loads(done.stdout)) == found(made)
+
+
+def test_a_ledger_that_is_not_there_is_named(goldset: Goldset, tmp_path: Path) -> None:
+    make_set(tmp_path / "gold", queries=2)
+    done = goldset("review", "report", "gold")
+    assert done.returncode == 1
+    assert "review.sqlite: is missing: nobody has judged here yet" in done.stderr
+    assert not (tmp_path / "gold" / "review.sqlite").exists()
+
+
+def test_a_query_called_bad_is_counted(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=2)
+    material, ledger = ledger_of(made.folder)
+    with ledger:
+        ledger.append(event(material, EventKind.BAD_QUERY, "q000", reason="unclear"))
+        ledger.append(event(material, EventKind.REJECT_QUERY, "q001", reason="too_broad"))
+    assert (found(made).bad_queries, found(made).verdicts) == ({"unclear": 1}, {"reject_query": 1})
