@@ -7,7 +7,7 @@ OUT    ?= data/runs/example
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev models dataset test test-all test-slow check lint format types imports bench lock schemas clean
+.PHONY: help install install-dev models dataset review test test-all test-slow check lint format types imports bench lock screenshots schemas clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ dataset: $(VENV)/.runtime ## Build a gold set from the sample documents and scor
 	$(BIN)/goldset build data/example/documents --out $(OUT) --config data/example/goldset.toml
 	$(BIN)/goldset retrieve $(OUT) --system bm25 -o $(OUT)/runs/bm25.trec
 	$(BIN)/goldset score $(OUT) --run bm25=$(OUT)/runs/bm25.trec
+	$(BIN)/goldset card $(OUT)
+
+review: $(VENV)/.runtime ## Judge passages in the browser (OUT=data/runs/example)
+	$(BIN)/goldset review $(OUT)
 
 test: $(VENV)/.dev ## Run the tests (under 5 minutes)
 	$(BIN)/pytest -n 2 --dist worksteal
@@ -64,6 +68,9 @@ imports: $(VENV)/.dev ## Check who imports whom
 
 bench: $(VENV)/.dev ## Measure speed, memory and throughput
 	$(BIN)/python -m tests.benchmarks
+
+screenshots: $(VENV)/.dev ## Take the README's pictures of the review page anew
+	$(BIN)/python -m tests.review.screenshots
 
 schemas: $(VENV)/.dev ## Write the published JSON Schemas
 	$(BIN)/python -m schemas

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pipeline.cli_score import CutoffOption, GoldPath, MeasureOption
-from pipeline.errors import UnknownMeasure
+from pipeline.errors import OutputError, UnknownMeasure
 
 if TYPE_CHECKING:
     from pipeline.experiment.conducting import Found, Recut
@@ -25,7 +25,10 @@ def bench(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     ] = None,
     measure: MeasureOption = None,
     k: CutoffOption = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where all goes (GOLD/bench).")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Where all goes (GOLD/bench; bench-GOLD here if that is no build)."),
+    ] = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page.")] = None,
     published: Annotated[
         Path | None, typer.Option("--published", metavar="FILE", help="Figures to stand beside: TOML, JSON or CSV.")
@@ -40,10 +43,14 @@ def bench(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     from pipeline.experiment.conducting import conduct
     from pipeline.experiment.settings import load_bench
     from pipeline.formats.experiment_files import read_published
+    from pipeline.formats.scorecards import check_apart
     from pipeline.report.terminal import TerminalProgress
     from pipeline.scoring import load_gold
 
     loaded = load_gold(gold)
+    check_apart({"--html": html, "--out": out}, [loaded.path, *(one for one in (config, published) if one)])
+    if html is not None and not html.resolve().parent.is_dir():
+        raise OutputError(f"{html}: there is no folder {html.parent}; make it first")
     settings = load_bench(
         config,
         level=loaded.level,
@@ -53,13 +60,14 @@ def bench(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         published=read_published(published) if published else None,
     )
     home = loaded.path if loaded.path.is_dir() else loaded.path.parent
-    folder = out or home / "bench"
+    is_build = (home / "manifest.json").is_file()
+    folder = out or (home / "bench" if is_build else Path(f"bench-{_stem(loaded.path)}"))
     messages = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
     found = conduct(
         settings,
         loaded,
         folder=folder,
-        answers=answers or home.parent / "answers.sqlite",
+        answers=answers or (home if is_build else folder).resolve().parent / "answers.sqlite",
         rechunk=_rechunk,
         progress=TerminalProgress(messages),
         again=again,
@@ -72,6 +80,11 @@ def bench(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         _show(found.experiment, found.timings)
         _write(found.experiment, found.timings, folder, html)
     _fail(found)
+
+
+def _stem(gold: Path) -> str:
+    """Return what a collection of somebody else's is called, into which nothing is written."""
+    return gold.resolve().name.split(".")[0] or "gold"
 
 
 def _cutoffs(k: str | None) -> list[int]:

@@ -11,6 +11,7 @@ from pipeline.errors import InputError, UsageError
 from pipeline.retrieval.names import Analyzer
 
 if TYPE_CHECKING:
+    from pipeline.experiment.settings import Bench
     from pipeline.scoring import Gold
 
 SYSTEM = (
@@ -39,7 +40,6 @@ def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     replay: Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")] = False,
 ) -> None:
     """Retrieve for every query of a gold set, and write a run."""
-    from pipeline.experiment.settings import load_bench
     from pipeline.formats.folder import explained
     from pipeline.formats.run_files import write_run
     from pipeline.scoring import load_gold
@@ -50,7 +50,7 @@ def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         raise UsageError(f"{output}: inside a build, runs go into its folder runs/")
     shorthands = {"analyzer": analyzer, "language": language, "k1": k1, "b": b}
     changes = [f"{key}={value}" for key, value in shorthands.items() if value is not None] + (change or [])
-    bench = load_bench(config, level=1) if config else None
+    bench = _described(config) if config else None
     with open_systems(
         [system],
         bench.described if bench else None,
@@ -69,6 +69,13 @@ def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         output.parent.mkdir(parents=True, exist_ok=True)
         lines = write_run(output, run, tag=_tag(system))
     typer.echo(f"{lines:,} results for {len(queries):,} queries in {output}")
+
+
+def _described(config: Path) -> Bench:
+    """Return what a ``bench.toml`` describes; imported only where there is one, because it knows measures and tests."""
+    from pipeline.experiment.settings import load_bench
+
+    return load_bench(config, level=1)
 
 
 def _texts(gold: Gold) -> tuple[dict[str, str], dict[str, str]]:

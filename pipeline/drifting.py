@@ -19,11 +19,11 @@ from pipeline.errors import InputError, UsageError
 from pipeline.formats.query_logs import Asked, Log, folded, one_line
 from pipeline.measures.coverage import Floats, Nearest, Words, divergence_by_chance, jensen_shannon
 from pipeline.measures.query_forms import distributions
+from pipeline.measures.salient_terms import salient_terms
 from pipeline.ports import Retriever
 from pipeline.scoring import Gold
 from pipeline.text.language import detect_language
-from pipeline.text.stopwords import stop_words
-from pipeline.text.words import content_terms, stems, terms
+from pipeline.text.words import content_terms, terms
 
 Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
@@ -268,7 +268,11 @@ class _Naming:
         ranked = [centre, *sorted(members[1:], key=lambda place: (-self.compared[place].count, place))]
         passage, query = int(self.near.log_passages.position[centre]), int(self.near.log_gold.position[centre])
         return {
-            "about": self._about(members),
+            "about": salient_terms(
+                [(self.compared[place].text, self.compared[place].count) for place in members],
+                self.words,
+                self.language,
+            ),
             "lines": sum(self.compared[place].count for place in members),
             "distinct": len(members),
             "examples": [
@@ -278,21 +282,6 @@ class _Naming:
             "nearest_passage": self.passage_ids[passage] if passage >= 0 else None,
             "nearest_query": one_line(self.gold[query]) if query >= 0 else None,
         }
-
-    def _about(self, members: Sequence[int]) -> list[str]:
-        """Return the terms that weigh most among the members, in the spelling used most often."""
-        weight: Counter[str] = Counter()
-        spelled: dict[str, Counter[str]] = {}
-        stop = stop_words(self.language)
-        for place in members:
-            asked = self.compared[place]
-            kept = [word for word in terms(asked.text) if word not in stop]
-            spelling = dict(zip(stems(kept, self.language), kept, strict=True))
-            for term in dict.fromkeys(content_terms(asked.text, self.language) or kept):
-                weight[term] += asked.count
-                spelled.setdefault(term, Counter())[spelling.get(term, term)] += asked.count
-        best = sorted(weight, key=lambda term: (-weight[term] * self.words.weight(term), term))[:4]
-        return [max(spelled[term].items(), key=lambda item: (item[1], item[0]))[0] for term in best]
 
 
 def check_quantile(quantile: float) -> None:

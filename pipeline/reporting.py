@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.deciding import card_of, notice_of, score_all
-from pipeline.formats.scorecards import write_record, write_whole
+from pipeline.errors import InputError
+from pipeline.formats.scorecards import read_record, write_record, write_whole
 from pipeline.measures.intervals import bootstrap_intervals
 from pipeline.measures.names import parse_measure
 from pipeline.measures.scorecard import aligned
 from pipeline.measures.slices import slicings
 from pipeline.report.figures import Points
 from pipeline.report.page import Details, Found, hardest, page
+from pipeline.report.trust import Trust
 from pipeline.scoring import Gold, Match, Run, top_documents
+from schemas.agreement import Agreement
+from schemas.card import Card
+from schemas.record import Record
 
 if TYPE_CHECKING:
     from pipeline.measures.names import Measure
     from pipeline.measures.ranks import Scores
     from pipeline.measures.result import Result
     from schemas.scorecard import Method, Scorecard
+
+R = TypeVar("R", bound=Record)
 
 FAMILIES = ("hit", "r", "ndcg", "judged")
 CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -96,7 +103,38 @@ def details_of(
         passages=gold.corpus(wanted),
         kinds={query_id: _kind(notes) for query_id, notes in about.items()},
         notice=notice_of(gold),
+        trusted=trust_in(gold),
     )
+
+
+def trust_in(gold: Gold) -> Trust:
+    """Return the card and the agreement that lie beside the judgments; what cannot be used is said to be there.
+
+    Args:
+        gold: judgments from the folder of a set, or from its ``dataset.json``.
+    """
+    folder = gold.path if gold.path.is_dir() else gold.path.parent
+    if not (gold.path.is_dir() or gold.path.name == "dataset.json"):
+        return Trust()
+    remarks: list[str] = []
+    card = _beside(folder / "card.json", Card, remarks)
+    agreement = _beside(folder / "agreement.json", Agreement, remarks)
+    if card is not None:
+        provenance = next((one for one in card.figures if one.name == "provenance"), None)
+        if provenance is None or provenance.values.get("judgments sha256") != gold.fingerprint():
+            remarks.append("card.json is of other judgments than these: make it again with goldset card.")
+            card = None
+    return Trust(card, agreement, tuple(remarks))
+
+
+def _beside(path: Path, kind: type[R], remarks: list[str]) -> R | None:
+    if not path.is_file():
+        return None
+    try:
+        return read_record(path, kind)
+    except InputError:
+        remarks.append(f"{path.name} cannot be read: make it again.")
+        return None
 
 
 def _found(gold: Gold, run: Run, query_ids: Sequence[str], *, match: Match, scores: Scores) -> dict[str, list[Found]]:

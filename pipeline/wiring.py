@@ -193,9 +193,7 @@ async def writer_for(
         if not asks or replay:
             run = "replay" if replay else "dry run"
             raise UsageError(f"no model is named, and a {run} asks no server which it offers: give --model")
-        config = config.model_copy(
-            update={"model": config.model.model_copy(update={"name": await only_model(config)})}
-        )
+        config = config.model_copy(update={"model": config.model.model_copy(update={"name": await only_model(config)})})
     check_price(model_settings(config))
     return ModelWriter(config, answers, reason, replay=replay)
 

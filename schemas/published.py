@@ -7,13 +7,19 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from schemas.agreement import Agreement
 from schemas.answers import GeneratedQueries
+from schemas.calibrated import Calibration
+from schemas.card import Card
 from schemas.corpus import Chunk, Document
 from schemas.experiment import Experiment, Timings
+from schemas.feedback import Feedback
 from schemas.judgment import Judgment
 from schemas.manifest import Manifest
 from schemas.pool import Pooled
 from schemas.query import Candidate, DroppedQuery, Query, Rejection
+from schemas.review import Event
+from schemas.review_report import ReviewReport
 from schemas.scorecard import Baseline, HistoryEntry, Scorecard
 from schemas.testset import TestSet
 
@@ -35,6 +41,12 @@ PUBLISHED: dict[str, type[BaseModel]] = {
     "history-entry": HistoryEntry,
     "experiment": Experiment,
     "timings": Timings,
+    "feedback": Feedback,
+    "review-event": Event,
+    "review-report": ReviewReport,
+    "calibration": Calibration,
+    "card": Card,
+    "agreement": Agreement,
     "generated-queries": GeneratedQueries,
 }
 

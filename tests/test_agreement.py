@@ -49,6 +49,27 @@ def test_gpt4_against_nist_has_the_published_figures(labels_folder: Path) -> Non
     assert [round(item.share.value or 0, 2) for item in figures.relevant_by_grade] == [0.03, 0.17, 0.42, 0.57]
 
 
+@pytest.mark.parametrize(
+    ("source", "first", "last"), [("human", 0, 3_000_000), ("t5", 3_000_000, 3_100_000), ("gpt4", 3_100_000, 10**9)]
+)
+def test_gpt4_has_the_kappas_of_the_table_by_who_wrote_the_query(
+    labels_folder: Path, source: str, first: int, last: int
+) -> None:
+    table = csv.DictReader((labels_folder / "agreement.csv").read_text(encoding="utf-8").splitlines())
+    row = next(row for row in table if row["set"] == f"dl23 gpt-4 vs NIST, {source} queries")
+    sides = []
+    for name in ("withDupes", "gpt4"):
+        read = read_labels(str(labels_folder / "dl23_gpt4" / f"2023.qrels.pass.{name}.txt.gz"))
+        grades = next(iter(read.raters.values()))
+        sides.append(labels({query: judged for query, judged in grades.items() if first <= int(query) < last}, name))
+    figures = agree(*sides, **FEW).overall
+    assert figures is not None
+    assert figures.pairs == int(row["pairs"])
+    assert figures.kappa.value == pytest.approx(float(row["kappa"]), abs=5.1e-5)
+    assert figures.kappa_quadratic.value == pytest.approx(float(row["kappa_quadratic"]), abs=5.1e-5)
+    assert figures.kappa_binary.value == pytest.approx(float(row["kappa_ge2"]), abs=5.1e-5)
+
+
 def test_every_setup_of_llmjudge_has_the_kappas_of_the_table(labels_folder: Path) -> None:
     people = read_labels(str(labels_folder / "llmjudge" / "llmjudge_test_qrel_idx.txt"))
     rows = list(csv.DictReader((labels_folder / "agreement.csv").read_text(encoding="utf-8").splitlines()))
@@ -68,21 +89,22 @@ def test_every_setup_of_llmjudge_has_the_kappas_of_the_table(labels_folder: Path
             assert ours.value == pytest.approx(float(row[column]), abs=5.1e-5), (row["set"], column)
 
 
-@pytest.mark.parametrize("measure", ["ndcg_cut_10", "map", "recip_rank"])
-def test_human_and_model_labels_rank_the_runs_of_2023_as_scipy_says(labels_folder: Path, measure: str) -> None:
+def test_human_and_model_labels_rank_the_runs_of_2023_as_scipy_says(labels_folder: Path) -> None:
     file = labels_folder / "syndl_scores" / "dl2023.csv.gz"
-    scores: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    table, measures = read_scores(str(file)), ("ndcg_cut_10", "map", "recip_rank")
+    scores: dict[str, dict[str, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         for row in csv.DictReader(lines):
-            scores[row["qrels"]][row["system"]].append(float(row[measure]))
+            scores[row["qrels"]][row["system"]].append([float(row[measure]) for measure in measures])
     systems = sorted(scores["human"])
-    means = [[np.mean(scores[labels][system]) for system in systems] for labels in ("human", "llm")]
-    found = rank_scores(read_scores(str(file)), "human", "llm", measure=measure)
-    assert len(systems) == len(found.systems) == 35
-    assert found.tau.value == pytest.approx(kendalltau(*means).statistic, abs=1e-9)
-    assert (found.queries_reference, found.queries_judge, found.queries_shared) == (82, 618, 0)
-    assert found.ceiling.value is not None
-    assert found.half == 41
+    means = [np.array([np.mean(scores[name][system], axis=0) for system in systems]) for name in ("human", "llm")]
+    for column, measure in enumerate(measures):
+        found = rank_scores(table, "human", "llm", measure=measure)
+        assert len(systems) == len(found.systems) == 35
+        assert found.tau.value == pytest.approx(kendalltau(*(side[:, column] for side in means)).statistic, abs=1e-9)
+        assert (found.queries_reference, found.queries_judge, found.queries_shared) == (82, 618, 0)
+        assert found.ceiling.value is not None
+        assert found.half == 41
 
 
 def test_raters_of_one_file_are_compared_two_by_two(collections: Path, tmp_path: Path) -> None:

@@ -283,6 +283,8 @@ def test_times_are_told_for_every_system(bench: Command, tmp_path: Path, gold: P
         (("gold", "--system", "bm25", "--published", "gold/dataset.json"), 2, "published.queries"),
         (("gold", "--system", "bm25", "--out", "gold/dataset.json"), 1, "gold/dataset.json"),
         (("qrels.txt", "--system", "bm25"), 1, "texts"),
+        (("gold", "--system", "bm25", "--html", "gold/dataset.json"), 1, "is one of the inputs"),
+        (("gold", "--system", "bm25", "--html", "none/page.html"), 1, "there is no folder none"),
     ],
 )
 def test_what_cannot_be_benched_is_one_line(
@@ -310,3 +312,10 @@ def test_what_is_written_fits_the_published_schemas(bench: Command, tmp_path: Pa
     for name in ("experiment", "timings"):
         validator = jsonschema.Draft202012Validator(json.loads(schema_text(name)))
         validator.validate(json.loads((gold / "bench" / f"{name}.json").read_bytes()))
+
+
+def test_nothing_is_written_into_a_collection_of_somebody_else(bench: Command, tmp_path: Path, gold: Path) -> None:
+    (gold / "manifest.json").unlink()
+    assert bench("gold", "--system", "bm25").returncode == 0
+    assert sorted(path.name for path in gold.iterdir()) == ["dataset.json"]
+    assert (tmp_path / "bench-gold" / "experiment.json").exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import re
 import shlex
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, SETTINGS
-from tests.model_server.fixture import ServerHandle
+from tests.model_server.fixture import ServerHandle, start_server
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
@@ -34,14 +36,72 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_goldset_command_of_the_readme_works(tmp_path: Path, model_server: ServerHandle) -> None:
-    shutil.copytree(ROOT / "data" / "example", tmp_path / "data" / "example")
-    (tmp_path / "zh.toml").write_text(next(block for kind, block in BLOCKS if kind == "toml"), encoding="utf-8")
-    ran = [command for command in COMMANDS if command.startswith("goldset ")]
-    assert len(ran) >= 6
-    for command in ran:
-        done = run(command.replace("http://127.0.0.1:11434/v1", model_server.base_url), tmp_path)
-        assert done.returncode == 0, (command, done.stderr)
+def commands_of(section: str) -> list[str]:
+    """The goldset commands of one part of the README."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    lines = [line.split(" #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line.startswith("goldset ")]
+
+
+SECTIONS = {part.split("\n")[0]: found for part in README.split("\n## ")[1:] if (found := commands_of(part))}
+FIRST = [
+    command
+    for command in itertools.chain.from_iterable(SECTIONS.values())
+    if command.startswith(("goldset build data/example/documents --out runs/m", "goldset retrieve runs/mine"))
+    and not command.endswith(("--dry-run", "--replay"))
+]
+"""What later parts rest on: the sets and runs that earlier ones made."""
+
+
+def work(command: str, folder: Path, server: ServerHandle) -> None:
+    done = run(command.replace("http://127.0.0.1:11434/v1", server.base_url), folder)
+    assert done.returncode == 0, (command, done.stderr)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(ROOT / "data" / "example", folder / "data" / "example")
+    (folder / "zh.toml").write_text(next(block for kind, block in BLOCKS if kind == "toml"), encoding="utf-8")
+    server = start_server()
+    try:
+        for command in FIRST:
+            work(command, folder, server)
+    finally:
+        server.stop()
+    return folder
+
+
+QUICK = ("Your documents", "Scoring retrievers")
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "section", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SECTIONS]
+)
+def test_every_goldset_command_of_the_readme_works(
+    section: str, made: Path, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    gold = json.loads((made / "runs" / "model" / "dataset.json").read_text(encoding="utf-8"))
+    relevant = {gold["queries"][q]: {gold["corpus"][d]: 3 for d in ids} for q, ids in gold["relevant_docs"].items()}
+    model_server.script(judge={"truth": relevant})
+    for command in SECTIONS[section]:
+        if command not in FIRST:
+            work(command, tmp_path, model_server)
+
+
+def test_the_readme_shows_more_than_a_few_commands() -> None:
+    assert len(SECTIONS) >= 5
+    assert len(FIRST) >= 4
+
+
+def test_the_experiment_in_the_readme_is_one(tmp_path: Path) -> None:
+    from pipeline.experiment.settings import load_bench
+
+    block = next(block for kind, block in BLOCKS if kind == "toml" and block.startswith("# bench.toml"))
+    (tmp_path / "bench.toml").write_text(block, encoding="utf-8")
+    assert load_bench(tmp_path / "bench.toml", level=2)
 
 
 def test_every_make_target_of_the_readme_exists() -> None:

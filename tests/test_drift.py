@@ -59,7 +59,10 @@ def test_a_log_that_asks_what_the_gold_set_asks_is_covered(gold: Path) -> None:
     found = report(gold, *(text.upper() for text, _ in QUERIES.values()))
     assert found["passages"]["covered"] == found["queries"]["covered"] == {"lines": 1.0, "distinct": 1.0}
     assert found["log"]["in_gold"] == 6
+    assert found["queries"]["nearness"] == 1.0
     assert advice(found)[0].startswith("Nothing to add")
+    strict = report(gold, *(text for text, _ in QUERIES.values()), quantile=0.9)
+    assert strict["passages"]["covered"]["lines"] == strict["queries"]["covered"]["lines"] == 1.0
 
 
 def test_what_is_in_the_passages_and_not_in_the_gold_set_is_to_be_added(gold: Path) -> None:
@@ -78,6 +81,7 @@ def test_what_no_passage_is_near_to_is_named_apart(gold: Path) -> None:
     (cluster,) = found["not_in_passages"]["shown"]
     assert (cluster["lines"], cluster["nearest_passage"], cluster["nearest_query"]) == (2, None, None)
     assert found["passages"]["covered"]["lines"] == pytest.approx(1 / 3)
+    assert found["queries"]["nearness"] == pytest.approx(1 / 3)  # two lines are near to nothing
     assert any(line.startswith("No passage is near to queries about") for line in advice(found))
 
 

@@ -221,6 +221,13 @@ def test_grades_up_to_3_are_kept_and_1_is_not_relevant(tmp_path: Path) -> None:
     assert load_gold(tmp_path / "out").level == RELEVANT
 
 
+@pytest.mark.parametrize("grades", [{0, 1, 2}, {1, 2}, {2, 3}, {3}, {0, 2}, {0, 1, 2, 3}])
+def test_a_scale_within_0_to_3_is_kept_unless_it_is_0_and_1(grades: set[int]) -> None:
+    grading, unknown = choose_grading(grades, told=None, relevant_from=None)
+    assert unknown is None
+    assert all(grading[grade] == grade for grade in grades)
+
+
 def test_the_lowest_relevant_grade_can_be_said(tmp_path: Path) -> None:
     source = beir(tmp_path / "in", "q1\td1\t1\nq1\td2\t2\nq2\td2\t1\nq2\td3\t0\n")
     bring("beir", source, tmp_path / "out", relevant_from=1)

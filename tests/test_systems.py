@@ -126,7 +126,7 @@ def test_a_part_of_several_is_indexed_and_searched_once_and_its_time_counts_each
 
 
 def test_another_corpus_is_indexed_anew() -> None:
-    with open_systems(["bm25", "hybrid"], {"hybrid": {"kind": "rrf", "of": ["bm25", "ngrams"]}}) as systems:
+    with open_systems(["bm25", "hybrid"], {"hybrid": {"kind": "rrf", "of": ["bm25"]}}) as systems:
         for corpus in (CORPUS, {"z": "the pump"}):
             for name in systems.names:
                 systems.retriever(name).index(corpus)
@@ -163,7 +163,7 @@ def test_texts_that_are_no_passage_are_not_fused() -> None:
             assert list(systems.retriever(name).search({"q": "pump"}, k=5)["q"]) == expected
 
 
-@pytest.mark.parametrize("name", ["r.trec", "r.json", "r.csv"])
+@pytest.mark.parametrize("name", ["r.trec", "r.json", pytest.param("r.csv", marks=pytest.mark.slow)])
 def test_a_finished_run_is_searched(tmp_path: Path, name: str) -> None:
     lines = {
         "r.trec": "q Q0 a 1 2.5 x\nq Q0 b 2 3.5 x\n",
@@ -221,3 +221,32 @@ def test_a_system_that_needs_a_model_says_so_where_there_is_none() -> None:
         pytest.raises(RetrieverFailed, match="needs a model: set OPENAI_API_KEY or a base URL"),
     ):
         systems.retriever("e")
+
+
+@pytest.mark.slow
+def test_every_kind_that_is_made_of_others_or_of_a_model_is_built_and_searched(
+    model_server: ServerHandle, tmp_path: Path
+) -> None:
+    (tmp_path / "rewrites.json").write_text('{"q": ["valve"]}')
+    tables: dict[str, object] = {
+        "weighted": {"kind": "weighted", "of": ["bm25", "ngrams"]},
+        "mmr": {"kind": "mmr", "of": "bm25", "lambda": 0.7},
+        "mmr-by": {"kind": "mmr", "of": "embedding", "by": "embedding"},
+        "listwise": {"kind": "listwise", "of": "bm25"},
+        "rewrite": {"kind": "rewrite", "of": "bm25"},
+        "rewrite-file": {"kind": "rewrite", "of": "bm25", "file": "rewrites.json"},
+        "hyde": {"kind": "hyde", "of": "bm25"},
+        "rerank": {"kind": "rerank", "of": "bm25", "url": f"{model_server.base_url}/rerank", "model": "r"},
+    }
+    config = load_config(None, {"model": {"base_url": model_server.base_url, "name": "m", "embedding": "e5"}})
+    with open_systems(
+        list(tables), tables, config=config, answers=tmp_path / "answers.sqlite", folder=tmp_path
+    ) as systems:
+        for name in tables:
+            retriever = systems.retriever(name)
+            retriever.index(CORPUS)
+            found = retriever.search({"q": "pump"}, k=2)["q"]
+            assert 1 <= len(found) <= 2
+            assert list(found) == sorted(found, key=lambda doc_id: (found[doc_id], doc_id), reverse=True)
+        assert {"b"} <= systems.retriever("rewrite-file").search({"q": "pump"}, k=2)["q"].keys()
+        assert systems.usage().keys() == {"embed", "rerank", "expand"}

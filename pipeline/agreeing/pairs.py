@@ -58,7 +58,7 @@ def agree(
     weights = reference.weights or judge.weights
     figures = _figures(kept, other_kept, weights, highest=highest, level=level, resamples=resamples, seed=seed)
     shared, beyond = figures.pairs, beyond_one + beyond_other
-    remarks = [*reference.remarks, *judge.remarks]
+    remarks = [*reference.remarks, *judge.remarks, *_too_many(reference), *_too_many(judge)]
     if beyond:
         remarks.append(f"{beyond:,} grades are beyond the scale 0 to {highest} and count as {highest}")
     bound = max(FEWEST_HIGHEST, _highest(one))
@@ -120,7 +120,7 @@ def agree_within(
         grades=list(range(highest + 1)),
         level=level,
         raters=[] if within is None else [within],
-        remarks=list(labels.remarks),
+        remarks=[*labels.remarks, *_too_many(labels)],
         resamples=resamples,
         seed=seed,
     )
@@ -160,6 +160,12 @@ def _on_scale(grades: Grades, highest: int) -> tuple[Grades, int, int]:
         if found:
             kept[query_id] = found
     return kept, beyond, unjudged
+
+
+def _too_many(labels: Labels) -> list[str]:
+    if len(labels.raters) <= MOST_RATERS:
+        return []
+    return [f"{labels.name}: alpha is over all {len(labels.raters)} assessors, two by two the first {MOST_RATERS}"]
 
 
 def _top(sides: Sequence[Labels], scale: int | None) -> int:

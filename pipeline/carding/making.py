@@ -13,7 +13,7 @@ from schemas.card import Figure, Value
 from schemas.manifest import StageReport
 
 FUNNEL, COVERAGE, CIRCULARITY, PROVENANCE = "funnel", "coverage", "circularity", "provenance"
-_NO_BUILD = "the set was not built here: no manifest says what was generated and turned down"
+_NO_BUILD = "the queries were not written here: no manifest says what was generated and turned down"
 
 
 def making_figures(material: Material) -> Iterator[Figure]:

@@ -14,7 +14,7 @@ from pipeline.carding.labels import label_figures
 from pipeline.carding.making import CIRCULARITY, PROVENANCE, making_figures, origin_figures
 from pipeline.carding.material import read_material
 from pipeline.carding.ordering import FEWEST, POWER, ordering_figures
-from pipeline.errors import InputError
+from pipeline.errors import InputError, OutputError
 from pipeline.formats.folder import explained
 from pipeline.formats.jsonl import write_texts
 from pipeline.report.card import markdown
@@ -77,9 +77,20 @@ def write_card(folder: Path, card: Card) -> tuple[Path, Path]:
     """Write ``card.json`` and ``card.md`` into the folder, each whole or not at all, and return their paths.
 
     Raises:
-        OutputError: The folder cannot be written.
+        OutputError: The folder cannot be written, or holds a file of that name that is no card.
     """
+    for name, begins in ((CARD_JSON, b'{\n "format": 1,\n "goldset": '), (CARD_MARKDOWN, b"# Card of ")):
+        _check_ours(folder / name, begins)
     with explained(folder):
         write_texts(folder / CARD_JSON, card.model_dump_json(indent=1).split("\n"))
         write_texts(folder / CARD_MARKDOWN, markdown(card).removesuffix("\n").split("\n"))
     return folder / CARD_JSON, folder / CARD_MARKDOWN
+
+
+def _check_ours(path: Path, begins: bytes) -> None:
+    if not path.exists():
+        return
+    with explained(path):
+        found = path.read_bytes()[: len(begins)] if path.is_file() else b""
+    if found != begins:
+        raise OutputError(f"{path}: is no card of ours; move it away, or print the card with --no-write")

@@ -21,6 +21,8 @@ from schemas.pool import Pooled
 
 POOL, JUDGMENTS, CHUNKS = "4-pool.jsonl", "4-judgments.jsonl", "1-chunks.jsonl"
 DEPTH = 10
+_IMPORT = "import"
+"""The table that only an import has in its configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,14 @@ class Material:
         return sorted(doc_id for doc_id, grade in self.qrels.get(query_id, {}).items() if grade >= self.level)
 
     def source(self, query_id: str) -> str | None:
-        """Return the passage a query was written from, None where nobody says."""
-        found = self.notes.get(query_id, {}).get("chunk_id")
+        """Return the passage a query was written from, None where nobody says.
+
+        An imported query has a passage of its own too, but that is the source only where an answer is quoted from it.
+        """
+        note = self.notes.get(query_id, {})
+        if _IMPORT in self.settings and not note.get("evidence"):
+            return None
+        found = note.get("chunk_id")
         return found if isinstance(found, str) and found in self.corpus else None
 
     def main_language(self) -> str | None:

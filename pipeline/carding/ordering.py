@@ -35,8 +35,8 @@ def ordering_figures(
         shares: the overlap of each query with its source.
         seed: of all draws.
     """
-    yield _size(material)
     yield _advantage(baselines, shares)
+    yield _size(material)
     yield from _power(baselines, seed)
     yield from _stability(baselines, seed)
 

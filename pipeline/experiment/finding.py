@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipeline.errors import InputError
-from pipeline.experiment.running import Outcome, parts_with_settings
+from pipeline.experiment.fingerprints import parts_with_settings
+from pipeline.experiment.running import Outcome
 from pipeline.formats.experiment_files import RUNS, run_path
 from pipeline.formats.trec import read_run
 from pipeline.measures.assess import assess
@@ -103,7 +104,7 @@ def experiment_of(
     systems = [
         Measurable(
             system=name,
-            settings=parts_with_settings(settings, point.system),
+            settings=parts_with_settings(settings, point.system, bench.folder),
             chunking=Chunking(size=point.cut.size, overlap=point.cut.overlap) if point.cut else None,
             passages=outcome.corpora[point.cut].count,
             run=f"{RUNS}/{run_path(Path(), name).name}",
@@ -236,7 +237,8 @@ def _truths(gold: Gold) -> dict[str, str]:
 def _notes(bench: Bench, outcome: Outcome, settings: Mapping[str, object]) -> Iterator[str]:
     """Yield what a reader must know beside the figures, a line each."""
     points: list[Point] = list(outcome.measured)
-    kinds = {table.get("kind") for point in points for table in parts_with_settings(settings, point.system).values()}
+    parts = (parts_with_settings(settings, point.system, bench.folder) for point in points)
+    kinds = {table.get("kind") for tables in parts for table in tables.values()}
     if kinds & set(_PRESENT):
         yield "what a model's server answered before comes from the store: such times are the store's, not the server's"
     yield from (f"{name}: found nothing for {count:,} queries" for name, count in outcome.empty.items() if count)

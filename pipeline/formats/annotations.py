@@ -42,10 +42,6 @@ class Exchange:
     wanted: int = 1
     """How many people are to judge a pair."""
 
-    def of(self, pair: Pair) -> list[Review]:
-        """Return what was said of a pair."""
-        return [review for review in self.reviews if (review.query_id, review.chunk_id) == pair]
-
     def by_pair(self) -> dict[Pair, list[Review]]:
         """Return what was said of each pair."""
         found: dict[Pair, list[Review]] = {}

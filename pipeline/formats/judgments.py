@@ -5,10 +5,11 @@ And what stands beside them: the texts of queries and passages, and what a build
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.columns import judgments
 from pipeline.errors import InputError
@@ -18,6 +19,9 @@ from pipeline.formats.runs import kind_of, read_table
 from pipeline.formats.scoring_files import Source
 from pipeline.formats.trec import HIGHEST_GRADE, duplicate, grade_of, not_utf8, read_qrels, without_mark
 from schemas.judgment import RELEVANT
+
+if TYPE_CHECKING:
+    from io import RawIOBase
 
 Grades = dict[str, dict[str, int]]
 
@@ -164,6 +168,8 @@ def _read_json(source: Source) -> tuple[Grades, int]:
         grades = _graded(found, source.name)
         return grades, 1
     scores = found.get("relevance_scores")
+    if found["relevant_docs"] == {} and not scores:
+        raise InputError(source.name, "holds 0 queries: relevant_docs is empty")
     grades = _graded(found["relevant_docs"] if scores is None else scores, source.name)
     if scores is not None:
         return grades, _level(grades)
@@ -233,8 +239,9 @@ def _texts(path: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _objects(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-    with Source(path).open() as file:
-        for number, line in enumerate(file, 1):
+    # A plain file comes without a buffer, and lines would be read byte by byte.
+    with Source(path).open() as file, io.BufferedReader(cast("RawIOBase", file)) as lines:
+        for number, line in enumerate(lines, 1):
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pipeline.config import Config
 from pipeline.errors import UsageError
@@ -116,12 +115,13 @@ def finishing(
     with pools(config, answers, (), replay=replay) as chosen:
 
         async def finish(place: Path, manifest: Manifest) -> Manifest:
-            left = remaining(config, manifest.usage, minutes=(time.monotonic() - started) / 60)
+            left = _later(config, (time.monotonic() - started) / 60)
             work = Work(
                 panel=ModelPanel(left, answers, replay=replay, batches=say if batch else None),
                 pools=replace(chosen, carried=carried_rankings(out)),
                 progress=progress,
                 say=say,
+                spent=manifest.usage,
             )
             done.append(await grade_place(place, manifest, work))
             return done[-1].manifest
@@ -129,26 +129,12 @@ def finishing(
         yield finish, done
 
 
-def remaining(config: Config, usage: Mapping[str, StageUsage], *, minutes: float) -> Config:
-    """Return the configuration with what is left of its caps.
-
-    Args:
-        config: The caps of all.
-        usage: What was spent.
-        minutes: How long ago that began.
-    """
-    model = config.model
-    spent = list(usage.values())
-    left: dict[str, Any] = {}
-    if model.max_requests is not None:
-        left["max_requests"] = max(0, model.max_requests - sum(row.requests for row in spent))
-    if model.max_tokens is not None:
-        left["max_tokens"] = max(0, model.max_tokens - sum(row.input_tokens + row.output_tokens for row in spent))
-    if model.max_usd is not None:
-        left["max_usd"] = max(0.0, model.max_usd - sum(row.usd or 0.0 for row in spent))
-    if model.deadline_minutes is not None:
-        left["deadline_minutes"] = max(1e-6, model.deadline_minutes - minutes)
-    return config.model_copy(update={"model": model.model_copy(update=left)})
+def _later(config: Config, minutes: float) -> Config:
+    """Return the configuration with a deadline that so many minutes were taken from."""
+    if config.model.deadline_minutes is None:
+        return config
+    left = max(1e-6, config.model.deadline_minutes - minutes)
+    return config.model_copy(update={"model": config.model.model_copy(update={"deadline_minutes": left})})
 
 
 def expected(config: Config, queries: int) -> str:

@@ -136,8 +136,11 @@ class ModelPanel:
         return self._settings[self.config.model.name or ""]
 
     @contextlib.asynccontextmanager
-    async def open(self) -> AsyncIterator[Assessors]:
+    async def open(self, spent: Mapping[str, StageUsage]) -> AsyncIterator[Assessors]:
         """Open the path to every model.
+
+        Args:
+            spent: What was spent before, on the same caps.
 
         Raises:
             UsageError: A replay has no store.
@@ -146,7 +149,12 @@ class ModelPanel:
             raise UsageError(f"{self.answers}: there is no such store to replay")
         with explained(self.answers.parent):
             self.answers.parent.mkdir(parents=True, exist_ok=True)
-        budget = Budget(self.settings)
+        budget = Budget(
+            self.settings,
+            requests=sum(account.requests for account in spent.values()),
+            tokens=sum(account.input_tokens + account.output_tokens for account in spent.values()),
+            usd=sum(account.usd or 0.0 for account in spent.values()),
+        )
         with AnswerStore(self.answers) as answers:
             async with contextlib.AsyncExitStack() as stack:
                 paths: dict[str, ModelPath] = {}

@@ -51,13 +51,14 @@ class Pools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """The collaborators of a grading. ``say`` takes a line that stays."""
+    """The collaborators of a grading. ``say`` takes a line that stays; ``spent`` was spent before on the same caps."""
 
     panel: ModelPanel
     pools: Pools
     progress: Progress
     say: Callable[[str], None]
     replace: bool = False
+    spent: Mapping[str, StageUsage] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,8 @@ async def _grade(material: Material, place: Path, manifest: Manifest, work: Work
     slots = slots_of(material, pool, share=settings.canaries)
     for line in await forecast(material, slots, work):
         work.say(line)
-    async with work.panel.open() as panel:
+    spent = {**work.spent, **work.pools.usage()}
+    async with work.panel.open(spent) as panel:
         answers = await _ask(material, panel, slots, work)
         assessors = panel.assessors
     made = outcome_of(material, pool, answers)

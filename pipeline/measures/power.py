@@ -19,8 +19,8 @@ _ROUNDING = 1e-9
 class Power:
     """Pairs of systems and what the queries show of them.
 
-    ``separated`` of ``pairs`` differ after Holm, ``unadjusted`` before it; ``p_values`` are sorted. ``deviation`` is the
-    median standard deviation of per-query differences, ``detectable`` the difference found in four tests of five.
+    ``separated`` of ``pairs`` differ after Holm, ``unadjusted`` before it; ``p_values`` are sorted, ``deviation`` is
+    the median standard deviation of per-query differences, ``detectable`` what four tests of five find.
     """
 
     pairs: int

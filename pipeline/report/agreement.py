@@ -11,6 +11,7 @@ from pipeline.report.markup import escaped
 from pipeline.report.terminal import printable
 from schemas.agreement import Agreement, Estimate, PairFigures, Ranking, Raters
 
+FEW_SYSTEMS = 8
 LABELS = {
     "exact": "same grade",
     "kappa": "Cohen kappa",
@@ -66,6 +67,8 @@ def words(found: Agreement) -> Iterator[str]:
                 "Pairs were drawn with known probabilities and are weighted by the inverse; "
                 f"they are worth {figures.effective_pairs:,.0f} equally weighted pairs."
             )
+    if found.ranking is not None and len(found.ranking.systems) < FEW_SYSTEMS:
+        yield f"Between {len(found.ranking.systems)} systems tau takes few values; {FEW_SYSTEMS} or more say something."
     yield from found.remarks
 
 

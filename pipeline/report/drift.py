@@ -26,7 +26,7 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
         covered = part["covered"]
         yield (
             f"{what:<29} {covered['lines']:6.1%} of lines  {covered['distinct']:6.1%} of distinct queries  "
-            f"(likeness from {part['threshold']:.3f}, reached by {1 - out:.0%} of the gold set's own)"
+            f"({_from(part['threshold'])}, reached by {1 - out:.0%} of the gold set's own)"
         )
     nearness = report["queries"]["nearness"]
     yield f"nearness to the gold set's queries {nearness:.2f} (0.5: as near as they are to one another)"
@@ -38,6 +38,14 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield from _clusters(title, report[name])
     yield ""
     yield from (f"- {line}" for line in report["advice"])
+
+
+def _from(threshold: float) -> str:
+    return f"likeness from {threshold:.3f}" if threshold > 0 else "any likeness at all"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what[:-1] + 'ie' if what.endswith('y') else what}s"
 
 
 def _shapes(shapes: Mapping[str, Any]) -> Iterator[str]:
@@ -56,10 +64,13 @@ def _shapes(shapes: Mapping[str, Any]) -> Iterator[str]:
 
 def _clusters(title: str, found: Mapping[str, Any]) -> Iterator[str]:
     yield ""
-    yield f"{title}: {found['lines']:,} lines, {found['distinct']:,} queries in {found['clusters']:,} clusters"
+    counts = (
+        _count(found[key], what) for key, what in (("lines", "line"), ("distinct", "query"), ("clusters", "cluster"))
+    )
+    yield f"{title}: {', '.join(counts)}"
     for cluster in found["shown"]:
         about = " ".join(cluster["about"]) or "(no word)"
-        yield f"  {about}: {cluster['lines']:,} lines, {cluster['distinct']:,} queries"
+        yield f"  {about}: {_count(cluster['lines'], 'line')}, {_count(cluster['distinct'], 'query')}"
         for example in cluster["examples"]:
             yield f"    {example['lines']:>5,}  {example['text'][:160]}  (line {example['line']})"
     if found["clusters"] > len(found["shown"]):

@@ -56,8 +56,9 @@ def grading_warnings(
     """Yield a line for everything that keeps the grades from being whole, or from being trusted."""
     if not queries:
         yield "No query is left in the set: for none of them did the judge find a relevant chunk."
-    for finding in grading.canary_findings:
-        yield f"{'Failed' if grading.canary_verdict is CanaryVerdict.FAILED else 'Warning'}: {finding}."
+    for place, finding in enumerate(grading.canary_findings):
+        failed = grading.canary_verdict is CanaryVerdict.FAILED and place == 0
+        yield f"{'Failed' if failed else 'Warning'}: {finding}."
     if grading.canary_verdict is CanaryVerdict.FAILED:
         yield "The grades are kept, and marked as not to be trusted; take another model."
     if limit is not None:

@@ -15,6 +15,7 @@ from pipeline.measures.slices import FEW, Slicing
 from pipeline.report.comparison import PAIR_HEADINGS, leaderboard_rows, method_line, pair_row
 from pipeline.report.figures import COLOURS, Points, by_cutoff, drawn, forest
 from pipeline.report.pages import rendered
+from pipeline.report.trust import Trust
 from pipeline.report.verdicts import SMOKE, best, p_value, sentences, unbeaten
 from schemas.scorecard import Comparison, Scorecard, Verdict
 
@@ -41,7 +42,8 @@ class Details:
 
     ``values`` are the first measure's, by system, in the order of ``query_ids``; ``curves`` the means by family of
     measures; ``retrieved`` the top documents by system and query; ``relevant`` the judged relevant ones with their
-    grades; ``quotes`` the evidence by query; ``texts`` of queries, ``passages`` of documents.
+    grades; ``quotes`` the evidence by query; ``texts`` of queries, ``passages`` of documents. ``trusted`` is the
+    card of the gold set, where there is one.
     """
 
     query_ids: Sequence[str]
@@ -56,6 +58,7 @@ class Details:
     passages: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     notice: str | None = None
+    trusted: Trust = field(default_factory=Trust)
 
 
 def page(card: Scorecard, details: Details) -> str:
@@ -84,6 +87,7 @@ def page(card: Scorecard, details: Details) -> str:
         shown=shown,
         queries=len(details.query_ids),
         method=method_line(card),
+        trusted=details.trusted,
     )
 
 

@@ -1,19 +1,17 @@
-"""BM25 with Lucene's formula; equal scores are ordered by document id, as trec_eval orders them."""
+"""BM25 with Lucene's formula, through ``bm25s``; equal scores are ordered by document id, as trec_eval orders them."""
 
 from __future__ import annotations
 
-from collections import Counter
+from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+import bm25s
 import numpy as np
-import numpy.typing as npt
+from bm25s.tokenization import Tokenized
 
-from pipeline.retrieval.postings import Postings, postings
-from pipeline.retrieval.sums import Sums
 from pipeline.retrieval.token_files import TokenFiles
 from pipeline.retrieval.tokens import Tokenizer, cut
-
-Floats = npt.NDArray[np.float64]
 
 
 class BM25:
@@ -30,15 +28,21 @@ class BM25:
         self._tokens, self._k1, self._b = tokens, k1, b
         self._ids: list[str] = []
         self._vocabulary: dict[str, int] = {}
-        self._sums: Sums | None = None
+        self._index: bm25s.BM25 | None = None
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
-        self._sums = None
+        self._index = None
         self._ids = sorted(passages, reverse=True)  # so that a lower place goes first where scores are equal
-        found = postings(cut(self._tokens, {doc_id: passages[doc_id] for doc_id in self._ids}))
-        self._vocabulary = found.vocabulary
-        self._sums = Sums(found, scores(found, k1=self._k1, b=self._b))
+        numbers: defaultdict[str, int] = defaultdict()
+        numbers.default_factory = numbers.__len__
+        texts = cut(self._tokens, {doc_id: passages[doc_id] for doc_id in self._ids})
+        rows = [array("i", map(numbers.__getitem__, terms)) for terms in texts]  # a fourth of what lists would take
+        self._vocabulary = dict(numbers)
+        if self._vocabulary:
+            self._index = bm25s.BM25(k1=self._k1, b=self._b, method="lucene", dtype="float64")
+            corpus = Tokenized(ids=rows, vocab=self._vocabulary)
+            self._index.index(corpus, create_empty_token=False, show_progress=False)
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with a score above 0, best first."""
@@ -46,22 +50,11 @@ class BM25:
         return {query_id: dict(self._best(found, k)) for query_id, found in zip(queries, terms, strict=True)}
 
     def _best(self, terms: list[str], k: int) -> Iterator[tuple[str, float]]:
-        known = Counter(self._vocabulary[term] for term in terms if term in self._vocabulary)
-        if not known or self._sums is None:
+        known = [self._vocabulary[term] for term in terms if term in self._vocabulary]
+        if self._index is None or not known:
             return
-        places, values = self._sums.best(known, k)
-        for at in np.lexsort((places, -values))[:k]:
-            yield self._ids[places[at]], float(values[at])
-
-
-def scores(found: Postings, *, k1: float, b: float) -> Floats:
-    """Return what each posting adds to a score; arrays are worked on in place, because they may hold gigabytes."""
-    frequencies = np.diff(found.starts)
-    rarity = np.log1p((len(found.lengths) - frequencies + 0.5) / (frequencies + 0.5))
-    mean = found.lengths.mean() if len(found.lengths) else 1.0
-    damping = k1 * (1 - b + b * found.lengths / (mean or 1.0))
-    values = damping[found.documents]
-    values += found.counts
-    np.divide(found.counts, values, out=values)
-    values *= np.repeat(rarity, frequencies)
-    return values
+        scores = self._index.get_scores_from_ids(known)
+        kth = np.partition(scores, -k)[-k] if k < len(scores) else 0.0
+        candidates = np.flatnonzero((scores >= kth) & (scores > 0))
+        for place in candidates[np.argsort(-scores[candidates], kind="stable")][:k]:
+            yield self._ids[place], float(scores[place])

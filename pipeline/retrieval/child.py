@@ -96,6 +96,7 @@ def _serve(pipe: Connection, function: str, folders: list[str], name: str, retur
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.dup2(2, 1)  # standard output belongs to the command
     sys.path[:0] = folders
+    process = os.getpid()
     try:
         called = _loaded(function, name)
         pipe.send([])
@@ -116,7 +117,12 @@ def _serve(pipe: Connection, function: str, folders: list[str], name: str, retur
             found = error.problem
         except BaseException as error:  # noqa: BLE001  as above
             found = f"raised {described(error)} on a query"
-        pipe.send(found)
+        if os.getpid() != process:
+            os._exit(0)  # the function forked, and this is its copy: one query has one answer
+        try:
+            pipe.send(found)
+        except OSError:
+            os._exit(1)  # the function closed the pipe, or the command is gone
 
 
 def _loaded(function: str, name: str) -> Any:  # noqa: ANN401

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import inspect
 import queue
@@ -58,11 +57,12 @@ class InThread:
             self._thread.start()
         with contextlib.redirect_stdout(sys.stderr):
             self._calls.put((query, k))
+            self._hangs = True  # until it answers, whatever ends the waiting: an interrupt must not wait for it either
             try:
                 answer = self._answers.get(timeout=self._timeout_s)
             except queue.Empty:
-                self._hangs = True
                 raise RetrieverFailed(self._name, f"did not answer a query in {self._timeout_s:g} s") from None
+            self._hangs = False
         if isinstance(answer, GoldsetError):
             raise answer
         if isinstance(answer, BaseException):
@@ -90,7 +90,11 @@ class InThread:
 def answered(function: Ask, query: str, k: int) -> Any:  # noqa: ANN401  whatever it returns
     """Return what a function returns, awaited where it can be."""
     answer = function(query, k)
-    return asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
+    if inspect.isawaitable(answer):
+        import asyncio
+
+        return asyncio.run(_awaited(answer))
+    return answer
 
 
 async def _awaited(answer: Awaitable[Any]) -> Any:  # noqa: ANN401

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pipeline.ports import Retriever
+from pipeline.retrieval.names import Normalisation
 from pipeline.retrieval.ranking import best
-from pipeline.retrieval.settings import Normalisation, RRFSettings, WeightedSettings
+from pipeline.retrieval.settings import RRFSettings, WeightedSettings
 
 Merge = Callable[[Sequence[Mapping[str, float]]], dict[str, float]]
 

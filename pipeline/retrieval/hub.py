@@ -36,7 +36,7 @@ def load(model: str, *, name: str, local: Callable[[], M], remote: Callable[[], 
             return local()
         except Exception as error:  # noqa: BLE001  libraries raise whatever they like; what it was decides below
             problem = _first_line(error)
-        if not Path(model).exists() and not is_path(model):
+        if not Path(model).exists():
             problem = hub_problem(model) or ""
             if not problem:
                 try:
@@ -44,6 +44,16 @@ def load(model: str, *, name: str, local: Callable[[], M], remote: Callable[[], 
                 except Exception as error:  # noqa: BLE001  as above
                     problem = _first_line(error)
     raise RetrieverFailed(name, f"model {model!r} cannot be loaded: {problem}")
+
+
+def check_folder(model: str, *, name: str) -> None:
+    """Refuse a folder that is not there, which needs no library and so no time.
+
+    Raises:
+        RetrieverFailed: the model is named by a folder, and there is none.
+    """
+    if is_path(model) and not Path(model).exists():
+        raise RetrieverFailed(name, f"model {model!r} cannot be loaded: there is no such folder")
 
 
 def is_path(model: str) -> bool:

@@ -12,9 +12,9 @@ from scipy import sparse
 from pipeline.ports import Retriever
 from pipeline.retrieval.fusion import normalised
 from pipeline.retrieval.lsi import weighed
-from pipeline.retrieval.names import Analyzer
+from pipeline.retrieval.names import Analyzer, Normalisation
 from pipeline.retrieval.reordering import by_rank
-from pipeline.retrieval.settings import MMRSettings, Normalisation
+from pipeline.retrieval.settings import MMRSettings
 from pipeline.retrieval.token_files import TokenFiles
 from pipeline.retrieval.tokens import Tokenizer, tokenizer
 

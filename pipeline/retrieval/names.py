@@ -1,4 +1,4 @@
-"""The names of analyzers; imports nothing heavy, so that a command line may know them."""
+"""The names of analyzers, indexes and normalisations; imports nothing heavy, so that a command line may know them."""
 
 from __future__ import annotations
 
@@ -20,3 +20,25 @@ class Analyzer(StrEnum):
     """Character n-grams (3) within words."""
     FILE = "file"
     """Tokens made elsewhere, read from files by id."""
+
+
+class Normalisation(StrEnum):
+    """How the scores of one query are made comparable before they are added."""
+
+    MIN_MAX = "min-max"
+    """Least score 0, best 1; one score alone is 1."""
+    Z_SCORE = "z-score"
+    """Mean 0, standard deviation 1; equal scores are all 0."""
+    SUM = "sum"
+    """Shifted to a least of 0, divided by their sum."""
+    NONE = "none"
+    """As they are."""
+
+
+class IndexKind(StrEnum):
+    """How the nearest vectors are found."""
+
+    FLAT = "flat"
+    """Every vector compared: exact."""
+    HNSW = "hnsw"
+    """A navigable graph: approximate."""

@@ -55,7 +55,7 @@ class Own:
             doc_id = self._id_of(one, scores, place)
             if doc_id in scores:
                 raise RetrieverFailed(self._name, f"answered passage {shown(doc_id)} twice for one query")
-            scores[doc_id] = -float(place) if one.score is None else one.score
+            scores[doc_id] = float(-place) if one.score is None else one.score
         return best(scores, k)
 
     def _id_of(self, found: Found, taken: Mapping[str, float], place: int) -> str:

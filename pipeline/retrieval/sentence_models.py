@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pipeline.errors import MissingExtra, RetrieverFailed
 from pipeline.ports import Retriever
 from pipeline.retrieval.dense import embedded
-from pipeline.retrieval.hub import load, quiet
+from pipeline.retrieval.hub import check_folder, load, quiet
 from pipeline.retrieval.rerank import Reranker
 from pipeline.retrieval.settings import CrossEncoderSettings, SentenceTransformersSettings
 from pipeline.retrieval.stopwatch import Stopwatch
@@ -21,6 +21,7 @@ _DEVICE = "cpu"
 """The same vectors on every machine, as nearly as can be; a graphics card computes others."""
 _BATCHES_AT_ONCE = 64
 """Within so many batches texts are sorted by length, which saves most of the padding."""
+_WORTH_THREADS = 16
 
 
 class SentenceTransformersEncoder:
@@ -37,6 +38,7 @@ class SentenceTransformersEncoder:
             MissingExtra: the package is not installed.
             RetrieverFailed: the model cannot be found or loaded.
         """
+        check_folder(settings.model, name=name)
         self._settings, self._name = settings, name
         library = _library()
 
@@ -60,7 +62,7 @@ class SentenceTransformersEncoder:
         encode = self._model.encode if prefixes else with_prompt
 
         def embed(batch: Sequence[str]) -> npt.NDArray[Any]:
-            with _working(self._name, self._settings.model):
+            with _working(self._name, self._settings.model), _threads(len(batch)):
                 rows: npt.NDArray[Any] = encode(
                     [readable(text) for text in batch], batch_size=self._settings.batch, show_progress_bar=False
                 )
@@ -80,6 +82,7 @@ class CrossEncoder(Reranker):
             MissingExtra: the package is not installed.
             RetrieverFailed: the model cannot be found or loaded, or gives more than one number for a pair.
         """
+        check_folder(settings.model, name=name)
         library = _library()
 
         def loading(*, local: bool) -> Any:  # noqa: ANN401  as above
@@ -111,6 +114,22 @@ def _working(name: str, model: str) -> Iterator[None]:
             yield
     except Exception as error:
         raise RetrieverFailed(name, f"model {model!r} failed ({type(error).__name__})") from error
+
+
+@contextlib.contextmanager
+def _threads(texts: int) -> Iterator[None]:
+    """Let one thread work on a handful of texts: where others want the processor too, several wait for one another."""
+    import torch
+
+    before = torch.get_num_threads()
+    if texts >= _WORTH_THREADS:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _library() -> Any:  # noqa: ANN401  a module

@@ -5,38 +5,15 @@ Nothing heavy is imported, so that a command line may know every name and every 
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pipeline.retrieval.names import Analyzer
+from pipeline.retrieval.names import Analyzer, IndexKind, Normalisation
 from schemas.record import Record
 
 Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
-
-
-class Normalisation(StrEnum):
-    """How the scores of one query are made comparable before they are added."""
-
-    MIN_MAX = "min-max"
-    """Least score 0, best 1; one score alone is 1."""
-    Z_SCORE = "z-score"
-    """Mean 0, standard deviation 1; equal scores are all 0."""
-    SUM = "sum"
-    """Shifted to a least of 0, divided by their sum."""
-    NONE = "none"
-    """As they are."""
-
-
-class IndexKind(StrEnum):
-    """How the nearest vectors are found."""
-
-    FLAT = "flat"
-    """Every vector compared: exact."""
-    HNSW = "hnsw"
-    """A navigable graph: approximate."""
 
 
 class Lexical(Record):

@@ -62,7 +62,7 @@ def _grams(text: str) -> list[str]:
 def _jieba() -> Tokenizer:
     """Return the tokenizer of ``jieba`` without its words of progress; marks and white space are no terms."""
     try:
-        import jieba  # type: ignore[import-untyped]  # it has no types
+        import jieba
     except ImportError:
         raise MissingExtra("jieba", "cjk") from None
     import logging

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.errors import MissingExtra, RetrieverFailed
-from pipeline.retrieval.settings import IndexKind, Vectors
+from pipeline.retrieval.names import IndexKind
+from pipeline.retrieval.settings import Vectors
 
 Rows = npt.NDArray[np.float32]
 

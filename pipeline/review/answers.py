@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,15 +9,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pipeline.errors import GoldsetError
 from pipeline.review import payload
 from pipeline.review.leases import Desk, Handed
 from pipeline.review.ledger import RUBRIC_SHA
 from pipeline.review.material import Material
 from pipeline.review.payload import Keys
-from pipeline.review.progress import agreement, between_people, by_property, counts, in_steps, sampled, stop_rules
-from pipeline.review.state import Pair, State
-from schemas.judgment import Relevance
+from pipeline.review.progress import counts
+from pipeline.review.standing import Refused, Standing, number
+from pipeline.review.state import Pair
 from schemas.review import BadQuery, Event, EventKind, Lane
 
 PREFETCH, MOST = 3, 10
@@ -27,10 +25,6 @@ PREFETCH, MOST = 3, 10
 _OF_QUERIES = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY, EventKind.REOPEN}
 _OF_PAIRS = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT, EventKind.NOTE}
 _UNDOABLE = "nothing to take back"
-
-
-class Refused(GoldsetError):
-    """A request makes no sense."""
 
 
 class Sent(BaseModel):
@@ -62,13 +56,12 @@ class Answers:
     material: Material
     training: bool = False
     keys: Keys = field(init=False)
-    judge: dict[Pair, Relevance] = field(init=False)
-    _figures: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict, init=False)
+    standing: Standing = field(init=False)
 
     def __post_init__(self) -> None:
         """Name the pairs."""
         self.keys = Keys(self.desk.items, data_sha=self.material.data_sha)
-        self.judge = self.material.grades()
+        self.standing = Standing(self.desk, self.material, self.keys)
 
     def session(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
         """Return who one is, and how far it is."""
@@ -85,12 +78,12 @@ class Answers:
 
     def upcoming(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
         """Return the next pairs: ``n`` of them, beyond those that the page has."""
-        return {"items": self._next(annotator, _number(asked.get("n")), asked.get("have", "").split(","))}
+        return {"items": self._next(annotator, number(asked.get("n")), asked.get("have", "").split(","))}
 
     def item(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
         """Return one pair by its key."""
         pair, repeat = self._pair(asked.get("pair"))
-        return self._shown(annotator, replace_repeat(self.desk.open(annotator, pair), repeat=repeat))
+        return self._shown(annotator, Handed(self.desk.open(annotator, pair).item, repeat=repeat))
 
     def context(self, _: str, asked: Mapping[str, str]) -> dict[str, Any]:
         """Return the passages around one."""
@@ -113,12 +106,14 @@ class Answers:
         if sent.kind in {EventKind.UNDO, EventKind.REDO}:
             return self._moved(annotator, sent)
         event = self._event(annotator, sent)
-        stored = self.desk.record(event)
+        stored, following = self.desk.record(event, want=sent.want, have=self._known(sent.have))
         answer: dict[str, Any] = {"seq": stored.seq}
         if stored.kind is EventKind.JUDGE and stored.lane is Lane.ERRORS and not stored.repeat:
             answer["revealed"] = payload.revealed(self._said((stored.query_id, stored.chunk_id or "")))
+        if stored.repeat:
+            answer["again"] = True
         if sent.want:
-            answer["items"] = self._next(annotator, sent.want, sent.have)
+            answer["items"] = [self._shown(annotator, one) for one in following]
         return answer
 
     def undo(self, annotator: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -129,90 +124,12 @@ class Answers:
         """Bring back what was taken back last; return what it was about."""
         return self._moved(annotator, _sent({**body, "kind": "redo"}))
 
-    def progress(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
-        """Return counts, and after 60 pairs of lane A the figures of agreement."""
-        with self.desk.reading() as state:
-            finished = self._finished(annotator, state)
-            pairs = in_steps(sampled(state.reviews(), state), finished=finished)
-            again = state.repeats()
-            told = counts(state, self.desk.items, annotator)
-        figures = agreement(pairs, self.judge) if pairs else None
-        with self.desk.reading() as state:
-            rules = stop_rules(state, self.desk.items, self.judge, figures)
-        key = tuple((one.pair, one.grades) for one in pairs)
-        if pairs and key not in self._figures:
-            self._figures.clear()
-            self._figures[key] = {
-                "agreement": figures.model_dump(mode="json") if figures and figures.pairs else None,
-                "people": between_people(pairs),
-                "kinds": by_property(pairs, self.judge, self.material, "kind"),
-                "styles": by_property(pairs, self.judge, self.material, "style"),
-            }
-        same = sum(review.first_grade == grade for review, grade in again)
-        return {
-            **told,
-            "shown": len(pairs),
-            "finished": finished,
-            "rules": rules,
-            "again": {"pairs": len(again), "same": same},
-            "figures": self._figures.get(key),
-        }
-
-    def cell(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
-        """Return the pairs behind a cell of the confusion that one judged oneself; only when lane A is finished."""
-        human, judge = _number(asked.get("human")), _number(asked.get("judge"))
-        with self.desk.reading() as state:
-            if not self._finished(annotator, state):
-                raise Refused("lane A is not finished: until then nobody sees what the judge said of its pairs")
-            found = [
-                one.pair
-                for one in sampled(state.reviews(), state)
-                if int(one.people) == human
-                and self.judge.get(one.pair) == judge
-                and annotator in state.judged_by(one.pair)
-            ]
-            rows = [
-                {
-                    **payload.row(self.desk.by_pair[pair], self.material, self.keys, mine=state.says(annotator, pair)),
-                    "asks": payload.clean(self.material.queries[pair[0]]),
-                    "revealed": payload.revealed(self._said(pair)),
-                }
-                for pair in found
-                if pair in self.desk.by_pair
-            ]
-        return {"items": rows}
-
-    def disputes(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
-        """Return what people disagree on, their answers without their names, and the queries somebody calls bad."""
-        with self.desk.reading() as state:
-            pairs = [pair for pair in state.disagreements() if pair in self.desk.by_pair]
-            found = [self._dispute(annotator, pair, state) for pair in pairs]
-            bad = [
-                {
-                    "query": self.keys.of_query(query_id),
-                    "asks": payload.clean(self.material.queries[query_id]),
-                    "reasons": sorted(reason.value for reason in reasons.values()),
-                }
-                for query_id, reasons in state.bad_queries().items()
-                if query_id in self.material.queries and self.keys.query(self.keys.of_query(query_id))
-            ]
-        return {"items": found, "bad": bad}
-
-    def _dispute(self, annotator: str, pair: Pair, state: State) -> dict[str, Any]:
-        given = [review for name in state.judged_by(pair) if (review := state.review(name, pair))]
-        random.Random(f"{self.material.data_sha} {pair}").shuffle(given)  # noqa: S311  hides the order of names
-        handed = Handed(self.desk.by_pair[pair])
-        shown = payload.shown(handed, self.material, self.keys, mine=None, review=None)
-        said = [
-            {"grade": int(one.grade), "note": payload.clean(one.note), "evidence": payload.clean(one.evidence)}
-            for one in given
-        ]
-        return {**shown, "said": said, "mine": annotator in state.judged_by(pair)}
-
     def _next(self, annotator: str, count: int, have: Sequence[str]) -> list[dict[str, Any]]:
-        known = [found for key in have if (found := self.keys.pair(key)) is not None]
-        handed = self.desk.claim(annotator, min(count, MOST), have=known)
+        handed = self.desk.claim(annotator, min(count, MOST), have=self._known(have))
         return [self._shown(annotator, one) for one in handed]
+
+    def _known(self, keys: Sequence[str]) -> list[tuple[Pair, bool]]:
+        return [found for key in keys if (found := self.keys.pair(key)) is not None]
 
     def _shown(self, annotator: str, handed: Handed) -> dict[str, Any]:
         with self.desk.reading() as state:
@@ -261,7 +178,7 @@ class Answers:
         with self.desk.reading() as state:
             if not state.ever_judged(annotator, pair):
                 return False
-            return self.desk.by_pair[pair].lane is Lane.ERRORS or self._finished(annotator, state)
+            return self.desk.by_pair[pair].lane is Lane.ERRORS or self.standing.finished(annotator, state)
 
     def _moved(self, annotator: str, sent: Sent) -> dict[str, Any]:
         """Store an undo or a redo; return the pair it leads back to."""
@@ -273,7 +190,7 @@ class Answers:
                 target = next((one for one in reversed(acts) if sent.undoes in {None, one.client_id}), None)
             if target is None:
                 raise Refused(_UNDOABLE)
-            event = self.desk.record(
+            event, _ = self.desk.record(
                 _checked(
                     {
                         "client_id": sent.client_id,
@@ -295,15 +212,6 @@ class Answers:
             answer["item"] = self._shown(annotator, Handed(self.desk.by_pair[pair], repeat=event.repeat))
         return answer
 
-    def _finished(self, annotator: str, state: State) -> bool:
-        """Whether lane A is finished: everything in it decided, and nothing left in it for this person."""
-        return all(
-            state.parked(item.query_id)
-            or ((said := state.deciders(item.pair)) and (annotator in said or len(said) >= item.wanted))
-            for item in self.desk.items
-            if item.lane is Lane.CALIBRATION
-        )
-
     def _said(self, pair: Pair) -> Sequence[Any]:
         return self.material.judged.get(pair, ())
 
@@ -318,17 +226,6 @@ class Answers:
         if found is None:
             raise Refused("there is no such query")
         return found
-
-
-def replace_repeat(handed: Handed, *, repeat: bool) -> Handed:
-    """Return an item as a first or as a second look."""
-    return Handed(handed.item, repeat=repeat)
-
-
-def _number(text: str | None) -> int:
-    if text is None or not text.isdecimal() or len(text) > 3:
-        raise Refused("a number is missing")
-    return int(text)
 
 
 def _sent(body: dict[str, Any]) -> Sent:

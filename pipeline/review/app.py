@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,11 +18,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from pipeline.errors import GoldsetError
-from pipeline.review.answers import Answers, Refused
+from pipeline.review.answers import Answers
 from pipeline.review.leases import NotYours
 from pipeline.review.ledger import LedgerConflict, LedgerFailed
 from pipeline.review.payload import rubric
 from pipeline.review.security import SESSION_S, Guard, Links, Rates, Sessions
+from pipeline.review.standing import Refused
 
 STATIC = {
     "review.js": "text/javascript",
@@ -74,9 +74,9 @@ def create_app(answers: Answers, door: Door, *, complain: Callable[[str], None])
         Route("/api/item", _asked(answers.item), methods=["GET"]),
         Route("/api/context", _asked(answers.context), methods=["GET"]),
         Route("/api/query", _asked(answers.overview), methods=["GET"]),
-        Route("/api/progress", _asked(answers.progress), methods=["GET"]),
-        Route("/api/cell", _asked(answers.cell), methods=["GET"]),
-        Route("/api/adjudicate", _asked(answers.disputes), methods=["GET"]),
+        Route("/api/progress", _asked(answers.standing.progress), methods=["GET"]),
+        Route("/api/cell", _asked(answers.standing.cell), methods=["GET"]),
+        Route("/api/adjudicate", _asked(answers.standing.disputes), methods=["GET"]),
         Route("/api/event", _told(answers.event), methods=["POST"]),
         Route("/api/undo", _told(answers.undo), methods=["POST"]),
         Route("/api/redo", _told(answers.redo), methods=["POST"]),
@@ -142,14 +142,13 @@ def _static(request: Request) -> Response:
 
 def _export(answers: Answers) -> Callable[[Request], Response]:
     def export(request: Request) -> Response:
-        try:
-            exporting = importlib.import_module("pipeline.review.exporting")
-        except ModuleNotFoundError:
-            return JSONResponse({"error": "this goldset exports nothing"}, 404)
+        from pipeline.review.exporting import DOWNLOADS
+        from pipeline.review.exporting import download as made
+
         name = request.path_params["name"]
-        if name not in exporting.DOWNLOADS:
-            return JSONResponse({"error": "there is no such format: " + ", ".join(exporting.DOWNLOADS)}, 404)
-        download = exporting.download(name, answers.material, answers.desk.refresh())
+        if name not in DOWNLOADS:
+            return JSONResponse({"error": "there is no such format: " + ", ".join(DOWNLOADS)}, 404)
+        download = made(name, answers.material, answers.desk.refresh())
         disposition = f'attachment; filename="{download.filename}"'
         return Response(download.body, media_type=download.media_type, headers={"Content-Disposition": disposition})
 

@@ -91,9 +91,7 @@ def calibrate(
             for measure in measured
         ],
         differences=[
-            _difference(
-                (one, other), measure, (figures[one][measure.name], figures[other][measure.name]), complete
-            )
+            _difference((one, other), measure, (figures[one][measure.name], figures[other][measure.name]), complete)
             for one, other in combinations(figures, 2)
             for measure in measured
         ],

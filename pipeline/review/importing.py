@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from pipeline.errors import InputError, UsageError
 from pipeline.formats import (
     annotation_argilla,
@@ -24,6 +26,9 @@ from pipeline.review.material import Material
 from pipeline.review.people import current_ids
 from pipeline.review.state import State, fold
 from schemas.review import Event, EventKind, Review
+
+_LONGEST_MS = 2**31 - 1
+"""What every database holds as a whole number; nobody looks at a pair for 24 days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,13 @@ def import_file(
             raise InputError(shown(path), f"judges a pair that line {seen[key]} has judged", line=given.line)
         seen[key] = given.line
         if not _stands(given, state):
-            events += [one for one in _events(given, ledger.data_sha, at) if one.client_id not in known]
+            try:
+                made = _events(given, ledger.data_sha, at)
+            except ValidationError as error:
+                first = error.errors(include_url=False, include_input=False)[0]
+                where = ".".join(str(part) for part in first["loc"])
+                raise InputError(shown(path), f"{where or 'judgment'}: {first['msg']}", line=given.line) from None
+            events += [one for one in made if one.client_id not in known]
     return Imported(count, _stored(events, before, ledger).new)
 
 
@@ -90,13 +101,20 @@ def _given(path: Path, form: Format, annotator: str | None) -> Iterator[Given]:
 def _check(given: Given, material: Material, queries: Collection[str], path: Path) -> None:
     if given.rubric_sha not in {None, RUBRIC_SHA}:
         raise InputError(shown(path), "was judged by another rubric", line=given.line)
+    _check_time(given.review.ms, path, given.line)
     _check_pair((given.review.query_id, given.review.chunk_id), material, queries, path, given.line)
 
 
 def _check_events(found: Iterable[tuple[int, Event]], material: Material, path: Path) -> None:
     queries = current_ids(material)
     for line, event in found:
+        _check_time(event.ms, path, line)
         _check_pair((event.query_id, event.chunk_id), material, queries, path, line)
+
+
+def _check_time(ms: int | None, path: Path, line: int) -> None:
+    if ms is not None and ms > _LONGEST_MS:
+        raise InputError(shown(path), f"ms is more than {_LONGEST_MS:,}", line=line)
 
 
 def _check_pair(

@@ -49,7 +49,7 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """One lease. ``slot`` is None where it ran out and somebody else was given the pair."""
+    """A lease. ``slot`` is None where it ran out and somebody else got the pair."""
 
     pair: Pair
     annotator: str
@@ -75,14 +75,13 @@ class Desk:
         self._block = {item.pair: number for number, group in enumerate(self._blocks) for item in group}
         self._repeats, self._seed, self._clock = repeats, seed, clock
         self._lock = threading.RLock()
+        self._first = 0
         self.refresh()
 
     def refresh(self) -> State:
-        """Return the state with everything that anybody has stored by now."""
+        """Return the state with all that is stored by now."""
         with self._lock:
-            for event in self.ledger.events(after=self.state.seq):
-                self.state.add(event)
-            return self.state
+            return self._take_in(self.ledger.events(after=self.state.seq))
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[State]:
@@ -100,20 +99,7 @@ class Desk:
         """
         with self._lock, self.ledger.writing() as connection:
             self._catch_up(connection)
-            now = self._clock()
-            leases = self._leases(connection)
-            found = self._second_looks(annotator, have)[:count]
-            mine = {one.pair for one in leases if one.annotator == annotator and one.slot is not None}
-            taken = {pair for pair, repeat in have if not repeat}
-            for pair in self._wanted_by(annotator, leases, now):
-                if len(found) >= count or len(mine | taken) >= AT_ONCE:
-                    break
-                if pair not in taken:
-                    found.append(Handed(self.by_pair[pair]))
-            handed = [one.item.pair for one in found if not one.repeat]
-            for pair in (*handed, *(pair for pair in taken if pair in mine)):
-                self._lend(connection, leases, pair, annotator, now)
-            return found
+            return self._claim(connection, annotator, count, have)
 
     def open(self, annotator: str, pair: Pair) -> Handed:
         """Return a pair that somebody asks for by itself: one of his own, or one that is still wanted.
@@ -130,8 +116,10 @@ class Desk:
                 self._lend(connection, leases, pair, annotator, self._clock())
             return Handed(self.by_pair[pair])
 
-    def record(self, event: Event) -> Event:
-        """Return a decision as stored; the lease on its pair ends with it.
+    def record(
+        self, event: Event, *, want: int = 0, have: Collection[tuple[Pair, bool]] = ()
+    ) -> tuple[Event, list[Handed]]:
+        """Return a decision as stored, and so many more pairs; the lease on its pair ends with it.
 
         Raises:
             NotYours: The pair was never given to this person, and no more people are wanted.
@@ -139,42 +127,76 @@ class Desk:
             LedgerFailed: The database does not answer; nothing was stored.
         """
         with self._lock:
-            with self.ledger.writing() as connection:
-                self._catch_up(connection)
-                if event.kind in {EventKind.JUDGE, EventKind.CANNOT}:
-                    self._check_given(connection, event)
-                stored = self.ledger.add(connection, event)
-                self._give_back(connection, event)
-            self._take_in([stored])
-            return stored
+            try:
+                with self.ledger.writing() as connection:
+                    self._catch_up(connection)
+                    if event.kind in {EventKind.JUDGE, EventKind.CANNOT}:
+                        self._check_given(connection, event)
+                    stored = self.ledger.add(connection, event)
+                    self._give_back(connection, event)
+                    self._take_in([stored])
+                    return stored, self._claim(connection, event.annotator, want, have) if want else []
+            except BaseException:
+                self.state, self._first = State(), 0  # it may know an event that was not kept: it is read anew
+                raise
+
+    def _claim(
+        self, connection: Connection, annotator: str, count: int, have: Collection[tuple[Pair, bool]]
+    ) -> list[Handed]:
+        now = self._clock()
+        leases = self._leases(connection)
+        found = self._second_looks(annotator, have)[:count]
+        mine = {one.pair for one in leases if one.annotator == annotator and one.slot is not None}
+        taken = {pair for pair, repeat in have if not repeat}
+        for pair in self._wanted_by(annotator, leases, now):
+            if len(found) >= count or len(mine | taken) >= AT_ONCE:
+                break
+            if pair not in taken:
+                found.append(Handed(self.by_pair[pair]))
+        for pair in (*(one.item.pair for one in found if not one.repeat), *(taken & mine)):
+            self._lend(connection, leases, pair, annotator, now)
+        return found
 
     def _catch_up(self, connection: Connection) -> None:
         self._take_in(self.ledger.events(after=self.state.seq, connection=connection))
 
-    def _take_in(self, events: Iterable[Event]) -> None:
+    def _take_in(self, events: Iterable[Event]) -> State:
         for event in events:
             if event.seq is not None and event.seq > self.state.seq:
                 self.state.add(event)
+                self._first = self._first if event.kind is EventKind.JUDGE else 0
+        return self.state
+
+    def _first_open(self) -> int:
+        """Return the first group in which anybody is wanted still; those before it are full."""
+        while self._first < len(self._blocks) and all(
+            len(self.state.judged_by(item.pair)) >= item.wanted for item in self._blocks[self._first]
+        ):
+            self._first += 1
+        return self._first
 
     @staticmethod
     def _leases(connection: Connection) -> list[Lent]:
-        rows = connection.execute(sa.select(lease).order_by(lease.c.query_id, lease.c.chunk_id, lease.c.slot))
+        rows = connection.execute(sa.select(lease))
         return [Lent((row.query_id, row.chunk_id), row.annotator, row.slot, row.until) for row in rows]
 
     def _wanted_by(self, annotator: str, leases: Sequence[Lent], now: float) -> Iterator[Pair]:
         """Yield what somebody may be given, in order.
 
-        What is lent to him, the rest of the passages he is at, then the first groups nobody else is at, then any;
-        last what he put off, the longest ago first.
+        The rest of the group he is at, the groups nobody else is at, the others; last what he put off, by age.
         """
         holders = _holders(leases, now)
         mine = [one.pair for one in leases if one.annotator == annotator and annotator in holders.get(one.pair, ())]
         theirs = {self._block[pair] for pair, names in holders.items() if pair in self._block and names - {annotator}}
         at = self._place_of(annotator, mine)
         passed: list[Pair] = []
-        here = self._blocks[at] if at is not None else []
-        yield from (item.pair for item in here if self._free(annotator, item.pair, holders))
-        for number, block in enumerate(self._blocks):
+        yield from (
+            item.pair
+            for item in (self._blocks[at] if at is not None else [])
+            if self._free(annotator, item.pair, holders)
+        )
+        for number in range(self._first_open(), len(self._blocks)):
+            block = self._blocks[number]
             free = (item.pair for item in block if number != at and self._free(annotator, item.pair, holders))
             if number in theirs:
                 passed += free
@@ -219,6 +241,8 @@ class Desk:
                 connection.execute(sa.update(lease).where(key, lease.c.annotator == one.annotator).values(slot=None))
         used = {one.slot for one in others if one.until > now}
         mine = next((one for one in here if one.annotator == annotator), None)
+        if mine is not None and mine.slot is not None and mine.until - now > LEASE_S * 0.8:
+            return
         slot = min({0, 1} - used, default=None) if mine is None or mine.slot is None else mine.slot
         values = {"slot": slot, "until": now + LEASE_S}
         if mine is None:
@@ -230,10 +254,9 @@ class Desk:
     def _check_given(self, connection: Connection, event: Event) -> None:
         pair = (event.query_id, event.chunk_id or "")
         leases = self._leases(connection)
-        if any(one.pair == pair and one.annotator == event.annotator for one in leases):
-            return
+        lent = any(one.pair == pair and one.annotator == event.annotator for one in leases)
         known = self.state.says(event.annotator, pair) is not None or event.client_id in self.state.known
-        if not known and not self._room(event.annotator, pair, _holders(leases, self._clock())):
+        if not lent and not known and not self._room(event.annotator, pair, _holders(leases, self._clock())):
             raise NotYours("this passage was not given to you, and nobody more is wanted for it")
 
     def _give_back(self, connection: Connection, event: Event) -> None:

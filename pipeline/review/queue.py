@@ -216,12 +216,7 @@ def _allotted(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     return {name: number for name, number in given.items() if number}
 
 
-def _groups(
-    items: Sequence[Item],
-    *,
-    order: Callable[[str], Any],  # any two of its values compare
-    seed: int,
-) -> list[list[Item]]:
+def _groups(items: Sequence[Item], *, order: Callable[[str], Any], seed: int) -> list[list[Item]]:
     """Return items by query, the queries in an order of their own, the passages shuffled."""
     found: defaultdict[str, list[Item]] = defaultdict(list)
     within = _shuffled(seed, "passages")

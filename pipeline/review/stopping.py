@@ -35,7 +35,7 @@ def sample_done(reviewed: Reviewed, reviews: Sequence[Review]) -> StopRule:
     if sizes.keys() - chance.keys():
         return StopRule(rule=rule, holds=False if drawn else None, found=f"{len(drawn)} judgments so far")
     wanted = round(sum(inclusion * sizes[stratum] for stratum, inclusion in chance.items()))
-    pairs = len({(review.query_id, review.chunk_id) for review in drawn})
+    pairs = len({(now[one.query_id], one.chunk_id) for one in drawn if one.query_id in now})
     return StopRule(rule=rule, holds=pairs >= wanted, found=f"{pairs} of {wanted} pairs")
 
 

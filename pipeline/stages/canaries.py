@@ -44,7 +44,7 @@ def how_many(calls: int, share: float) -> int:
         calls: Calls about real pairs.
         share: From 0, which asks none, to below 1.
     """
-    return max(len(Canary), math.ceil(calls * share / (1 - share))) if calls and share else 0
+    return max(len(Canary), math.ceil(calls * share / (1 - share) - 1e-9)) if calls and share else 0
 
 
 def plant(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 from pipeline.config import Config, load_config
 from pipeline.errors import ModelError, RetrieverFailed
 from pipeline.ports import ChatRequest, Completion
-from pipeline.wiring import model_settings
 from schemas.manifest import StageUsage
 
 if TYPE_CHECKING:
@@ -82,6 +80,8 @@ class Models:
             raise RetrieverFailed(name, "no chat model is named: set name in [model]")
         path = self._path(self._server(name, None, None))
 
+        import asyncio
+
         async def ask(requests: Sequence[ChatRequest[Any]]) -> list[Completion[Any] | ModelError]:
             found = await asyncio.gather(*map(path.complete, requests), return_exceptions=True)
             unexpected = next((one for one in found if not isinstance(one, Completion | ModelError)), None)
@@ -123,6 +123,8 @@ class Models:
         return self._config
 
     def _server(self, name: str, base_url: str | None, api_key_env: str | None) -> ModelSettings:
+        from pipeline.wiring import model_settings
+
         config = self._configured()
         if not (base_url or config.model.base_url or config.api_key()) and not self._replay:
             what = f"needs a model: set {config.model.api_key_env} or a base URL"

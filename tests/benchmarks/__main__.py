@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks [corpus] [model] [pool] [score] [significance] [card] [bm25]``: every measurement, or some.
+"""``python -m tests.benchmarks [NAME ...]``: every measurement of ``MEASUREMENTS``, or those named.
 
 Ratios first, seconds beside.
 """
@@ -12,6 +12,7 @@ from tests.benchmarks import (
     build_speed,
     card_speed,
     model_speed,
+    pool_speed,
     published,
     score_speed,
     significance_speed,

@@ -5,7 +5,7 @@
 Sixteen lexical systems are ranked by mean nDCG@10 with all human labels of a collection, and again with less: a single
 relevant document of each query (by MRR@10, as is usual with one label), and what goldset's own pool of BM25, character
 n-grams and LSI brings up, judged by people, or by a judge that finds 62 % of what is relevant and takes 5 % of the rest
-for relevant (Thomas et al., SIGIR 2024, report such figures for a model). Kendall's tau-b says how far two rankings
+for relevant. Kendall's tau-b says how far two rankings
 agree. Holes are the share of the ten first documents of a system that the pool has not judged: on average over the
 systems that are not in the pool, and over those whose family is not in it either (cosine of TF or TF-IDF vectors of
 words, one of them without any IDF).
@@ -53,9 +53,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file for the figures")
     options = parser.parse_args()
     results = {}
-    print(
-        f"{'collection':<16} {'what':<28} {'tau':>6} {'hole@10 unseen':>15} {'other families':>15} {'judged a query':>15}"
-    )
+    print(f"{'collection':<16} {'what':<28} {'tau':>6} " + " ".join(f"{head:>15}" for head in HEADS))
     for name in options.only:
         folder = options.collections / name
         if not is_collection(folder):

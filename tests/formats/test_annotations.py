@@ -96,7 +96,7 @@ READ = {"csv": annotation_csv.read, "argilla": annotation_argilla.read, "label-s
 
 
 @pytest.mark.parametrize("form", READ)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(said=reviews(), text=TEXT)
 def test_what_is_written_is_read_again(form: str, said: list[Review], text: str) -> None:
     found = through(written(form, exchange(said, text=text)), READ[form])

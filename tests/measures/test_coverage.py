@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.measures.coverage import Words, divergence_by_chance, jensen_shannon
 from pipeline.measures.query_forms import distributions, form_of, length_band
+from pipeline.measures.salient_terms import joined, salient_terms
 
 TERMS = st.lists(st.sampled_from("abcdefghij"), max_size=6)
 COUNTS = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 50), min_size=1)
@@ -142,3 +143,15 @@ def test_any_text_has_one_length_one_script_and_one_form(text: str) -> None:
     found = distributions([(text, 3)], None)
     assert all(sum(counts.values()) == 3 for counts in found.values())
     assert length_band(text) in found["length"]
+
+
+def test_a_name_is_made_of_the_words_that_weigh_most_as_they_are_spelled() -> None:
+    words = Words([["card"], ["card"], ["card"], ["renew"]])
+    asked = [("renewing the card", 3), ("renewals of a card", 1), ("card", 1)]
+    assert salient_terms(asked, words, "en") == ["renewing", "card"]
+    assert salient_terms([("to be or not to be", 1)], words, "en")
+
+
+def test_neighbouring_characters_are_joined_where_a_text_has_them_so() -> None:
+    assert joined(["不工", "泵不", "pump", "工作", "肥泵"], ["施肥泵不工作"]) == ["pump", "肥泵不工作"]
+    assert joined(["不工", "工作"], ["不工 工作"]) == ["不工", "工作"]

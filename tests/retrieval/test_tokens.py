@@ -76,6 +76,7 @@ def test_a_language_takes_its_function_words_and_endings_away() -> None:
     assert tokenizer(Analyzer.STANDARD, language="de")("die Pumpen und Häuser") == ["pump", "haus"]
 
 
+@pytest.mark.slow  # loading its dictionary takes seconds
 def test_jieba_cuts_chinese_words_and_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("jieba", reason="the extra cjk is not installed")
     with caplog.at_level(logging.DEBUG):

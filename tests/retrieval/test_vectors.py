@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import MissingExtra, RetrieverFailed
-from pipeline.retrieval.settings import IndexKind, Vectors
+from pipeline.retrieval.names import IndexKind
+from pipeline.retrieval.settings import Vectors
 from pipeline.retrieval.vectors import VectorIndex
 
 

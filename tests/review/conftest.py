@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -59,6 +60,20 @@ def events_of(folder: Path) -> list[Event]:
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
     """Serve a small set from a thread of this process."""
+    with serving(tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One server for tests in which nothing is stored."""
+    with serving(tmp_path_factory.mktemp("site")) as start:
+        yield start(queries=2, passages=3)
+
+
+@contextlib.contextmanager
+def serving(place: Path) -> Iterator[Callable[..., Site]]:
+    """Give what serves sets below a folder; all servers end with the block."""
     running: list[Site] = []
 
     def start(
@@ -68,8 +83,8 @@ def site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
         queue: QueueSettings | None = None,
         **more: Any,
     ) -> Site:
-        place = {name: more.pop(name) for name in ("repeats", "training", "rates") if name in more}
-        folder = folder or write_set(tmp_path / "set", **more)
+        options = {name: more.pop(name) for name in ("repeats", "training", "rates") if name in more}
+        folder = folder or write_set(place / "set", **more)
         settings = queue or QueueSettings(lanes=frozenset("A"), overlap=0)
         review_context = opened(folder, None, settings)
         review = review_context.__enter__()
@@ -77,7 +92,11 @@ def site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
         sock = sock_context.__enter__()
         found = Site(folder, {}, queue=review.items)
         server = server_of(
-            review, Place(annotators, 0, **place), sock, tell=found.links.__setitem__, complain=found.complaints.append
+            review,
+            Place(annotators, 0, **options),
+            sock,
+            tell=found.links.__setitem__,
+            complain=found.complaints.append,
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
         thread.start()

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def find_programs() -> Path | None:
 
 
 @contextlib.contextmanager
-def postgres(place: Path) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """Give the address of an empty database."""
     programs = find_programs()
     if programs is None:
@@ -33,14 +34,9 @@ def postgres(place: Path) -> Iterator[str]:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     user = _user()
-    data = place / "postgres"
-    data.mkdir(mode=0o700)
+    data = Path(tempfile.mkdtemp(prefix="goldset-postgres-"))  # pytest closes its own folders to other users
     if user:
         shutil.chown(data, user)
-        for parent in (place, *place.parents):
-            if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-                with contextlib.suppress(PermissionError):
-                    parent.chmod(parent.stat().st_mode | 0o011)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -51,6 +47,7 @@ def postgres(place: Path) -> Iterator[str]:
         yield f"postgresql://goldset@127.0.0.1:{port}/postgres"
     finally:
         _run(user, programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+        shutil.rmtree(data, ignore_errors=True)
 
 
 def _user() -> str | None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.cli_score import _check_calibrated
+from pipeline.errors import InputError, UsageError
 from pipeline.measures.names import parse_measures
 from pipeline.measures.ppi import estimate
 from pipeline.review.calibrating import Reading, calibrate
@@ -55,6 +57,11 @@ def calibrated(made: Made) -> Calibration:
     return calibrate(gold, runs, parse_measures(MEASURES, rel=gold.level), ledger=None, reading=Reading())
 
 
+@pytest.fixture(scope="module")
+def shown(made: Made) -> Calibration:
+    return calibrated(made)
+
+
 def values(made: Made, name: str, measure: str, grades: dict[tuple[str, str], int]) -> dict[str, float]:
     qrels: dict[str, dict[str, int]] = {}
     for (query_id, chunk_id), grade in grades.items():
@@ -65,8 +72,10 @@ def values(made: Made, name: str, measure: str, grades: dict[tuple[str, str], in
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_the_corrected_score_is_the_estimate_of_the_completely_judged_queries(made: Made, measure: str) -> None:
-    found = calibrated(made)
+def test_the_corrected_score_is_the_estimate_of_the_completely_judged_queries(
+    made: Made, shown: Calibration, measure: str
+) -> None:
+    found = shown
     complete = complete_of(made)
     assert len(complete) == found.complete == 25
     people, model = (values(made, "A", measure, grades) for grades in (made.truth, made.model))
@@ -86,8 +95,8 @@ def complete_of(made: Made) -> list[str]:
         return sorted({e.query_id for e in ledger.events() if e.lane is Lane.COMPLETE})
 
 
-def test_corrected_intervals_hold_what_people_would_have_said_of_everything(made: Made) -> None:
-    found = calibrated(made)
+def test_corrected_intervals_hold_what_people_would_have_said_of_everything(made: Made, shown: Calibration) -> None:
+    found = shown
     missed = 0
     for score in found.scores:
         truth = float(np.mean(list(values(made, score.system, score.measure, made.truth).values())))
@@ -101,8 +110,8 @@ def test_corrected_intervals_hold_what_people_would_have_said_of_everything(made
     assert missed <= 1, "one of the twelve intervals may miss at 95 %"
 
 
-def test_expected_gains_come_nearer_to_people_than_the_models_grades(made: Made) -> None:
-    for score in calibrated(made).scores:
+def test_expected_gains_come_nearer_to_people_than_the_models_grades(made: Made, shown: Calibration) -> None:
+    for score in shown.scores:
         if score.gains.value is None:
             assert score.measure.startswith(("p@5", "mrr@5"))
             assert "whole grades" in str(score.gains.reason)
@@ -111,8 +120,8 @@ def test_expected_gains_come_nearer_to_people_than_the_models_grades(made: Made)
             assert abs(score.gains.value - truth) < abs(score.raw - truth)
 
 
-def test_every_judgment_is_somebodys(made: Made) -> None:
-    found = calibrated(made)
+def test_every_judgment_is_somebodys(made: Made, shown: Calibration) -> None:
+    found = shown
     _, ledger = ledger_of(made.folder)
     with ledger:
         judged = {(e.query_id, e.chunk_id) for e in ledger.events()}
@@ -121,22 +130,28 @@ def test_every_judgment_is_somebodys(made: Made) -> None:
         assert one.people + one.model + one.unjudged == len(made.truth)
 
 
-def test_without_people_figures_are_absent_with_their_reason(goldset: Goldset, tmp_path: Path) -> None:
+def test_without_people_figures_are_absent_with_their_reason(tmp_path: Path) -> None:
     made = make_set(tmp_path / "gold", queries=5)
     runs_of(made, tmp_path)
-    done = goldset("score", "gold", "--run", "A.trec", "--calibrated")
-    assert done.returncode == 1
-    assert "nobody has judged here yet" in done.stderr
+    with pytest.raises(InputError, match="nobody has judged here yet"):
+        calibrated(made)
     material, ledger = ledger_of(made.folder)
     with ledger:
         ledger.append_all(judgments(material, queue_of(material, calibration=4, complete=1)[:3], made.truth))
-    done = goldset("score", "gold", "--run", "A.trec", "--calibrated", "--measure", "ndcg@5", "--format", "json")
-    found = json.loads(done.stdout)
+    score = calibrated(made).scores[0]
+    assert score.raw == pytest.approx(np.mean(list(values(made, "A", "ndcg@5", made.model).values())))
+    assert score.corrected.value is None
+    assert "are judged to the end; 3 are needed, 20 wanted" in str(score.corrected.reason)
+
+
+@pytest.mark.slow
+def test_figures_before_and_after_stand_in_one_json(goldset: Goldset, made: Made) -> None:
+    asked = ("--measure", "ndcg@5", "--format", "json")
+    done = goldset("score", made.folder, "--run", made.folder.parent / "A.trec", "--calibrated", *asked)
     assert done.returncode == 0, done.stderr
-    assert found["runs"]["A"]["means"]["ndcg@5"] == pytest.approx(found["calibrated"]["scores"][0]["raw"])
-    (score,) = found["calibrated"]["scores"]
-    assert score["corrected"]["value"] is None
-    assert "are judged to the end; 3 are needed, 20 wanted" in score["corrected"]["reason"]
+    found = json.loads(done.stdout)
+    (score,) = Calibration.model_validate(found["calibrated"]).scores
+    assert found["runs"]["A"]["means"]["ndcg@5"] == pytest.approx(score.raw)
 
 
 def test_a_table_stands_beside_the_usual_one(goldset: Goldset, made: Made) -> None:
@@ -151,17 +166,18 @@ def test_a_table_stands_beside_the_usual_one(goldset: Goldset, made: Made) -> No
 
 
 @pytest.mark.parametrize(
-    ("options", "reason"),
+    ("form", "missing", "ledger", "calibrated", "reason"),
     [
-        (["--ledger", "x.sqlite"], "give both"),
-        (["--calibrated", "--format", "csv"], "table or json"),
-        (["--calibrated", "--missing", "skip"], "a missing one counts 0"),
+        ("table", "zero", "x.sqlite", False, "give both"),
+        ("csv", "zero", None, True, "table or json"),
+        ("table", "skip", None, True, "a missing one counts 0"),
     ],
 )
-def test_what_does_not_go_together_is_refused(goldset: Goldset, made: Made, options: list[str], reason: str) -> None:
-    done = goldset("score", made.folder, "--run", made.folder.parent / "A.trec", *options)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert reason in done.stderr
+def test_what_does_not_go_together_is_refused(
+    form: str, missing: str, ledger: str | None, calibrated: bool, reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        _check_calibrated(form, missing, ledger, calibrated=calibrated)
 
 
 def test_few_complete_queries_are_warned_of(tmp_path: Path) -> None:

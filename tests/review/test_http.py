@@ -14,7 +14,7 @@ import pytest
 from pipeline.review.security import Rates
 from pipeline.review.state import fold
 from tests.review.conftest import Site, only
-from tests.review.review_set import write_set
+from tests.review.review_set import JUDGE, RATIONALE, SYSTEM, write_set
 
 Sites = Callable[..., Site]
 
@@ -88,6 +88,12 @@ def anna(served: Site) -> Iterator[Client]:
     return client_of(served)
 
 
+@pytest.fixture
+def quiet(shared_site: Site) -> Client:
+    """Somebody at a server where nothing is stored."""
+    return client_of(shared_site)
+
+
 def test_an_event_is_stored_once_however_often_it_is_sent(served: Site, anna: Client) -> None:
     body = judgment(anna)
     assert [anna.post("/api/event", body).json for _ in range(3)] == [{"seq": 1}] * 3
@@ -95,30 +101,30 @@ def test_an_event_is_stored_once_however_often_it_is_sent(served: Site, anna: Cl
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1:1", "localhost", "evil.example:{port}", ""])
-def test_a_wrong_host_is_refused(anna: Client, host: str) -> None:
-    assert anna.get("/api/session", Host=host.format(port=anna.port)).status in {400, 421}
+def test_a_wrong_host_is_refused(quiet: Client, host: str) -> None:
+    assert quiet.get("/api/session", Host=host.format(port=quiet.port)).status in {400, 421}
 
 
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "http://127.0.0.1:1", "null", "https://127.0.0.1:{port}", None]
 )
-def test_a_wrong_or_missing_origin_is_refused(served: Site, anna: Client, origin: str | None) -> None:
-    body = judgment(anna)
-    origin = origin.format(port=anna.port) if origin else None
-    assert anna.post("/api/event", body, Origin=origin).status == 403
-    assert served.events() == []
+def test_a_wrong_or_missing_origin_is_refused(shared_site: Site, quiet: Client, origin: str | None) -> None:
+    body = judgment(quiet)
+    origin = origin.format(port=quiet.port) if origin else None
+    assert quiet.post("/api/event", body, Origin=origin).status == 403
+    assert shared_site.events() == []
 
 
-def test_a_form_of_another_page_is_refused(served: Site, anna: Client) -> None:
-    body = judgment(anna)
-    assert anna.post("/api/event", body, Content_Type="text/plain").status == 415
-    assert anna.post("/api/event", body, Sec_Fetch_Site="same-site", Sec_Fetch_Mode="cors").status == 403
-    assert anna.get("/api/session", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="no-cors").status == 403
-    assert served.events() == []
+def test_a_form_of_another_page_is_refused(shared_site: Site, quiet: Client) -> None:
+    body = judgment(quiet)
+    assert quiet.post("/api/event", body, Content_Type="text/plain").status == 415
+    assert quiet.post("/api/event", body, Sec_Fetch_Site="same-site", Sec_Fetch_Mode="cors").status == 403
+    assert quiet.get("/api/session", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="no-cors").status == 403
+    assert shared_site.events() == []
 
 
-def test_without_a_cookie_nothing_of_the_data_is_told(served: Site, anna: Client) -> None:
-    stranger = Client(anna.port)
+def test_without_a_cookie_nothing_of_the_data_is_told(shared_site: Site, quiet: Client) -> None:
+    stranger = Client(quiet.port)
     for path in ("/api/session", "/api/next?n=3", "/progress", "/adjudicate", "/export/qrels", "/nothing"):
         assert stranger.get(path).status == 401, path
     assert stranger.get("/").status == 401
@@ -139,12 +145,12 @@ def test_a_link_is_good_once(served: Site) -> None:
     assert Client(port).enter(served.links["anna"]).get("/api/session").json["annotator"] == "anna"
 
 
-def test_a_changed_cookie_is_nobodys(anna: Client) -> None:
-    assert anna.cookie
-    name, _, value = anna.cookie.partition("=")
+def test_a_changed_cookie_is_nobodys(quiet: Client) -> None:
+    assert quiet.cookie
+    name, _, value = quiet.cookie.partition("=")
     body, _, signature = value.partition(".")
     for forged in (f"{body}.{signature[:-1]}0", f"{body}x.{signature}", body, "é", "." * 100, f"{body}.é"):
-        assert anna.get("/api/session", Cookie=f"{name}={forged}".encode().decode("latin-1")).status == 401
+        assert quiet.get("/api/session", Cookie=f"{name}={forged}".encode().decode("latin-1")).status == 401
 
 
 def test_the_cookie_is_strict_and_out_of_reach_of_scripts(served: Site) -> None:
@@ -155,9 +161,9 @@ def test_the_cookie_is_strict_and_out_of_reach_of_scripts(served: Site) -> None:
     assert "samesite=strict" in cookie
 
 
-def test_every_answer_is_kept_to_itself(anna: Client) -> None:
+def test_every_answer_is_kept_to_itself(quiet: Client) -> None:
     for path in ("/", "/api/session", "/static/review.js", "/nothing", "/export/none"):
-        headers = anna.get(path).headers
+        headers = quiet.get(path).headers
         assert headers["content-security-policy"].startswith("default-src 'self'"), path
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
@@ -165,21 +171,21 @@ def test_every_answer_is_kept_to_itself(anna: Client) -> None:
         assert "server" not in headers
 
 
-def test_an_oversize_body_is_refused_with_and_without_its_length(served: Site, anna: Client) -> None:
-    large = {**judgment(anna), "note": "x" * 300_000}
-    assert anna.post("/api/event", large).status == 413
-    connection = http.client.HTTPConnection("127.0.0.1", anna.port, timeout=20)
+def test_an_oversize_body_is_refused_with_and_without_its_length(shared_site: Site, quiet: Client) -> None:
+    large = {**judgment(quiet), "note": "x" * 300_000}
+    assert quiet.post("/api/event", large).status == 413
+    connection = http.client.HTTPConnection("127.0.0.1", quiet.port, timeout=20)
     headers = {
-        "Host": f"127.0.0.1:{anna.port}",
-        "Origin": f"http://127.0.0.1:{anna.port}",
-        "Cookie": anna.cookie or "",
+        "Host": f"127.0.0.1:{quiet.port}",
+        "Origin": f"http://127.0.0.1:{quiet.port}",
+        "Cookie": quiet.cookie or "",
         "Content-Type": "application/json",
     }
     connection.request("POST", "/api/event", iter([b"x" * 100_000] * 3), headers, encode_chunked=True)
     answer = connection.getresponse()
     assert (answer.status, b"bytes" in answer.read()) == (413, True)
     connection.close()
-    assert served.events() == []
+    assert shared_site.events() == []
 
 
 @pytest.mark.parametrize(
@@ -195,8 +201,8 @@ def test_an_oversize_body_is_refused_with_and_without_its_length(served: Site, a
         "//etc/passwd",
     ],
 )
-def test_no_path_leads_out(anna: Client, path: str) -> None:
-    answer = anna.get(path)
+def test_no_path_leads_out(quiet: Client, path: str) -> None:
+    answer = quiet.get(path)
     assert answer.status == 404
     assert b"import" not in answer.body
 
@@ -226,15 +232,15 @@ def test_too_many_requests_are_held_back(site: Sites) -> None:
         {"have": ["x"] * 100},
     ],
 )
-def test_events_that_make_no_sense_are_refused(served: Site, anna: Client, change: dict[str, Any]) -> None:
-    answer = anna.post("/api/event", {**judgment(anna), **change})
+def test_events_that_make_no_sense_are_refused(shared_site: Site, quiet: Client, change: dict[str, Any]) -> None:
+    answer = quiet.post("/api/event", {**judgment(quiet), **change})
     assert answer.status == 400
-    assert served.events() == []
+    assert shared_site.events() == []
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{", b"\xff", b"[" * 100_000, b'{"client_id": 1e999}'])
-def test_bodies_that_are_no_object_are_refused(anna: Client, body: bytes) -> None:
-    assert anna.post("/api/event", body).status == 400
+def test_bodies_that_are_no_object_are_refused(quiet: Client, body: bytes) -> None:
+    assert quiet.post("/api/event", body).status == 400
 
 
 def test_half_a_character_in_a_note_loses_no_note(served: Site, anna: Client) -> None:
@@ -284,9 +290,9 @@ def test_in_training_the_judge_is_shown_first_and_every_judgment_says_so(site: S
     assert served.events()[0].revealed
 
 
-def test_the_page_is_small(anna: Client) -> None:
+def test_the_page_is_small(quiet: Client) -> None:
     parts = ["/", "/static/review.js", "/static/review.css"]
-    assert sum(len(anna.get(path).body) for path in parts) <= 60_000
+    assert sum(len(quiet.get(path).body) for path in parts) <= 60_000
 
 
 def test_a_set_without_grades_is_reviewed_too(site: Sites, tmp_path: Path) -> None:
@@ -296,3 +302,13 @@ def test_a_set_without_grades_is_reviewed_too(site: Sites, tmp_path: Path) -> No
     answer = anna.post("/api/event", judgment(anna))
     assert "revealed" not in answer.json
     assert anna.get("/api/progress").status == 200
+
+
+@pytest.mark.parametrize("name", ["qrels", "beir", "csv", "argilla", "labelstudio", "json"])
+def test_what_was_judged_can_be_downloaded_and_nothing_of_the_judge(served: Site, anna: Client, name: str) -> None:
+    anna.post("/api/event", judgment(anna))
+    answer = anna.get(f"/export/{name}")
+    assert answer.status == 200
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert answer.body
+    assert not any(word.encode() in answer.body for word in (JUDGE, SYSTEM, RATIONALE))

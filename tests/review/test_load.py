@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.review.ledger import open_ledger
 from pipeline.review.leases import Desk
+from pipeline.review.ledger import open_ledger
 from pipeline.review.material import load_material
 from pipeline.review.queue import QueueSettings
 from pipeline.review.serving import draw
@@ -23,7 +23,7 @@ from tests.review.conftest import start_process
 from tests.review.postgres import postgres
 from tests.review.review_set import write_set
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(500)]
 
 PEOPLE = [f"person-{i}" for i in range(8)]
 OPTIONS = ["--lanes", "A", "--calibration", "9999", "--overlap", "0.2", "--repeats", "0"]
@@ -133,7 +133,7 @@ def test_eight_people_on_sqlite(tmp_path: Path) -> None:
 
 def test_eight_people_on_postgresql(tmp_path: Path) -> None:
     folder = write_set(tmp_path / "set", queries=167, passages=25, chunks=False)
-    with postgres(tmp_path) as address:
+    with postgres() as address:
         workers, seconds = _judge_at_once(folder, address)
         _check(folder, address, workers, seconds)
 
@@ -152,7 +152,7 @@ def test_two_servers_on_one_postgresql_never_go_beyond_what_is_wanted(tmp_path: 
         except BaseException as error:  # noqa: BLE001  told by the test
             problems.append(repr(error))
 
-    with postgres(tmp_path) as address:
+    with postgres() as address:
         threads = [threading.Thread(target=person, args=(name, address)) for name in PEOPLE]
         for thread in threads:
             thread.start()

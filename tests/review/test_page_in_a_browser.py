@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from pipeline.review.state import fold
 from tests.review.conftest import Person, Site, only
 from tests.review.review_set import JUDGE, RATIONALE, SCRIPT, SYSTEM, judge_grades
@@ -27,6 +29,7 @@ def test_a_set_is_graded_by_keys_to_the_end_and_the_digit_is_the_grade(site: Sit
     assert all(event.ms and event.inclusion == 1 and not event.revealed and not event.highlights for event in events)
 
 
+@pytest.mark.slow
 def test_undo_goes_back_as_far_as_one_likes_and_redo_forward_also_after_a_reload(site: Sites, person: People) -> None:
     served = site(queries=2, passages=4)
     anna = person(served.links["anna"])
@@ -97,6 +100,7 @@ def test_nothing_of_the_judge_is_in_any_answer_before_the_judgment(site: Sites, 
     assert RATIONALE not in later[0]
 
 
+@pytest.mark.slow
 def test_what_is_said_after_the_judge_was_seen_is_marked_and_the_first_answer_stays(
     site: Sites, person: People
 ) -> None:
@@ -158,6 +162,7 @@ def test_planted_markup_stays_text(site: Sites, person: People) -> None:
     assert anna.page.locator("main img, main script").count() == 0
 
 
+@pytest.mark.slow
 def test_later_cannot_and_bad_queries(site: Sites, person: People) -> None:
     served = site(queries=2, passages=3)
     anna = person(served.links["anna"])
@@ -181,6 +186,7 @@ def test_later_cannot_and_bad_queries(site: Sites, person: People) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_words_of_the_query_are_marked_only_outside_lane_a(site: Sites, person: People) -> None:
     served = site(queries=1, passages=2)
     anna = person(served.links["anna"])
@@ -192,6 +198,7 @@ def test_words_of_the_query_are_marked_only_outside_lane_a(site: Sites, person: 
     assert served.events()[0].highlights
 
 
+@pytest.mark.slow
 def test_a_selection_becomes_evidence(site: Sites, person: People) -> None:
     served = site(queries=1, passages=1)
     anna = person(served.links["anna"])
@@ -204,6 +211,7 @@ def test_a_selection_becomes_evidence(site: Sites, person: People) -> None:
     assert fold(served.events()).reviews()[0].evidence == "Passage 0"
 
 
+@pytest.mark.slow
 def test_everything_is_reached_by_tab_and_enter(site: Sites, person: People) -> None:
     served = site(queries=1, passages=3)
     anna = person(served.links["anna"])

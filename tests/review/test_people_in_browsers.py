@@ -291,3 +291,18 @@ def test_the_figures_shown_are_the_librarys(site: Sites, person: People) -> None
     assert cells == [
         sum(m == h and t == j for m, t in zip(mine, theirs, strict=True)) for h in range(4) for j in range(4)
     ]
+
+
+def test_a_second_look_is_neither_told_as_one_beforehand_nor_counted(site: Sites, person: People) -> None:
+    served = site(queries=20, passages=3, queue=only("A"), repeats=2)
+    anna = person(served.links["anna"])
+    while anna.pair:
+        anna.press("2")
+    anna.saved()
+    events = served.events()
+    again = [event for event in events if event.repeat]
+    assert len(events) == 62
+    assert len(again) == 2
+    assert len(fold(events).repeats()) == 2
+    anna.press("u")
+    assert anna.page.locator("#state").inner_text() == ""

@@ -113,9 +113,14 @@ function refused(event, why) {
 
 function confirmed(event, body) {
   if (body.items) append(body.items);
-  if (!body.revealed) return;
   const item = items.find((one) => one.pair === event.pair);
-  if (!item) return;
+  const act = acts.find((one) => one.id === event.client_id);
+  if (body.again && act && act.first) { // a second look is no further pair
+    act.first = false;
+    tally(item, -1);
+    if (current()) count(current());
+  }
+  if (!body.revealed || !item) return;
   item.revealed = body.revealed;
   reveal(item, item === current() ? "" : "The passage before: ");
 }
@@ -452,8 +457,9 @@ function key(event) {
     event.preventDefault();
     return event.shiftKey ? redo() : undo();
   }
+  const letter = event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase(); // whatever Caps Lock says
   if (/^[0-3]$/.test(event.key)) decide("judge", { grade: Number(event.key) });
-  else if (Object.hasOwn(KEYS, event.key)) DO[KEYS[event.key]]();
+  else if (Object.hasOwn(KEYS, letter)) DO[KEYS[letter]]();
   else return;
   event.preventDefault();
 }

@@ -1,0 +1,81 @@
+"""What the command refuses, in one line, before anything is opened."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pipeline import cli
+from pipeline.errors import InputError
+from pipeline.review.ledger import open_ledger
+from pipeline.review.material import load_material
+from pipeline.review.queue import QueueSettings
+from pipeline.review.serving import opened
+from tests.conftest import Goldset
+from tests.review.review_set import write_set
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (["--host", "0.0.0.0"], 2, "--allow-network"),
+        (["--lanes", "AX"], 2, "--lanes"),
+        (["--annotator", "a", "--annotator", "a"], 2, "twice"),
+        (["--annotator", " "], 2, "1 to 64"),
+        (["--ledger", "mysql://x/y"], 2, "--ledger"),
+        (["--overlap", "1.5"], 2, "less than or equal to 1"),
+    ],
+)
+def test_a_wrong_call_is_refused(tmp_path: Path, options: list[str], code: int, says: str) -> None:
+    folder = write_set(tmp_path / "set", queries=1, passages=1)
+    done = CliRunner().invoke(cli.app, ["review", str(folder), "--port", "0", *options], standalone_mode=False)
+    assert getattr(done.exception, "exit_code", None) == code
+    told = getattr(done.exception, "message", "") or str(done.exception)
+    assert says in told
+    assert done.stdout == ""
+    assert not (folder / "review.key").exists()
+
+
+def test_a_taken_port_is_told(goldset: Goldset, tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "set", queries=1, passages=1)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = goldset("review", folder, "--port", taken.getsockname()[1], "--annotator", "anna")
+    assert done.returncode == 1
+    assert "give another --port" in done.stderr
+
+
+def test_the_ledger_of_another_set_is_refused(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "set", queries=1, passages=1)
+    open_ledger(folder / "review.sqlite", data_sha="0" * 64).close()
+    with pytest.raises(InputError, match="another data set"), opened(folder, None, QueueSettings()):
+        pass
+
+
+def test_a_set_stays_the_same_set_when_its_queries_are_edited(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "set", queries=2, passages=2)
+    before = load_material(folder).data_sha
+    dataset = json.loads((folder / "dataset.json").read_text())
+    dataset["queries"]["q000"] = "Another wording?"
+    (folder / "dataset.json").write_text(json.dumps(dataset))
+    assert load_material(folder).data_sha != before
+    dataset["metadata"]["review"] = {"data_sha": before}
+    (folder / "dataset.json").write_text(json.dumps(dataset))
+    assert load_material(folder).data_sha == before
+
+
+@pytest.mark.parametrize("broken", ["missing", "no folder", "pool"])
+def test_a_folder_that_cannot_be_judged_is_told(tmp_path: Path, broken: str) -> None:
+    folder = tmp_path / "set"
+    if broken == "missing":
+        folder.mkdir()
+    elif broken == "pool":
+        write_set(folder, queries=1, passages=1)
+        (folder / "4-pool.jsonl").write_text('{"query_id": "q000", "chunk_id": "gone"}\n')
+    with pytest.raises(InputError, match=str(folder)), opened(folder, None, QueueSettings()):
+        pass

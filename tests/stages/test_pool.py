@@ -1,0 +1,73 @@
+"""Pools: whoever found a chunk, it is judged once, in an order that shows nobody's rank."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.stages.pool import SHARED_BY, Reach, pool_query, reach
+from schemas.pool import Origin, Pooled
+
+IDS = st.sampled_from([f"c{number}" for number in range(12)])
+RANKING = st.lists(IDS, unique=True, max_size=8)
+
+
+def alone(chunk_id: str) -> tuple[str, ...]:
+    return (chunk_id,)
+
+
+def by_id(pool: list[Pooled]) -> dict[str, Pooled]:
+    assert len({row.chunk_id for row in pool}) == len(pool)
+    return {row.chunk_id: row for row in pool}
+
+
+@given(a=RANKING, b=RANKING, source=IDS)
+def test_the_pool_is_the_union_of_the_rankings_and_the_source_each_with_its_ranks(
+    a: list[str], b: list[str], source: str
+) -> None:
+    pool = by_id(pool_query("q", rankings={"a": a, "b": b}, sources=[source], cluster_of=alone))
+    assert set(pool) == {*a, *b, source}
+    for chunk_id, row in pool.items():
+        wanted = {name: found.index(chunk_id) + 1 for name, found in (("a", a), ("b", b)) if chunk_id in found}
+        assert row.ranks == wanted
+        assert (row.origin is Origin.SOURCE) == (chunk_id == source)
+
+
+@given(found=st.permutations([f"c{number}" for number in range(10)]))
+def test_the_order_of_judging_does_not_show_the_ranks(found: list[str]) -> None:
+    order = [row.chunk_id for row in pool_query("q", rankings={"a": found}, sources=["c0"], cluster_of=alone)]
+    assert order == [
+        row.chunk_id for row in pool_query("q", rankings={"a": sorted(found)}, sources=["c0"], cluster_of=alone)
+    ]
+
+
+def test_one_of_near_duplicates_is_judged_and_the_source_stands_for_its_cluster() -> None:
+    cluster = ("x", "source", "y")
+    pool = by_id(
+        pool_query(
+            "q",
+            rankings={"a": ["x", "other"]},
+            sources=["source"],
+            cluster_of=lambda chunk_id: cluster if chunk_id in cluster else (chunk_id,),
+        )
+    )
+    assert {chunk_id: row.shared_from for chunk_id, row in pool.items()} == {
+        "source": None, "x": "source", "y": "source", "other": None
+    }  # fmt: skip
+    assert pool["y"].origin is Origin.NEAR_DUPLICATE
+    assert pool["x"].origin is None
+
+
+def test_boilerplate_that_stands_everywhere_does_not_fill_the_pool() -> None:
+    many = tuple(f"c{number}" for number in range(SHARED_BY + 1))
+    pool = pool_query(
+        "q", rankings={"a": ["c3", "c5"]}, sources=["s"], cluster_of=lambda c: many if c in many else (c,)
+    )
+    assert {row.chunk_id for row in pool} == {"s", "c3", "c5"}
+
+
+def test_a_source_is_reached_within_20_and_unreachable_beyond_100() -> None:
+    ranking = [f"c{number}" for number in range(1, 151)]
+    assert reach({"a": ranking, "b": []}, ["c20"]) == Reach(("a",), False)
+    assert reach({"a": ranking, "b": []}, ["c21"]) == Reach((), False)
+    assert reach({"a": ranking, "b": []}, ["c101"]) == Reach((), True)
