@@ -44,11 +44,14 @@ Chat = Callable[[Sequence[ChatRequest[GroundedAnswer]]], Sequence[Completion[Gro
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A passage that was retrieved; ``grade`` is None where nobody judged it for this question."""
+    """A passage that was retrieved; ``grade`` is None where nobody judged it for this question.
+
+    ``text`` is None where the retriever gave back a text that is no passage.
+    """
 
     chunk_id: str
     score: float
-    text: str
+    text: str | None
     grade: int | None
 
 
@@ -96,7 +99,8 @@ class Asking:
         query_id = self._known.get(folded(question))
         grades = self._gold.qrels[query_id] if query_id is not None else {}
         found = tuple(
-            Found(chunk_id, score, self._corpus[chunk_id], grades.get(chunk_id)) for chunk_id, score in scores.items()
+            Found(chunk_id, score, self._corpus.get(chunk_id), grades.get(chunk_id))
+            for chunk_id, score in scores.items()
         )
         figures = self._figures(query_id, scores) if query_id is not None else None
         answer, used, problem = self._answer(question, found)
@@ -112,15 +116,17 @@ class Asking:
         return {name: result.mean(measure.name) for name, measure in zip(MEASURES, measures, strict=True)}
 
     def _answer(self, question: str, found: Sequence[Found]) -> tuple[str | None, tuple[int, ...], str | None]:
-        if self._chat is None or not found:
+        texts = {number: one.text for number, one in enumerate(found, 1) if one.text is not None}
+        if self._chat is None or not texts:
             return None, (), None
         try:
-            reply = self._chat([request_for(self._prompt, question, [one.text for one in found])])[0]
+            reply = self._chat([request_for(self._prompt, question, list(texts.values()))])[0]
         except ModelError as error:
             return None, (), str(error)
         if isinstance(reply, ModelError):
             return None, (), str(reply)
-        used = tuple(dict.fromkeys(number for number in reply.answer.used if 1 <= number <= len(found)))
+        numbers = list(texts)
+        used = tuple(dict.fromkeys(numbers[place - 1] for place in reply.answer.used if 1 <= place <= len(numbers)))
         if not one_line(reply.answer.answer):
             return None, (), str(AnswerRejected("empty", f"{STAGE}: the model gave an empty answer"))
         return reply.answer.answer, used, None
@@ -153,6 +159,9 @@ def shown(reply: Reply, *, k: int, width: int) -> Iterator[str]:
     for number, one in enumerate(reply.found, 1):
         judged = "" if reply.query_id is None else f"  {'not judged' if one.grade is None else f'grade {one.grade}'}"
         yield f"{number:>2}. {one_line(one.chunk_id)}  {one.score:.4f}{judged}"
+        if one.text is None:
+            yield "    a text that is no passage of the gold set"
+            continue
         text = one_line(one.text[: 4 * width])
         yield f"    {text[:width]}{'…' if len(text) > width or len(one.text) > 4 * width else ''}"
     if reply.answer is not None:

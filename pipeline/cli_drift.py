@@ -48,13 +48,13 @@ def drift(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     from pipeline.formats.folder import explained
     from pipeline.formats.jsonl import write_texts
     from pipeline.formats.query_logs import read_log
+    from pipeline.formats.scorecards import check_apart
     from pipeline.report.drift import advice, lines
     from pipeline.report.terminal import printable
     from pipeline.scoring import load_gold
 
     check_quantile(quantile)
-    if out is not None and any(out.resolve() == Path(one).resolve() for one in (queries, gold)):
-        raise UsageError(f"{out}: is one of the inputs; give another --out")
+    check_apart({"--out": out}, [gold, queries, *([config] if config else [])])
     loaded, log = load_gold(gold), read_log(queries, column=column)
     settings = Settings(quantile=quantile, most=most, clusters=clusters, seed=seed)
     found = _compare(loaded, log, settings, system=system, config=config, answers=answers)

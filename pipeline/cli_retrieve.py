@@ -42,12 +42,14 @@ def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     """Retrieve for every query of a gold set, and write a run."""
     from pipeline.formats.folder import explained
     from pipeline.formats.run_files import write_run
+    from pipeline.formats.scorecards import check_apart
     from pipeline.scoring import load_gold
     from pipeline.systems import open_systems
 
     home = Path(gold) if Path(gold).is_dir() else Path(gold).parent
     if output.resolve().is_relative_to(Path(gold).resolve()) and output.parent.name != "runs":
         raise UsageError(f"{output}: inside a build, runs go into its folder runs/")
+    check_apart({"--output": output}, [config] if config else [])
     shorthands = {"analyzer": analyzer, "language": language, "k1": k1, "b": b}
     changes = [f"{key}={value}" for key, value in shorthands.items() if value is not None] + (change or [])
     bench = _described(config) if config else None

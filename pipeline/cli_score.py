@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.errors import OutputError, UnknownMeasure, UsageError
+from pipeline.errors import UnknownMeasure, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,12 +154,11 @@ def chosen(measure: list[str] | None, k: str | None, gold: Gold) -> list[Measure
 
 
 def _write(path: Path, results: Mapping[str, Result]) -> None:
+    from pipeline.formats.scorecards import write_whole
     from pipeline.report.scores import per_query
 
-    try:
-        path.write_text(per_query(results, path.suffix.lower()), encoding="utf-8", errors="surrogatepass", newline="\n")
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({(error.strerror or 'unknown reason').lower()})") from None
+    # Half of a surrogate pair becomes what JSON writes for it: the file is UTF-8 and says the same id.
+    write_whole(path, per_query(results, path.suffix.lower()).encode("utf-8", "backslashreplace"))
 
 
 def _print(results: Mapping[str, Result], form: str, **method: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.errors import InputError
@@ -22,6 +22,9 @@ _NAMES: dict[Role, tuple[str, ...]] = {
 }
 _SHOWN: dict[Role, str] = {"query": "query_id", "doc": "doc_id", "score": "score", "grade": "grade", "rank": "rank"}
 _NO_LETTER = re.compile(r"[^a-z0-9]")
+_RENAMED = re.compile(r"_duplicated_[0-9]+$")
+"""What polars adds to the name of a column that stands in a CSV file already."""
+
 _HIGHEST_GRADE = 1000
 
 Where = Callable[[int], dict[str, int]]
@@ -45,12 +48,10 @@ def results(frame: pl.DataFrame, name: str, where: Where = lambda _: {}) -> pl.D
     Raises:
         InputError: a column is missing, a cell is empty, an id is no string or a score no finite number.
     """
-    import polars as pl
-
     by_rank = column_of("score", frame.columns) is None and column_of("rank", frame.columns) is not None
     value: Role = "rank" if by_rank else "score"
     rows = _ids(_chosen(frame, ("query", "doc", value), name, where), name, where)
-    scores = rows[value].cast(pl.Float64, strict=False)
+    scores = _numbers(rows, value, name)
     bad = (~scores.is_finite().fill_null(value=False)).arg_true()
     if len(bad):
         raise InputError(name, f"{_row(bad[0])}: the {value} is no finite number", **where(bad[0]))
@@ -72,7 +73,7 @@ def judgments(frame: pl.DataFrame, name: str, where: Where = lambda _: {}) -> di
     import polars as pl
 
     rows = _ids(_chosen(frame, ("query", "doc", "grade"), name, where), name, where)
-    grades = rows["grade"].cast(pl.Float64, strict=False)
+    grades = _numbers(rows, "grade", name)
     bad = (~((grades % 1 == 0) & (grades.abs() <= _HIGHEST_GRADE)).fill_null(value=False)).arg_true()
     if len(bad):
         limits = f"from -{_HIGHEST_GRADE} to {_HIGHEST_GRADE}"
@@ -103,12 +104,33 @@ def _chosen(frame: pl.DataFrame, roles: Sequence[Role], name: str, where: Where)
         if column is None:
             known = ", ".join(_NAMES[role])
             raise InputError(name, f"has no column {_SHOWN[role]} (or one of {known}); rename the one that is it")
+    _refuse_twins(frame.columns, columns.values(), name)
     rows = frame.select(pl.col(str(column)).alias(role) for role, column in columns.items())
     for role in roles:
         empty = rows[role].is_null().arg_true()
         if len(empty):
             raise InputError(name, f"{_row(empty[0])}: the cell of {columns[role]} is empty", **where(empty[0]))
     return rows
+
+
+def _refuse_twins(columns: Sequence[str], chosen: Iterable[str | None], name: str) -> None:
+    """Refuse a second column of the same name: which of the two is meant cannot be known."""
+    plain = [_NO_LETTER.sub("", _RENAMED.sub("", column).lower()) for column in columns]
+    for column in chosen:
+        if plain.count(_NO_LETTER.sub("", str(column).lower())) > 1:
+            raise InputError(name, f"has two columns {column}; rename the one that is not meant")
+
+
+def _numbers(rows: pl.DataFrame, role: Role, name: str) -> pl.Series:
+    """Return a column as numbers, null where a text is none."""
+    import polars as pl
+
+    kind = rows[role].dtype
+    if isinstance(kind, pl.Categorical | pl.Enum):
+        return rows[role].cast(pl.String).cast(pl.Float64, strict=False)
+    if not (kind.is_numeric() or kind in {pl.String, pl.Boolean, pl.Null}):
+        raise InputError(name, f"the {role}s are of type {kind}: make them numbers")
+    return rows[role].cast(pl.Float64, strict=False)
 
 
 def _ids(rows: pl.DataFrame, name: str, where: Where) -> pl.DataFrame:

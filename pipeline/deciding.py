@@ -89,6 +89,9 @@ def baseline_of(gold: Gold, system: str, result: Result, measures: Sequence[str]
     Raises:
         InputError: A query id is no text that can be written.
     """
+    strange = next((one for one in result.query_ids if one.encode("utf-8", "replace").decode() != one), None)
+    if strange is not None:
+        raise InputError(str(gold.path), f"query {strange!r} cannot be written as UTF-8; give it another id")
     try:
         return Baseline(
             goldset=version("goldset"),

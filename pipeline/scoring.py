@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,7 +111,7 @@ def load_run(path: Path | str) -> Run:
         InputError: there is no such file, or it cannot be read.
     """
     source = Source(path)
-    if source.path.is_dir() and str(path) != STDIN:
+    if os.path.isdir(source.path) and str(path) != STDIN:  # noqa: PTH112  Path's own raises on a name too long
         raise InputError(source.name, "is a folder: name the file of a run")
     source.size()
     return Run(source)
@@ -126,7 +127,7 @@ def named_runs(given: Sequence[str]) -> dict[str, Run]:
     named: dict[str, str] = {}
     for text in given:
         name, equals, path = text.partition("=")
-        if not equals or Path(text).is_file():
+        if not equals or os.path.isfile(text):  # noqa: PTH113  as above
             name, path = Path(text).name.split(".")[0] or text, text
         if not name or not path:
             raise UsageError(f"--run {text}: give it as NAME=FILE")
@@ -265,9 +266,12 @@ def _queries(
     if match == "text" or not _is_columnar(run):
         mapping = _mapping(gold, run, match)
     else:
+        from pipeline.measures.judgments import in_utf8
+
         gathered: dict[str, dict[str, float]] = {}
+        asked = in_utf8(gold.qrels if wanted is None else wanted)
         for frame in _frames(run):
-            kept = frame.filter(frame["query"].is_in(list(gold.qrels if wanted is None else wanted)))
+            kept = frame.filter(frame["query"].is_in(asked))
             for query_id, doc_id, score in kept.iter_rows():
                 gathered.setdefault(query_id, {})[doc_id] = score
         mapping = gathered

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import anyio
 import httpx2
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
@@ -35,20 +36,22 @@ def check_address(url: str) -> None:
     """
     try:
         address = httpx2.URL(url)
-        known = address.scheme in {"http", "https"} and bool(address.host)
+        known = address.scheme in {"http", "https"} and bool(address.host.encode("idna"))
+        known = known and (address.port or 0) < 2**16
     except (httpx2.InvalidURL, ValueError):
         known = False
     if not known:
         raise UsageError("--webhook: is no address; it should begin with https://")
 
 
-def tell(url: str, message: Mapping[str, Any], *, first_wait: float = 1.0) -> str | None:
+def tell(url: str, message: Mapping[str, Any], *, first_wait: float = 1.0, patience: float = _SECONDS) -> str | None:
     """Send the message as JSON and return None, or in a few words why it did not arrive.
 
     Args:
         url: where to post; redirects are not followed.
         message: what to post; chat services show its ``text``.
         first_wait: seconds before the second attempt; it doubles from there on, up to 20 seconds.
+        patience: seconds that one attempt may take in all, however busily the server keeps it open.
     """
     growing = wait_exponential(multiplier=first_wait, max=_LONGEST_WAIT) + wait_random(0, first_wait)
 
@@ -61,8 +64,7 @@ def tell(url: str, message: Mapping[str, Any], *, first_wait: float = 1.0) -> st
         stop=stop_after_attempt(ATTEMPTS), wait=wait, retry=retry_if_exception(_worth_another), reraise=True
     )
     try:
-        with httpx2.Client(timeout=_SECONDS, follow_redirects=False) as client:
-            attempts(_post, client, url, message)
+        attempts(anyio.run, _post, url, message, patience)
     except _Failed as error:
         return error.reason
     return None
@@ -72,15 +74,19 @@ def _worth_another(error: BaseException) -> bool:
     return isinstance(error, _Failed) and error.again
 
 
-def _post(client: httpx2.Client, url: str, message: Mapping[str, Any]) -> None:
+async def _post(url: str, message: Mapping[str, Any], patience: float) -> None:
     """Post once; the body of the reply is not read."""
     host = httpx2.URL(url).host
     try:
-        with client.stream("POST", url, json=message) as response:
-            status, wait = response.status_code, response.headers.get("retry-after", "")
-    except httpx2.TimeoutException:
-        raise _Failed(f"{host} did not answer in {_SECONDS:.0f} s") from None
-    except httpx2.HTTPError:
+        with anyio.fail_after(patience):  # the client's own bounds are on each byte, not on the whole
+            async with (
+                httpx2.AsyncClient(timeout=patience, follow_redirects=False) as client,
+                client.stream("POST", url, json=message) as response,
+            ):
+                status, wait = response.status_code, response.headers.get("retry-after", "")
+    except (TimeoutError, httpx2.TimeoutException):
+        raise _Failed(f"{host} did not answer in {patience:.0f} s") from None
+    except (httpx2.HTTPError, UnicodeError):
         raise _Failed(f"{host} cannot be reached") from None
     if 200 <= status < 300:
         return

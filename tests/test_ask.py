@@ -8,14 +8,18 @@ import pty
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline import cli
-from pipeline.asking import PROMPT, request_for
-from pipeline.errors import UsageError
+from pipeline.asking import PROMPT, Asking, GroundedAnswer, request_for, shown
+from pipeline.errors import ModelError, UsageError
+from pipeline.ports import ChatRequest, Completion, Usage
+from pipeline.scoring import load_gold
+from pipeline.systems import adapt
 from prompts.loader import load
 from tests.conftest import ROOT, SETTINGS
 from tests.model_server.fixture import ServerHandle
@@ -99,6 +103,23 @@ def test_the_answer_of_a_model_is_shown_with_what_it_rests_on_and_is_paid_for_on
     again = ask(gold, b"When does the circulation pump start?\n", *model(model_server))
     assert again.stdout == done.stdout
     assert not model_server.requests()
+
+
+def test_a_text_that_is_no_passage_keeps_its_place_and_no_model_reads_it(gold: Path) -> None:
+    own = adapt(lambda query, k: ["words of somebody else", CORPUS["pump"]], returns="texts")
+    own.index(CORPUS)
+    asked: list[str] = []
+
+    def chat(requests: Sequence[ChatRequest[GroundedAnswer]]) -> list[Completion[GroundedAnswer] | ModelError]:
+        asked.extend(request.user for request in requests)
+        return [Completion(GroundedAnswer(used=[1, 2], answer="Below forty."), "m", Usage(0, 0))]
+
+    reply = Asking(load_gold(str(gold)), CORPUS, retriever=own, k=2, chat=chat).ask("When does the pump start?")
+    assert [one.text for one in reply.found] == [None, CORPUS["pump"]]
+    assert reply.used == (2,)
+    assert len(asked) == 1
+    assert "somebody else" not in asked[0]
+    assert "    a text that is no passage of the gold set" in list(shown(reply, k=2, width=80))
 
 
 def test_an_error_of_the_model_does_not_end_the_loop(gold: Path, model_server: ServerHandle) -> None:

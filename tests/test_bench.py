@@ -18,11 +18,14 @@ import jsonschema
 import pytest
 
 from pipeline.errors import GoldsetError
+from pipeline.experiment.fingerprints import fingerprint_of
+from pipeline.experiment.settings import load_bench
 from pipeline.formats.scoring_files import Source
 from pipeline.formats.trec import read_run
 from pipeline.retrieval.bm25 import BM25
 from pipeline.retrieval.names import Analyzer
 from pipeline.retrieval.tokens import tokenizer
+from pipeline.systems import resolve
 from schemas.experiment import Experiment, Timings
 from schemas.published import schema_text
 from tests.bench_files import asked, write_bench_gold
@@ -164,6 +167,50 @@ def test_a_finished_system_is_not_searched_again(bench: Command, tmp_path: Path,
     assert len(asked(tmp_path)) == 28, "what has changed is searched again"
 
 
+@pytest.mark.parametrize("changed", ["lib/ours.py", "lib/below.py"])
+def test_a_function_beside_the_file_is_searched_again_where_its_package_changed(tmp_path: Path, changed: str) -> None:
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    for name in ("ours.py", "below.py"):
+        (folder / name).write_text("def f(query, k):\n    return []\n", encoding="utf-8")
+    table = '[systems.own]\nkind = "python"\nfunction = "lib.ours:f"\n'
+
+    def fingerprint() -> str:
+        bench = load_bench(write(tmp_path, table), level=1)
+        settings = resolve(["own"], bench.described, folder=bench.folder)
+        return fingerprint_of(bench, settings, bench.points[0], queries="", corpus="")
+
+    before = fingerprint()
+    assert fingerprint() == before
+    (tmp_path / changed).write_text("def f(query, k):\n    return [1]\n", encoding="utf-8")
+    assert fingerprint() != before
+
+
+def test_a_run_that_is_written_out_is_known_by_what_the_file_here_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "below").mkdir()
+    found = []
+    for text in ("q1 Q0 d1 1 1 x\n", "q1 Q0 d2 1 1 x\n"):
+        write(tmp_path, text, "a.trec")
+        bench = load_bench(write(tmp_path / "below", "depth = 100\n"), level=1, systems=["run:a.trec"])
+        settings = resolve(["run:a.trec"], bench.described, folder=bench.folder)
+        found.append(fingerprint_of(bench, settings, bench.points[0], queries="", corpus=""))
+    assert found[0] != found[1]
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_searched(
+    bench: Command, tmp_path: Path, gold: Path
+) -> None:
+    write(tmp_path, '[systems.own]\nkind = "python"\nfunction = "ours:first"\n')
+    write(tmp_path, "", "taken")
+    done = bench("gold", "-c", "bench.toml", "--out", "taken")
+    assert done.returncode == 1
+    assert "taken/runs: cannot be written" in done.stderr
+    assert asked(tmp_path) == []
+
+
 def test_a_damaged_run_is_searched_again(bench: Command, tmp_path: Path, gold: Path) -> None:
     write(tmp_path, TWO)
     assert bench("gold", "-c", "bench.toml").returncode == 0
@@ -281,6 +328,7 @@ def test_times_are_told_for_every_system(bench: Command, tmp_path: Path, gold: P
         (("gold", "--system", "bm25", "--measure", "ndgc@10"), 1, "ndcg"),
         (("gold", "--system", "bm25", "--k", "0"), 1, "--k 0"),
         (("gold", "--system", "bm25", "--published", "gold/dataset.json"), 2, "published.queries"),
+        (("gold", "--system", "bm25", "--published", "long.csv"), 1, "long.csv: is malformed"),
         (("gold", "--system", "bm25", "--out", "gold/dataset.json"), 1, "gold/dataset.json"),
         (("qrels.txt", "--system", "bm25"), 1, "texts"),
         (("gold", "--system", "bm25", "--html", "gold/dataset.json"), 1, "is one of the inputs"),
@@ -291,6 +339,7 @@ def test_what_cannot_be_benched_is_one_line(
     bench: Command, tmp_path: Path, gold: Path, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     write(tmp_path, "q1 0 d1 1\n", "qrels.txt")
+    write(tmp_path, f"system,measure,value\na,hit@1,{'0' * 200_000}\n", "long.csv")
     before = sorted(tmp_path.rglob("*"))
     done = bench(*arguments)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr

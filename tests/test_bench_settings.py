@@ -112,6 +112,13 @@ def test_several_grids_of_one_system_are_joined(tmp_path: Path) -> None:
     assert [p.name for p in load(tmp_path, text).points] == ["bm25[k1=0.9]", "bm25[b=0.1]", "bm25[b=0.2]"]
 
 
+def test_two_combinations_never_go_by_one_name(tmp_path: Path) -> None:
+    models = [f"/models/{owner}/{'deep/' * 10}model" for owner in ("one", "two")]
+    text = f'[systems.own]\nkind = "fastembed"\nmodel = "x"\n[sweep.own]\nmodel = {models}\n'
+    with pytest.raises(ConfigError, match="two combinations are called own"):
+        load(tmp_path, text)
+
+
 def test_what_is_compared_is_few_measures_at_one_cutoff(tmp_path: Path) -> None:
     assert [m.name for m in load(tmp_path, "").compared] == ["ndcg@10", "mrr@10", "r@10"]
     assert [m.name for m in load(tmp_path, "cutoffs = [1, 5]").compared] == ["ndcg@5", "mrr@5", "r@5"]

@@ -72,13 +72,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-QUICK = ("Your documents", "Scoring retrievers")
-
-
+@pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    "section", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SECTIONS]
-)
+@pytest.mark.parametrize("section", SECTIONS)
 def test_every_goldset_command_of_the_readme_works(
     section: str, made: Path, tmp_path: Path, model_server: ServerHandle
 ) -> None:

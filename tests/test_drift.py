@@ -12,7 +12,7 @@ import pytest
 
 from pipeline import cli
 from pipeline.drifting import Settings, drift
-from pipeline.errors import InputError, UsageError
+from pipeline.errors import InputError, OutputError, UsageError
 from pipeline.formats.query_logs import LONGEST, folded, read_log
 from pipeline.report.drift import advice, lines
 from pipeline.scoring import load_gold
@@ -180,7 +180,7 @@ def test_the_command_prints_no_control_character(
         (["--queries", "log.txt", "--quantile", "1"], UsageError, "--quantile"),
         (["--queries", "log.txt", "--system", "bm25"], UsageError, "no cosines"),
         (["--queries", "log.txt", "--system", "nonsense"], UsageError, "nonsense"),
-        (["--queries", "log.txt", "--out", "log.txt"], UsageError, "one of the inputs"),
+        (["--queries", "log.txt", "--out", "log.txt"], OutputError, "one of the inputs"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(
@@ -198,6 +198,20 @@ def test_what_cannot_be_is_refused_in_one_line(
     assert len(str(refused.value).splitlines()) == 1
     assert capsys.readouterr().out == ""
     assert (gold.parent / "log.txt").read_text() == "pump\n"
+
+
+@pytest.mark.parametrize("taken", ["gold/dataset.json", "bench.toml"])
+def test_a_report_never_replaces_what_is_read(gold: Path, monkeypatch: pytest.MonkeyPatch, taken: str) -> None:
+    folder = gold.parent
+    monkeypatch.chdir(folder)
+    (folder / "gold").mkdir()
+    gold.rename(folder / "gold" / "dataset.json")
+    (folder / "log.txt").write_text("pump\n")
+    (folder / "bench.toml").write_text("")
+    before = (folder / taken).read_bytes()
+    with pytest.raises(OutputError, match="is one of the inputs; give another --out"):
+        cli.app(["drift", "gold", "--queries", "log.txt", "-c", "bench.toml", "--out", taken], standalone_mode=False)
+    assert (folder / taken).read_bytes() == before
 
 
 @pytest.mark.slow

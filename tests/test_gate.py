@@ -155,3 +155,17 @@ def test_a_damaged_baseline_is_one_line_without_its_content(goldset: Goldset, fi
         done = goldset(*GATE, "--run", "good.trec")
         assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
         assert "secret" not in done.stderr
+
+
+def test_a_query_that_no_file_can_name_is_refused_and_nothing_written(goldset: Goldset, tmp_path: Path) -> None:
+    (tmp_path / "both.json").write_text(json.dumps({"\ud800": {"a": 1}}))
+    done = goldset("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new.json")
+    assert (done.returncode, (tmp_path / "new.json").exists()) == (1, False)
+    assert "cannot be written as UTF-8" in done.stderr
+
+
+def test_the_baseline_and_the_junit_file_are_two(goldset: Goldset, tmp_path: Path) -> None:
+    (tmp_path / "both.json").write_text(json.dumps({"q": {"a": 1}}))
+    done = goldset("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new", "--junit", "new")
+    assert (done.returncode, (tmp_path / "new").exists()) == (1, False)
+    assert "cannot both be written" in done.stderr

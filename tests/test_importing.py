@@ -193,6 +193,7 @@ MALFORMED: list[tuple[str, bytes, str]] = [
     ("corpus.jsonl", b'{"_id": "d4", "text": 3}\n', "corpus.jsonl, line 4: has no text"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "\xff"}\n', "corpus.jsonl, line 4: is not UTF-8"),
     ("qrels/test.tsv", b"q1 d1\n", "test.tsv, line 4: 2 columns"),
+    ("qrels/test.tsv", b"q1\t" + b"d" * 200_000 + b"\t1\n", "test.tsv, line 4: is malformed"),
     ("qrels/test.tsv", b"q1\td1\thigh\n", "test.tsv, line 4: the grade is 'high'"),
     ("qrels/test.tsv", b"q1\td3\t7\n", "test.tsv, line 4: the grade is 7"),
     ("qrels/test.tsv", b"q1\td3\t-1\n", "test.tsv, line 4: the grade is -1"),
@@ -330,8 +331,8 @@ def test_the_answers_of_squad_become_evidence_at_their_place(tmp_path: Path) -> 
 
 
 def test_an_answer_of_squad_that_is_not_where_it_is_said_to_be_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "s.json").write_text(json.dumps(squad("It is Paris.", 3)))
-    with pytest.raises(InputError, match=r"question 's1': its answer does not stand at character 3"):
+    (tmp_path / "s.json").write_text(json.dumps(squad("It is Paris.", 3), indent=1))
+    with pytest.raises(InputError, match=r"s.json, line 11: question 's1': its answer does not stand at character 3"):
         bring("squad", tmp_path / "s.json", tmp_path / "out")
 
 

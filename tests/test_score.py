@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,8 @@ WRONG = {
     "the same name twice": (["--run", "A=a.trec"], 2, "called A already"),
     "no such file": (["--run", "B=absent"], 1, "absent: there is no such file"),
     "no texts": (["--match", "text"], 1, "has no texts"),
+    "one place for two outputs": (["--per-query", "new", "--html", "new"], 1, "cannot both be written"),
+    "the page as its own card": (["--html", "scorecard.json"], 1, "cannot both be written"),
     "an input as output": (["--per-query", "a.trec"], 1, "one of the inputs"),
 }
 
@@ -159,3 +162,26 @@ def test_nothing_that_is_read_is_written_over(goldset: Goldset, tmp_path: Path, 
         assert done.returncode == 1
         assert "is one of the inputs" in done.stderr
         assert (tmp_path / path).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["values.json", "values.jsonl", "values.csv"])
+def test_half_a_surrogate_pair_is_written_so_that_it_can_be_read(goldset: Goldset, tmp_path: Path, name: str) -> None:
+    (tmp_path / "both.json").write_text(json.dumps({"\ud800": {"a": 1}}))
+    done = goldset("score", "both.json", "--run", "both.json", "--measure", "mrr", "--per-query", name)
+    written = (tmp_path / name).read_text(encoding="utf-8")
+    assert (done.returncode, "\\ud800" in written) == (0, True)
+    if name == "values.json":
+        assert json.loads(written) == {"both": {"\ud800": {"mrr": 1.0}}}
+
+
+@pytest.mark.parametrize("command", [("score", "--per-query"), ("score", "--html"), ("compare", "--out")])
+def test_a_pipe_is_written_to_and_stays_a_pipe(goldset: Goldset, files: Path, command: tuple[str, str]) -> None:
+    """As ``/dev/stdout`` and ``/dev/null`` are in a container, where a file in their place would be the end of them."""
+    pipe, received = files / "pipe", list[bytes]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    done = goldset(command[0], "gold.qrels", "--run", "A=a.trec", "--run", "B=a.trec", command[1], "pipe")
+    reader.join(10)
+    assert (done.returncode, pipe.is_fifo(), len(received)) == (0, True, 1)
+    assert b"mrr@10" in received[0]

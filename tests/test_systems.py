@@ -74,6 +74,13 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
     assert str(caught.value).startswith("bench.toml: ")
 
 
+@pytest.mark.parametrize("language", ["english", "EN", "en-US", "xx", ""])
+def test_a_language_that_changes_nothing_is_refused(language: str) -> None:
+    with pytest.raises(ConfigError, match=r"systems\.bm25\.language: nothing is known of the language"):
+        resolve(["bm25"], {"bm25": {"language": language}})
+    assert resolve(["bm25"], {"bm25": {"language": "en"}, "lsi": {"language": "zh"}})
+
+
 def test_paths_begin_where_they_are_described(tmp_path: Path) -> None:
     table = {"kind": "bm25", "analyzer": "file", "tokens": ["t.tsv", "/abs.tsv"]}
     found = resolve(["x"], {"x": table}, folder=tmp_path)["x"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -93,3 +96,35 @@ def test_what_is_no_address_is_refused_without_showing_it(url: str) -> None:
 
 def test_an_address_is_one() -> None:
     check_address("https://hooks.example.org/services/T0/B0/x")
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 103 Early Hints\r\n\r\n", b"X: still coming\r\n"])
+def test_a_server_that_never_comes_to_an_end_is_given_up(answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        stop = threading.Event()
+
+        def drip() -> None:
+            with contextlib.suppress(OSError):
+                while not stop.is_set():
+                    client, _ = server.accept()
+                    client.recv(9999)
+                    client.sendall(b"" if b"103" in answer else b"HTTP/1.1 200 OK\r\n")
+                    with contextlib.suppress(OSError):
+                        while not stop.is_set():
+                            client.sendall(answer)
+                            time.sleep(0.02)
+                    client.close()
+
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        started = time.monotonic()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/{SECRET}"
+        assert "did not answer in" in str(tell(url, {}, first_wait=0.001, patience=0.2))
+        assert time.monotonic() - started < 5
+        stop.set()
+
+
+@pytest.mark.parametrize("url", ["http://a..b/x", f"http://{'a' * 70}/x", "http://localhost:99999/x"])
+def test_a_host_or_a_port_that_cannot_be_is_refused(url: str) -> None:
+    with pytest.raises(UsageError, match="is no address"):
+        check_address(url)

@@ -11,7 +11,7 @@ from pipeline.deciding import notice_of, reference
 from pipeline.errors import InputError, UsageError
 from pipeline.experiment.finding import experiment_of, results_of, timings_of
 from pipeline.experiment.running import Corpus, Outcome, run_all
-from pipeline.formats.experiment_files import read_passages
+from pipeline.formats.experiment_files import make_folders, read_passages
 from pipeline.systems import open_systems
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def conduct(
         OutputError: A file cannot be written.
     """
     queries, own = texts_of(bench, gold)
+    make_folders(folder)
     names = list(dict.fromkeys(point.system for point in bench.points))
 
     def corpus_of(cut: Cut | None) -> Corpus:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,18 +92,24 @@ def _contents(table: Mapping[str, Any], folder: Path) -> list[str]:
     for value in table.values():
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, str) and "\n" not in one and len(one) < 1000:
-                path = _module(one) if table.get("kind") == "python" and ":" in one else folder / one
+                is_function = table.get("kind") == "python" and ":" in one
+                # A path that was written out begins here, one that is described beside its description.
+                paths = _modules(one, folder) if is_function else dict.fromkeys((folder / one, Path.cwd() / one))
                 try:
-                    if path is not None and path.is_file():
-                        digests.append(digest_of(path))
+                    digests += [digest_of(path) for path in paths if path.is_file()]
                 except (OSError, ValueError):
                     continue  # what cannot be read here is said when the system is built
     return digests
 
 
-def _module(function: str) -> Path | None:
-    """Return the file of ``package.module:function``, without running it."""
-    place = Path(*function.partition(":")[0].split("."))
-    return next(
-        (file for root in sys.path for file in (Path(root) / place.with_suffix(".py"),) if file.is_file()), None
-    )
+def _modules(function: str, folder: Path) -> Iterator[Path]:
+    """Yield the file of ``package.module:function``, and those of its package, without running any of them."""
+    package, *below = function.partition(":")[0].split(".")
+    roots = (root / package for root in (folder, Path.cwd(), *map(Path, sys.path)))
+    for root in roots:
+        if root.is_dir() and (below or (root / "__init__.py").is_file()):
+            yield from sorted(root.rglob("*.py"))
+            return
+        if root.with_suffix(".py").is_file():
+            yield root.with_suffix(".py")
+            return

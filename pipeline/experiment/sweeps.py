@@ -60,7 +60,8 @@ def points_of(
             except ValueError as error:
                 problems.append(f"sweep.{name}: {error}")
                 continue
-            points.setdefault(point, settings)
+            if points.setdefault(point, settings) != settings:
+                problems.append(f"sweep.{name}: two combinations are called {point.name}; make them systems by name")
     return points, list(dict.fromkeys(problems))
 
 

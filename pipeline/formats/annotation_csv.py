@@ -15,14 +15,15 @@ from pipeline.formats.annotations import Exchange, Given, grade_from, review_of,
 from pipeline.formats.opening import shown
 
 COLUMNS = (
-    "kind", "query_id", "chunk_id", "annotator", "grade", "first_grade", "lane", "inclusion", "ms", "revealed",
+    "kind", "query_id", "chunk_id", "annotator", "grade", "first_grade", "blind", "lane", "inclusion", "ms", "revealed",
     "highlights", "evidence", "note", "rubric_sha", "query", "passage",
 )  # fmt: skip
 MODEL = "model_grade"
 
 _NEEDED = ("query_id", "chunk_id", "annotator", "grade")
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_QUOTED = re.compile(r"'+[=+\-@\t\r]")
+_BEGINS = r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"  # the wide forms, too: spreadsheets for Japanese take them
+_FORMULA = re.compile(f"'*{_BEGINS}")
+_QUOTED = re.compile(f"'+{_BEGINS}")
 
 
 def safe(cell: str) -> str:
@@ -134,5 +135,9 @@ def _given(row: dict[str, str], path: Path, line: int) -> Given:
         if cell not in {"yes", "no"}:
             raise InputError(shown(path), f"{name} is neither yes nor no", line=line)
         values[name] = cell == "yes"
+    cell = row.get("blind") or ("no" if values["revealed"] and values["first_grade"] == grade else "yes")
+    if cell not in {"yes", "no"}:
+        raise InputError(shown(path), "blind is neither yes nor no", line=line)
+    values["blind"] = cell == "yes"
     review = review_of(values, path=path, line=line)
     return Given(line, review, "adjudicate" if kind == "adjudicate" else "judge", row.get("rubric_sha") or None)

@@ -68,13 +68,23 @@ def write_measured(folder: Path, run: Mapping[str, Mapping[str, float]], known: 
         OutputError: A file cannot be written.
     """
     path, beside = run_path(folder, known.system), timing_path(folder, known.system)
+    make_folders(folder)
     with explained(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.parent.mkdir(parents=True, exist_ok=True)
         write_run(path, run, tag=known.system)
         finished = known.model_copy(update={"run_sha256": digest_of(path)})
     write_record(beside, finished)
     return finished
+
+
+def make_folders(folder: Path) -> None:
+    """Make the folders of an experiment, so that one that cannot be written to is refused before the first search.
+
+    Raises:
+        OutputError: They cannot be made.
+    """
+    for one in (folder / RUNS, folder / TIMES):
+        with explained(one):
+            one.mkdir(parents=True, exist_ok=True)
 
 
 def digest_of(path: Path) -> str:
@@ -136,9 +146,11 @@ def read_published(path: Path) -> dict[str, Any]:
 def _published_rows(source: Source) -> dict[str, Any]:
     table: dict[str, dict[str, float]] = {}
     try:
-        rows = csv.DictReader(io.StringIO(source.read().decode("utf-8-sig")))
+        rows = list(csv.DictReader(io.StringIO(source.read().decode("utf-8-sig"))))
     except UnicodeDecodeError:
         raise InputError(source.name, "is not UTF-8") from None
+    except csv.Error as error:
+        raise InputError(source.name, f"is malformed: {error}") from None
     for number, row in enumerate(rows, 2):
         try:
             table.setdefault(str(row["system"]), {})[str(row["measure"])] = float(row["value"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -41,7 +42,7 @@ def read_judgments(path: Path | str) -> tuple[Grades, int]:
         InputError: there is nothing there that can be read as judgments, or something in it is wrong.
     """
     place = Path(path)
-    if place.is_dir():
+    if os.path.isdir(place):  # noqa: PTH112  Path's own raises on a name too long
         return _read_folder(place)
     source = Source(path)
     kind = kind_of(source)
@@ -199,8 +200,8 @@ def _grades(judged: object, query_id: str, name: str) -> dict[str, int]:
         if (
             isinstance(grade, bool)
             or not isinstance(grade, int | float)
-            or grade != int(grade)
             or abs(grade) > HIGHEST_GRADE
+            or grade != int(grade)
         ):
             limits = f"from -{HIGHEST_GRADE} to {HIGHEST_GRADE}"
             raise InputError(name, f"query {query_id!r}: a grade is no whole number {limits}")
@@ -227,7 +228,8 @@ def _dataset(path: Path) -> Mapping[str, Any]:
 
 
 def _strings(dataset: Mapping[str, Any], member: str) -> dict[str, str]:
-    return {key: text for key, text in (dataset.get(member) or {}).items() if isinstance(text, str)}
+    found = dataset.get(member)
+    return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, Mapping) else {}
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str, str]]:

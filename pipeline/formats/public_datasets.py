@@ -209,7 +209,10 @@ def qrels(path: Path) -> Iterator[Qrel]:
     for number, line in text_lines(path):
         if line.startswith("#"):
             continue
-        tabbed = next(csv.reader([line], delimiter="\t"))
+        try:
+            tabbed = next(csv.reader([line], delimiter="\t"))
+        except csv.Error as error:
+            raise InputError(name, f"is malformed: {error}", line=number) from None
         fields = tabbed if len(tabbed) == 3 else line.split()
         if number == 1 and len(tabbed) == 3 and not re.fullmatch(r"\s*[+-]?\d+\s*", tabbed[2]):
             continue  # the header

@@ -140,7 +140,12 @@ def _retrieval_set(
     return Collection(
         kind="hf",
         documents=lambda: (
-            Entry(member(row, "id", where, f"corpus {n}"), row.get("title") or "", row["text"], f"corpus {n}")
+            Entry(
+                member(row, "id", where, f"corpus {n}"),
+                row.get("title") or "",
+                member(row, "text", where, f"corpus {n}"),
+                f"corpus {n}",
+            )
             for n, row in enumerate(corpus, 1)
         ),
         queries=lambda: (

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pipeline.errors import InputError
-from pipeline.formats.json_maps import read_json
+from pipeline.formats.json_maps import parse_json, read_json
 from pipeline.formats.scoring_files import Source
 from pipeline.formats.trec import not_utf8, without_mark
 
@@ -115,12 +114,9 @@ def _by_query(source: Source) -> Mapping[str, Any]:
 
 def _lines(source: Source) -> Mapping[str, Any]:
     def records() -> Any:  # noqa: ANN401
-        for number, line in enumerate(source.read().split(b"\n"), 1):
+        for number, line in enumerate(without_mark(source.read(), source.name).split(b"\n"), 1):
             if line.strip():
-                try:
-                    yield json.loads(line), number
-                except (ValueError, RecursionError):
-                    raise InputError(source.name, "is no JSON", line=number) from None
+                yield parse_json(line, source.name, line=number), number
 
     return _records(records(), source.name)
 
@@ -128,6 +124,7 @@ def _lines(source: Source) -> Mapping[str, Any]:
 def _records(records: Any, name: str) -> dict[str, Any]:  # noqa: ANN401
     """Gather records: one per query with its results, or one per retrieved document."""
     found: dict[str, Any] = {}
+    whole: set[str] = set()
     for record, line in records:
         if not isinstance(record, Mapping):
             raise InputError(name, "a record is no object", line=line)
@@ -135,13 +132,14 @@ def _records(records: Any, name: str) -> dict[str, Any]:  # noqa: ANN401
         listed = next((record[key] for key in _RESULTS if key in record), None)
         if not isinstance(query_id, str):
             raise InputError(name, "a record names no query_id, or none that is a string", line=line)
+        if query_id in whole or (listed is not None and query_id in found):
+            raise InputError(name, f"query {query_id!r} stands in two records; keep one of the two", line=line)
         if listed is None:
             found.setdefault(query_id, []).append(
                 {key: value for key, value in record.items() if key not in _QUERY_IDS[:3]}
             )
-        elif query_id in found:
-            raise InputError(name, f"query {query_id!r} stands in two records; keep one of the two", line=line)
         else:
+            whole.add(query_id)
             found[query_id] = listed
     return found
 
@@ -167,9 +165,7 @@ def _scored(found: Any, query_id: str, name: str) -> dict[str, float]:  # noqa: 
                 name, f"query {query_id!r}: results {first} and {place + 1} are both {doc_id!r}; keep one of the two"
             )
         scored[doc_id] = score
-    if any(isinstance(item, Mapping) and "score" in item for item in found) and not all(
-        isinstance(item, Mapping) and "score" in item for item in found
-    ):
+    if len({isinstance(item, list) or (isinstance(item, Mapping) and "score" in item) for item in found}) > 1:
         raise InputError(name, f"query {query_id!r}: some results have a score and some have none")
     return scored
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -20,18 +21,26 @@ R = TypeVar("R", bound=Record)
 
 
 def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path | str]) -> None:
-    """Refuse to write over what is read.
+    """Refuse to write over what is read, and to write two things to one place.
 
     Args:
         outputs: where is written to, by the option that says so; None where nothing is.
         inputs: files and folders that are read.
 
     Raises:
-        OutputError: An output is an input, or a file of a build that is.
+        OutputError: An output is an input, or a file of a build that is; or two outputs are the same file.
     """
-    read = [Path(one) for one in inputs if Path(one).exists()]
+    read = [Path(one) for one in inputs if os.path.exists(one)]  # noqa: PTH110  Path's own raises on a name too long
+    places: dict[str, str] = {}
     for option, path in outputs.items():
-        if path is None or not path.exists():
+        if path is None:
+            continue
+        other = places.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise OutputError(
+                f"{shown(path)}: {option} and {other} cannot both be written to it; give another {option}"
+            )
+        if not os.path.exists(path):  # noqa: PTH110
             continue
         if any(path.samefile(one) or (one.is_dir() and _belongs(path, one)) for one in read):
             raise OutputError(f"{shown(path)}: is one of the inputs; give another {option}")
@@ -76,13 +85,16 @@ def write_record(path: Path, record: Record) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that is the old one or the new one at any time; a link stays a link.
+    """Write a file that is the old one or the new one at any time; a link stays a link, a pipe or a device itself.
 
     Raises:
         OutputError: It cannot be written.
     """
-    target = path.resolve()
     try:
+        if _is_stream(path):
+            path.write_bytes(content)
+            return
+        target = path.resolve()
         with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as draft:
             try:
                 draft.write(content)
@@ -115,6 +127,14 @@ def explain(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"][:3])
     return f"{where}: {first['msg']}" if where else first["msg"]
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether there is a pipe or a device, which a file must not take the place of."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = path.stat().st_mode
+        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return False
 
 
 def _mode(target: Path) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import stat
 import sys
+import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,24 +20,26 @@ from pipeline.formats.opening import shown
 STDIN = "-"
 
 _GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
+_ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60)))
+"""A frame, or one of those that pzstd puts before it and readers skip."""
+
 _BROKEN = "is cut short or damaged"
 
 
 class Source:
-    """A file of judgments or results. Standard input is kept in a temporary file, so that it can be read again."""
+    """A file of judgments or results. Standard input and pipes are kept in a temporary file, to be read again."""
 
     def __init__(self, path: Path | str) -> None:
         self.name = "standard input" if str(path) == STDIN else shown(path)
         self.path = Path(path)
         self._copy: IO[bytes] | None = None
         if str(path) == STDIN:
-            import shutil
-            import tempfile
-
-            self._copy = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as this object
-            shutil.copyfileobj(sys.stdin.buffer, self._copy)
-            self._copy.flush()
+            self._copy = _kept(sys.stdin.buffer)
+        elif _is_pipe(self.path):
+            with self._raw() as pipe:
+                self._copy = _kept(pipe)
+        if self._copy is not None:
+            weakref.finalize(self, self._copy.close)
 
     @property
     def suffix(self) -> str:
@@ -69,7 +73,7 @@ class Source:
     def is_packed(self) -> bool:
         """Return whether the bytes are compressed."""
         with self._raw() as raw:
-            return raw.read(4).startswith((_GZIP, _ZSTD))
+            return raw.read(4).startswith((_GZIP, *_ZSTD))
 
     def read(self) -> bytes:
         """Return all bytes, unpacked.
@@ -97,6 +101,24 @@ class Source:
             raise InputError(self.name, "is not a valid path") from None
         with file:
             yield cast("BinaryIO", file)
+
+
+def _is_pipe(path: Path) -> bool:
+    """Return whether this is a pipe, as a shell's ``<(command)`` is."""
+    try:
+        return stat.S_ISFIFO(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False  # opening it says what is wrong
+
+
+def _kept(stream: BinaryIO) -> IO[bytes]:
+    import shutil
+    import tempfile
+
+    copy = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the source
+    shutil.copyfileobj(stream, copy)
+    copy.flush()
+    return copy
 
 
 @contextmanager

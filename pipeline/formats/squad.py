@@ -5,7 +5,9 @@ The official JSON (``data``, ``paragraphs``, ``qas``), or a table with ``context
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,7 +60,7 @@ def squad_collection(kind: str, asked: Callable[[], Iterator[Asked]], name: str,
     return Collection(
         kind=kind,
         documents=lambda: _documents(asked()),
-        queries=lambda: (_topic(one, name) for one in asked()),
+        queries=lambda: (_topic(one, name, files) for one in asked()),
         judgments=lambda: (
             Qrel(one.query_id, one.doc_id, int(Relevance.ANSWERS), one.place) for one in asked() if one.answers
         ),
@@ -120,9 +122,22 @@ def _documents(asked: Iterator[Asked]) -> Iterator[Entry]:
             yield Entry(one.doc_id, one.title, one.context, one.place)
 
 
-def _topic(one: Asked, name: str) -> Topic:
+def _topic(one: Asked, name: str, files: Sequence[Path]) -> Topic:
     for start, words in one.answers:
         if start < 0 or not words or one.context[start : start + len(words)] != words:
-            raise at(name, one.place, f"its answer does not stand at character {start} of its paragraph")
+            problem = f"its answer does not stand at character {start} of its paragraph"
+            if (line := _line_of(one, files)) is not None:
+                raise InputError(name, f"{one.place}: {problem}", line=line)
+            raise at(name, one.place, problem)
     spans = tuple((one.doc_id, start, start + len(words), words) for start, words in one.answers)
     return Topic(one.query_id, one.question, one.place, spans)
+
+
+def _line_of(one: Asked, files: Sequence[Path]) -> int | None:
+    """Return the line of a JSON file on which the id of a question stands; None in a file of another kind."""
+    if isinstance(one.place, int) or not files or Source(files[0]).suffix != ".json":
+        return None
+    text = Source(files[0]).read().decode("utf-8", "replace")
+    forms = "|".join(re.escape(json.dumps(one.query_id, ensure_ascii=form)) for form in (False, True))
+    found = re.search(rf'"id"\s*:\s*(?:{forms})', text)
+    return text.count("\n", 0, found.start()) + 1 if found else None

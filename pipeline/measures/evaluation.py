@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 from pipeline.errors import InputError, UsageError
@@ -39,6 +41,7 @@ def evaluate(
     Raises:
         InputError: the judgments or the run cannot be used as they are; says which and why.
         UnknownMeasure: a measure cannot be understood.
+        UsageError: ``missing``, ``scores`` or ``rel`` is none of what is offered.
     """
     _check(missing, ("zero", "skip", "error"), "missing")
     _check(scores, ("float64", "float32"), "scores")
@@ -92,7 +95,7 @@ def read_run(run: Mapping[Any, Any], name: str = "run") -> Mapping[str, Mapping[
         name: how it is called in messages.
 
     Raises:
-        InputError: an id is no string, or a list names a document twice.
+        InputError: an id is no string, a list names a document twice, or documents stand in a set.
     """
     results = {}
     for query_id, documents in run.items():
@@ -100,9 +103,11 @@ def read_run(run: Mapping[Any, Any], name: str = "run") -> Mapping[str, Mapping[
             _check_id(query_id, "query", name)
         if isinstance(documents, Mapping):
             results[query_id] = documents
-            first = next(iter(documents), "")
-            if type(first) is not str:
-                _check_id(first, "document", name)
+            if not set(map(type, documents)) <= {str}:
+                for doc_id in documents:
+                    _check_id(doc_id, "document", name)
+        elif isinstance(documents, set | frozenset):
+            raise InputError(name, f"query {query_id!r}: a set has no order; give a list, or documents with scores")
         else:
             results[query_id] = _listed(documents, query_id, name, lambda place: -float(place))
     return results
@@ -118,7 +123,7 @@ def _listed(documents: Any, query_id: str, name: str, value: Any) -> dict[str, A
         _check_id(doc_id, "document", name)
     listed = {doc_id: value(place) for place, doc_id in enumerate(documents)}
     if len(listed) < len(documents):
-        twice = next(d for i, d in enumerate(documents) if d in list(documents)[:i])
+        twice = next(doc_id for doc_id, count in Counter(documents).items() if count > 1)
         raise InputError(name, f"query {query_id!r}: {DuplicateDocument(query_id, twice)} ({twice!r})")
     return listed
 
@@ -144,10 +149,16 @@ def _grade(value: Any, query_id: str, name: str) -> int:  # noqa: ANN401
 
 
 def _measures(measures: str | Measure | Iterable[str | Measure], rel: int) -> list[Measure]:
+    if not isinstance(measures, Iterable | Measure):
+        raise UsageError(f"measures={measures!r}: give names, as 'ndcg@10', or measures")
+    if not isinstance(rel, int) or rel < 1:
+        raise UsageError(f"rel={rel!r}: the smallest relevant grade is a whole number from 1")
     given = [measures] if isinstance(measures, str | Measure) else list(measures)
-    if given and all(isinstance(measure, Measure) for measure in given):
-        return list(dict.fromkeys(measure for measure in given if isinstance(measure, Measure)))
-    return parse_measures([str(measure) for measure in given], rel=rel)
+    named = [str(measure) for measure in given if not isinstance(measure, Measure)]
+    if named or not given:
+        parse_measures(named, rel=rel)  # so that all that cannot be understood is told together
+    asked = [[one] if isinstance(one, Measure) else parse_measures([str(one)], rel=rel) for one in given]
+    return list(dict.fromkeys(chain.from_iterable(asked)))
 
 
 def _check(value: str, allowed: tuple[str, ...], name: str) -> None:

@@ -42,10 +42,12 @@ def qrels_of_frame(qrels: Any) -> Qrels:  # noqa: ANN401  pandas is optional
 def _frame(frame: Any, name: str) -> pl.DataFrame:  # noqa: ANN401
     if isinstance(frame, pl.DataFrame):
         return frame
-    if hasattr(frame, "columns") and type(frame).__module__.startswith("pandas"):
+    if type(frame).__module__.startswith("pandas") and hasattr(frame, "columns"):
         try:
             table: pl.DataFrame = pl.from_pandas(frame)
-        except (TypeError, ValueError):
-            raise InputError(name, "has a column of mixed types: make ids strings and scores numbers") from None
+        except (TypeError, ValueError, NotImplementedError, pl.exceptions.PolarsError):
+            raise InputError(
+                name, "has a column of mixed or foreign types: make ids strings and scores numbers"
+            ) from None
         return table
     raise InputError(name, f"is of type {type(frame).__name__}: give a dict or a frame of pandas or polars")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
 
-from pipeline.measures.resampling import Floats, on_grid, resample_sums
+from pipeline.measures.resampling import Floats, on_grid, parts, resample_sums
 from pipeline.measures.student import upper_quantile
 
 
@@ -45,12 +46,21 @@ def bootstrap_intervals(
     queries, systems, _ = scores.shape
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     sums = np.concatenate(list(resample_sums(grid.steps, draws=resamples, seed=seed)))
-    drawn = np.concatenate([sums, sums[:, first] - sums[:, second]], axis=1)
     below = _rank_below(resamples, widened_tail((1 - confidence) / 2, queries))
-    ordered = np.partition(drawn, [below, resamples - 1 - below], axis=0)
-    low = ordered[below] * grid.unit / queries
-    high = ordered[resamples - 1 - below] * grid.unit / queries
+    drawn = chain(
+        (sums[:, some] for some in parts(systems, sums[:, 0].size)),
+        (sums[:, first[some]] - sums[:, second[some]] for some in parts(len(pairs), sums[:, 0].size)),
+    )
+    ends = [_between(one, below) for one in drawn]
+    low, high = (np.concatenate(side) * grid.unit / queries for side in zip(*ends, strict=True))
     return Intervals(low[:systems], high[:systems], low[systems:], high[systems:])
+
+
+def _between(drawn: Floats, below: int) -> tuple[Floats, Floats]:
+    """Return the value with so many of the draws below it, and the one with as many above."""
+    above = len(drawn) - 1 - below
+    ordered = np.partition(drawn, [below, above], axis=0)
+    return ordered[below], ordered[above]
 
 
 def widened_tail(tail: float, queries: int) -> float:

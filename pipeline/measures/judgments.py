@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import polars as pl
 
@@ -11,12 +13,22 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 """An odd number that spreads the bits of a query over a hash of a row."""
 
 
+def in_utf8(ids: Iterable[str]) -> list[str]:
+    """Return the ids without those that no table can hold, as they have half of a surrogate pair."""
+    return [one for one in ids if one.isascii() or one.encode("utf-8", "ignore").decode() == one]
+
+
 class Judgments:
     """The judgments as columns; those with a negative grade are left out."""
 
     def __init__(self, qrels: Qrels) -> None:
-        self.query_ids = list(qrels)
-        pairs = [(q, d, g) for q, judged in qrels.items() for d, g in judged.items() if g >= 0]
+        self.query_ids = in_utf8(qrels)
+        pairs = [
+            (query_id, doc_id, qrels[query_id][doc_id])
+            for query_id in self.query_ids
+            for doc_id in in_utf8(qrels[query_id])
+            if qrels[query_id][doc_id] >= 0
+        ]
         schema = {"query": pl.String, "doc": pl.String, "grade": pl.Int64}
         self.frame = pl.DataFrame(pairs, schema=schema, orient="row")
         self.docs = self.frame["doc"].unique()

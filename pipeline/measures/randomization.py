@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.measures.resampling import Floats, on_grid, sign_sums
+from pipeline.measures.resampling import Floats, on_grid, parts, sign_sums
 
 
 def sign_flip_p(scores: Floats, pairs: Sequence[tuple[int, int]], *, permutations: int, seed: int) -> Floats:
@@ -34,6 +34,7 @@ def sign_flip_p(scores: Floats, pairs: Sequence[tuple[int, int]], *, permutation
     threshold = np.abs(observed) - 2 * len(steps)
     reached = np.zeros(observed.shape, dtype=np.int64)
     for sums in sign_sums(steps, draws=permutations, seed=seed):
-        flipped = 2 * (sums[:, first] - sums[:, second]) - observed
-        reached += (np.abs(flipped) >= threshold).sum(axis=0)
+        for some in parts(len(first), sums[:, 0].size):
+            flipped = 2 * (sums[:, first[some]] - sums[:, second[some]]) - observed[some]
+            reached[some] += (np.abs(flipped) >= threshold[some]).sum(axis=0)
     return (reached + 1) / (permutations + 1)

@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Qrels = Mapping[str, Mapping[str, int]]
 """The grade of each judged document, by query. A negative grade is no judgment."""
@@ -90,12 +90,14 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
             place = by_numpy if len(documents) >= _MANY_DOCUMENTS else _place
             try:
                 placed[query_id] = place(judged, documents, single=scores == "float32")
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise BadScore(query_id, _bad(documents.values())) from None
     return placed
 
 
 def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single: bool) -> Placed:
+    if not set(map(type, documents.values())) <= {float}:  # whole numbers beyond 2**53 would be told apart
+        documents = dict(zip(documents, array("d", documents.values()), strict=True))
     ordered = sorted(documents.values())
     if not isfinite(sum(ordered)) and not all(map(isfinite, ordered)):
         raise ValueError
@@ -156,5 +158,12 @@ def _place_by_numpy(judged: Mapping[str, int], documents: Mapping[str, float], *
     return Placed(len(documents), hits)
 
 
-def _bad(values: Iterable[object]) -> object:
-    return next((v for v in values if not isinstance(v, int | float) or not isfinite(v)), None)
+def _bad(values: Iterable[Any]) -> object:
+    """Return the first value that is no finite number."""
+    for value in values:
+        try:
+            if not isfinite(array("d", [value])[0]):
+                return value
+        except (TypeError, ValueError, OverflowError):
+            return value
+    return None

@@ -20,6 +20,9 @@ _SIGNS, _RESAMPLES = 1, 2
 _BLOCK = 1_000_000
 """So many draws at a time, 8 MB as float64; no part of the result."""
 
+_HELD = 2_000_000
+"""So many differences at a time, 16 MB; no part of the result."""
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:
@@ -75,6 +78,13 @@ def resample_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
         for row, picks in zip(counts, drawn, strict=True):
             row[:] = np.bincount(picks, minlength=queries)
         yield (counts @ table).reshape(size, *steps.shape[1:])
+
+
+def parts(pairs: int, values: int) -> Iterator[slice]:
+    """Yield slices of the pairs of which each has so many values, few enough to be held at once."""
+    width = max(1, _HELD // max(values, 1))
+    for start in range(0, pairs, width):
+        yield slice(start, start + width)
 
 
 def _stream(seed: int, use: int) -> np.random.PCG64:

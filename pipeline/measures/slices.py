@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -67,10 +68,11 @@ def slicings(
     labels["length"] = _thirds(query_ids, lambda one: len(texts[one]) if one in texts else None)
     found = []
     for trait, label in labels.items():
-        names = sorted(set(label.values()), key=lambda name: (-_count(label, name), name))
+        counts = Counter(label.values())
+        names = sorted(counts, key=lambda name: (-counts[name], name))
         if trait in {"length", "word overlap with the source"}:
             names = [name for name in THIRDS if name in names]
-        if len(names) < 2 or max(_count(label, name) for name in names) < FEWEST:
+        if len(names) < 2 or max(counts.values()) < FEWEST:
             continue
         parts = []
         for name in names[:MOST_PARTS]:
@@ -92,10 +94,6 @@ def _thirds(query_ids: Sequence[str], number_of: Callable[[str], float | None]) 
         return {}
     first, second = np.quantile(list(numbers.values()), [1 / 3, 2 / 3])
     return {one: THIRDS[int(number > first) + int(number > second)] for one, number in numbers.items()}
-
-
-def _count(label: Mapping[str, str], name: str) -> int:
-    return sum(value == name for value in label.values())
 
 
 def _scores(scores: Floats, systems: Sequence[str], *, resamples: int, seed: int) -> dict[str, Score]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from pipeline.errors import RetrieverFailed
@@ -15,6 +16,9 @@ from pipeline.errors import RetrieverFailed
 Returns = Literal["ids", "texts"]
 ID_KEYS = ("chunk_id", "id", "doc_id")
 """Where a document's metadata may say which passage it is."""
+MOST = 1_000_000
+"""No answer is read beyond so many results: one that never ends would fill the memory before its time is up."""
+
 _TEXT_KEYS = ("text", "content", "page_content", "passage")
 
 
@@ -42,14 +46,16 @@ def read_answer(
         id_keys: the keys that hold an id.
 
     Raises:
-        RetrieverFailed: it is of another kind, a score is no finite number, or only some results have one.
+        RetrieverFailed: it is of another kind or without end, a score is not finite, or only some results have one.
     """
     if isinstance(answer, Mapping):
         answer = list(answer.items())
     if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
         what = f"answered {_kind(answer)}, where a list of {returns} or of pairs with scores was asked for"
         raise RetrieverFailed(name, what)
-    found = [_read(_plain(item), name, returns, id_keys) for item in answer]
+    found = [_read(_plain(item), name, returns, id_keys) for item in islice(answer, MOST + 1)]
+    if len(found) > MOST:
+        raise RetrieverFailed(name, f"answered more than {MOST:,} results for one query")
     if len({item.score is None for item in found}) > 1:
         raise RetrieverFailed(name, "answered some results with a score and some without")
     return found

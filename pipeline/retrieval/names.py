@@ -42,3 +42,17 @@ class IndexKind(StrEnum):
     """Every vector compared: exact."""
     HNSW = "hnsw"
     """A navigable graph: approximate."""
+
+
+def known_language(language: str) -> str:
+    """Return a language (ISO 639-1) whose words can be stemmed or left out.
+
+    Raises:
+        ValueError: Nothing is known of it, so that to name it would change nothing.
+    """
+    from pipeline.text.words import languages
+
+    known = languages()
+    if language not in known:
+        raise ValueError(f"nothing is known of the language {language!r}; known are {', '.join(sorted(known))}")
+    return language

@@ -8,11 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from pipeline.retrieval.names import Analyzer, IndexKind, Normalisation
+from pipeline.retrieval.names import Analyzer, IndexKind, Normalisation, known_language
 from schemas.record import Record
 
+Language = Annotated[str, AfterValidator(known_language)]
 Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
 
 
@@ -24,7 +25,7 @@ class Lexical(Record):
     """
 
     analyzer: Analyzer = Analyzer.UNICODE
-    language: str | None = None
+    language: Language | None = None
     tokens: tuple[Path, ...] = ()
 
     @model_validator(mode="after")
@@ -75,7 +76,7 @@ class Vectors(Record):
     """How vectors are searched: normalised inner product, exact or through HNSW."""
 
     index: IndexKind = IndexKind.FLAT
-    M: int = Field(default=32, ge=2)
+    M: int = Field(default=64, ge=2)
     efConstruction: int = Field(default=200, ge=1)  # noqa: N815  the field's own spelling
     efSearch: int = Field(default=64, ge=1)  # noqa: N815  the field's own spelling
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.review import payload
 from pipeline.review.leases import Desk, Handed
-from pipeline.review.ledger import RUBRIC_SHA
+from pipeline.review.ledger import RUBRIC_SHA, LedgerConflict
 from pipeline.review.material import Material
 from pipeline.review.payload import Keys
 from pipeline.review.progress import counts
@@ -183,6 +183,10 @@ class Answers:
     def _moved(self, annotator: str, sent: Sent) -> dict[str, Any]:
         """Store an undo or a redo; return the pair it leads back to."""
         event = self.desk.ledger.find(sent.client_id)
+        if event is not None and (
+            (event.annotator, event.kind) != (annotator, sent.kind) or sent.undoes not in {None, event.undoes}
+        ):
+            raise LedgerConflict("client_id is known with another content")
         if event is None:
             with self.desk.reading() as state:
                 stack = state.stacks.get(annotator, None)

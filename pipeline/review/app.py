@@ -20,10 +20,11 @@ from starlette.types import ASGIApp
 from pipeline.errors import GoldsetError
 from pipeline.review.answers import Answers
 from pipeline.review.leases import NotYours
-from pipeline.review.ledger import LedgerConflict, LedgerFailed
+from pipeline.review.ledger import LedgerConflict
 from pipeline.review.payload import rubric
 from pipeline.review.security import SESSION_S, Guard, Links, Rates, Sessions
 from pipeline.review.standing import Refused
+from pipeline.review.state import fold
 
 STATIC = {
     "review.js": "text/javascript",
@@ -148,7 +149,15 @@ def _export(answers: Answers) -> Callable[[Request], Response]:
         name = request.path_params["name"]
         if name not in DOWNLOADS:
             return JSONResponse({"error": "there is no such format: " + ", ".join(DOWNLOADS)}, 404)
-        download = made(name, answers.material, answers.desk.refresh())
+        try:
+            events = answers.desk.ledger.events()
+        except GoldsetError:
+            return JSONResponse({"error": "the ledger does not answer"}, 503)
+        state = fold(events)  # its own: that of the desk changes under the hands of others
+        annotator = request.scope["annotator"]
+        finished = answers.standing.finished(annotator, state)
+        hidden = answers.standing.undecided(annotator, state)
+        download = made(name, answers.material, state, hidden=hidden, drawn=finished)
         disposition = f'attachment; filename="{download.filename}"'
         return Response(download.body, media_type=download.media_type, headers={"Content-Disposition": disposition})
 
@@ -186,7 +195,5 @@ def _answered(work: Callable[[], dict[str, Any]]) -> Response:
         return JSONResponse({"error": str(refused)}, 400)
     except (NotYours, LedgerConflict) as refused:
         return JSONResponse({"error": str(refused)}, 409)
-    except LedgerFailed:
+    except GoldsetError:  # also of a damaged ledger: the browser keeps what it could not bring
         return JSONResponse({"error": "the ledger does not answer; nothing was stored"}, 503)
-    except GoldsetError:
-        return JSONResponse({"error": "the ledger refuses it; nothing was stored"}, 409)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +23,7 @@ from pipeline.formats.folder import explained
 from pipeline.review.ledger import RUBRIC_SHA
 from pipeline.review.material import Material
 from pipeline.review.people import Reviewed, current_ids, lineage, people_of
-from pipeline.review.state import State
+from pipeline.review.state import Pair, State
 from schemas.review import Event
 
 Format = Literal["native", "trec", "beir", "csv", "argilla", "label-studio"]
@@ -41,13 +41,22 @@ class Download:
     body: bytes
 
 
-def download(name: str, material: Material, state: State) -> Download:
+def download(
+    name: str, material: Material, state: State, *, hidden: Collection[Pair] = (), drawn: bool = True
+) -> Download:
     """Return a download of the page, never with a model's grade in it.
+
+    Args:
+        name: one of ``DOWNLOADS``.
+        material: the data set.
+        state: what people decided.
+        hidden: pairs of which nothing is told.
+        drawn: whether the probabilities of lane A are told: they say in which stratum of the model's grades a pair is.
 
     Raises:
         KeyError: There is none of this name.
     """
-    exchange = exchange_of(material, state)
+    exchange = _veiled(exchange_of(material, state), current_ids(material), hidden=hidden, drawn=drawn)
     if name == "qrels":
         return Download("qrels.txt", "text/plain; charset=utf-8", _bytes(annotation_qrels.write_trec(exchange)))
     if name == "csv":
@@ -62,6 +71,19 @@ def download(name: str, material: Material, state: State) -> Download:
     if name == "beir":
         files = {**files, "about.json": annotation_qrels.about(exchange)}
     return Download(f"{name}.zip", "application/zip", _zipped(files))
+
+
+def _veiled(exchange: Exchange, now: Mapping[str, str], *, hidden: Collection[Pair], drawn: bool) -> Exchange:
+    reviews = [one for one in exchange.reviews if (now[one.query_id], one.chunk_id) not in hidden]
+    gold = {
+        query_id: told
+        for query_id, grades in exchange.gold.items()
+        if (told := {chunk_id: grade for chunk_id, grade in grades.items() if (query_id, chunk_id) not in hidden})
+    }
+    decided = {pair: said for pair, said in exchange.adjudicated.items() if (now[pair[0]], pair[1]) not in hidden}
+    if not drawn:
+        reviews = [one.model_copy(update={"inclusion": None}) for one in reviews]
+    return replace(exchange, reviews=reviews, gold=gold, adjudicated=decided)
 
 
 def exchange_of(material: Material, state: State, *, with_model_labels: bool = False, wanted: int = 1) -> Exchange:

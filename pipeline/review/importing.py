@@ -21,7 +21,7 @@ from pipeline.formats import (
 from pipeline.formats.annotations import Given
 from pipeline.formats.opening import shown
 from pipeline.review.exporting import Format
-from pipeline.review.ledger import RUBRIC_SHA, Ledger
+from pipeline.review.ledger import RUBRIC_SHA, Ledger, same_act
 from pipeline.review.material import Material
 from pipeline.review.people import current_ids
 from pipeline.review.state import State, fold
@@ -60,6 +60,7 @@ def import_file(
     if form == "native":
         found = list(annotation_native.read(path, data_sha=ledger.data_sha, rubric_sha=RUBRIC_SHA))
         _check_events(found, material, path)
+        _check_names(found, before, path)
         return _stored([event for _, event in found], before, ledger)
     state = fold(before)
     known = {event.client_id for event in before}
@@ -112,6 +113,15 @@ def _check_events(found: Iterable[tuple[int, Event]], material: Material, path: 
         _check_pair((event.query_id, event.chunk_id), material, queries, path, line)
 
 
+def _check_names(found: Iterable[tuple[int, Event]], before: Iterable[Event], path: Path) -> None:
+    known = {event.client_id: event for event in before}
+    for line, event in found:
+        if not same_act(known.setdefault(event.client_id, event), event):
+            raise InputError(shown(path), "has a client_id that is known with another content", line=line)
+        if event.undoes is not None and event.undoes not in known:
+            raise InputError(shown(path), "takes back an event that is not there before it", line=line)
+
+
 def _check_time(ms: int | None, path: Path, line: int) -> None:
     if ms is not None and ms > _LONGEST_MS:
         raise InputError(shown(path), f"ms is more than {_LONGEST_MS:,}", line=line)
@@ -145,7 +155,7 @@ def _events(given: Given, data_sha: str, at: str) -> list[Event]:
     review = given.review
     if given.kind == "adjudicate":
         return [_event(review, data_sha, at, EventKind.ADJUDICATE)]
-    if review.revealed and review.first_grade != review.grade:
+    if review.revealed and review.blind:
         blind = review.model_copy(update={"grade": review.first_grade, "revealed": False})
         return [_event(blind, data_sha, at, EventKind.JUDGE), _event(review, data_sha, at, EventKind.JUDGE)]
     return [_event(review, data_sha, at, EventKind.JUDGE)]

@@ -122,7 +122,8 @@ class Desk:
         """Return a decision as stored, and so many more pairs; the lease on its pair ends with it.
 
         Raises:
-            NotYours: The pair was never given to this person, and no more people are wanted.
+            NotYours: The pair was never given to this person, and no more people are wanted; or a third decision is on
+                a pair that nobody disagrees on.
             LedgerConflict: The client id is known with another content.
             LedgerFailed: The database does not answer; nothing was stored.
         """
@@ -132,6 +133,8 @@ class Desk:
                     self._catch_up(connection)
                     if event.kind in {EventKind.JUDGE, EventKind.CANNOT}:
                         self._check_given(connection, event)
+                    if event.kind is EventKind.ADJUDICATE:
+                        self._check_disputed(event)
                     stored = self.ledger.add(connection, event)
                     self._give_back(connection, event)
                     self._take_in([stored])
@@ -147,11 +150,12 @@ class Desk:
         leases = self._leases(connection)
         found = self._second_looks(annotator, have)[:count]
         mine = {one.pair for one in leases if one.annotator == annotator and one.slot is not None}
+        live = {pair for pair, names in _holders(leases, now).items() if annotator in names}
         taken = {pair for pair, repeat in have if not repeat}
         for pair in self._wanted_by(annotator, leases, now):
-            if len(found) >= count or len(mine | taken) >= AT_ONCE:
+            if len(found) >= count:
                 break
-            if pair not in taken:
+            if pair not in taken and (pair in live or len(live | taken) < AT_ONCE):
                 found.append(Handed(self.by_pair[pair]))
         for pair in (*(one.item.pair for one in found if not one.repeat), *(taken & mine)):
             self._lend(connection, leases, pair, annotator, now)
@@ -258,6 +262,10 @@ class Desk:
         known = self.state.says(event.annotator, pair) is not None or event.client_id in self.state.known
         if not lent and not known and not self._room(event.annotator, pair, _holders(leases, self._clock())):
             raise NotYours("this passage was not given to you, and nobody more is wanted for it")
+
+    def _check_disputed(self, event: Event) -> None:
+        if event.client_id not in self.state.known and not self.state.disputed((event.query_id, event.chunk_id or "")):
+            raise NotYours("nobody disagrees on this passage: there is nothing to decide")
 
     def _give_back(self, connection: Connection, event: Event) -> None:
         where = (lease.c.query_id == event.query_id) & (lease.c.annotator == event.annotator)

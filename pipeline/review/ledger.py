@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
@@ -144,11 +144,10 @@ class Ledger:
         """Store an event within a transaction of ``writing``; see ``append``."""
         if event.data_sha != self.data_sha:
             raise InputError(self.name, "an event is of another data set")
-        row = event.model_dump(mode="json", exclude={"seq"})
-        row = {key: value.translate(_UNSTORABLE) if isinstance(value, str) else value for key, value in row.items()}
+        row = _row(event)
         known = connection.execute(sa.select(tables.event).where(tables.event.c.client_id == event.client_id)).first()
         if known is not None:
-            if any(known._mapping[key] != row[key] for key in _SAME_ACT):  # noqa: SLF001  SQLAlchemy's public name
+            if not same_act(_event(known), event):
                 raise LedgerConflict(f"{self.name}: client_id {event.client_id} is known with another content")
             return _event(known)
         stored = connection.execute(sa.insert(tables.event).values(row).returning(tables.event.c.seq)).scalar_one()
@@ -179,6 +178,17 @@ class Ledger:
             return [_event(row) for row in connection.execute(query)]
         with _told(self.name), self._engine.connect() as reading:
             return [_event(row) for row in reading.execute(query)]
+
+
+def same_act(one: Event, other: Event) -> bool:
+    """Return whether two events with one client id are the same act, as it is stored."""
+    rows = _row(one), _row(other)
+    return all(rows[0][key] == rows[1][key] for key in _SAME_ACT)
+
+
+def _row(event: Event) -> dict[str, Any]:
+    row = event.model_dump(mode="json", exclude={"seq"})
+    return {key: value.translate(_UNSTORABLE) if isinstance(value, str) else value for key, value in row.items()}
 
 
 def _event(row: sa.Row[tuple[object, ...]]) -> Event:

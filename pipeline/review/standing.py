@@ -132,6 +132,16 @@ class Standing:
             if item.lane is Lane.CALIBRATION
         )
 
+    def undecided(self, annotator: str, state: State) -> set[Pair]:
+        """Return the pairs this person may still be asked for: what others said of them is not for him yet."""
+        return {
+            item.pair
+            for item in self.desk.items
+            if annotator not in state.deciders(item.pair)
+            and len(state.judged_by(item.pair)) < item.wanted
+            and state.adjudication(item.pair) is None
+        }
+
 
 def number(text: str | None) -> int:
     """Return a small number that an address holds.

@@ -23,6 +23,11 @@ def stop_words(language: str | None) -> frozenset[str]:
     return frozenset(_lists().get((language or "").split("-")[0], "").casefold().split())
 
 
+def listed() -> frozenset[str]:
+    """Return the languages that have a list."""
+    return frozenset(_lists())
+
+
 @lru_cache(maxsize=1)
 def _lists() -> dict[str, str]:
     return tomllib.loads(files("pipeline.text").joinpath("stopwords.toml").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ import regex
 import Stemmer
 
 from pipeline.text.scripts import SPACELESS
-from pipeline.text.stopwords import stop_words
+from pipeline.text.stopwords import listed, stop_words
 
 _SPACELESS_CLASS = "".join(rf"\p{{Script={name}}}" for name in sorted(SPACELESS))
 _WORD = regex.compile(
@@ -30,6 +30,11 @@ _STEMMERS = {
     "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish",
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
+
+
+def languages() -> frozenset[str]:
+    """Return the languages (ISO 639-1) whose words can be stemmed, or whose function words are known."""
+    return listed() | _STEMMERS.keys()
 
 
 def words(text: str) -> list[str]:

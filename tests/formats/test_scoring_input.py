@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -246,6 +248,7 @@ BAD_JSON = {
     "a string": ('{"q1": "a"}', None, "neither"),
     "some with a score": ('{"q1": [{"doc_id": "a", "score": 1}, {"doc_id": "b"}]}', None, "some"),
     "nesting": ("[" * 100_000, None, "JSON"),
+    "pairs beside documents": ('{"q1": [["a", -5], "b"]}', None, "some"),
 }
 
 
@@ -257,7 +260,36 @@ def test_a_bad_json_run_is_refused(gold: Path, tmp_path: Path, case: str) -> Non
     assert caught.value.line == line
 
 
+BAD_JSON_LINES = {
+    "a document twice": ('{"query_id": "q1", "results": {"a": 1, "a": 2}}\n', "names 'a' twice"),
+    "a surrogate in the bytes": (b'{"query_id": "q1", "results": ["a\xed\xa0\x80"]}\n', "not UTF-8"),
+    "utf-16": ('{"query_id": "q1", "results": ["a"]}'.encode("utf-16"), "UTF-16"),
+    "results, then a row": (
+        '{"query_id": "q1", "results": {"a": 1}}\n{"query_id": "q1", "doc_id": "b", "score": 1}\n',
+        "in two records",
+    ),
+    "a row, then results": (
+        '{"query_id": "q1", "doc_id": "b", "score": 1}\n{"query_id": "q1", "results": ["a"]}\n',
+        "in two records",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_JSON_LINES)
+def test_bad_json_lines_are_refused(gold: Path, tmp_path: Path, case: str) -> None:
+    content, reason = BAD_JSON_LINES[case]
+    with pytest.raises(InputError, match=reason):
+        score(gold, write(tmp_path / "run.jsonl", content))
+
+
+def test_json_lines_may_begin_with_a_byte_order_mark(gold: Path, tmp_path: Path) -> None:
+    lines = "".join(json.dumps({"query_id": q, "results": found}) + "\n" for q, found in RUN.items())
+    assert score(gold, write(tmp_path / "run.jsonl", b"\xef\xbb\xbf" + lines.encode())) == expected()
+
+
 BAD_TABLES = {
+    "a column twice": ("query_id,doc_id,score,score\nq1,a,1,5\n", None, "two columns score"),
+    "a column in two spellings": ("query_id,doc_id,doc-id,score\nq1,a,b,5\n", None, "two columns doc_id"),
     "no column": ("query_id,text,score\nq1,a,1\n", None, "has no column doc_id"),
     "text in a score": ("query_id,doc_id,score\nq1,a,1\nq1,b,x\n", 3, "no finite number"),
     "nan": ("query_id,doc_id,score\nq1,a,nan\n", 2, "no finite number"),
@@ -365,3 +397,62 @@ def test_every_refusal_is_one_line(gold: Path, tmp_path: Path) -> None:
         with pytest.raises(GoldsetError) as caught:
             score(gold, write(tmp_path / "run.trec", content))
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("reader", ["small", "large"], indirect=True)
+def test_a_pipe_is_read_as_a_file_is(gold: Path, tmp_path: Path, reader: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(trec_run(),))
+    writer.start()
+    assert score(gold, pipe) == expected()
+    writer.join()
+
+
+def test_judgments_may_come_through_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(trec_qrels(),))
+    writer.start()
+    assert scoring.load_gold(pipe).qrels == QRELS
+    writer.join()
+
+
+@pytest.mark.parametrize("reader", ["small", "large"], indirect=True)
+def test_a_frame_that_readers_skip_may_stand_before_a_zstd_frame(gold: Path, tmp_path: Path, reader: str) -> None:
+    packed = pyarrow.compress(trec_run().encode(), codec="zstd", asbytes=True)
+    path = write(tmp_path / "run.trec.zst", b"\x50\x2a\x4d\x18\x04\x00\x00\x00\x01\x02\x03\x04" + packed)
+    assert score(gold, path) == expected()
+
+
+def test_a_grade_beyond_all_numbers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no whole number from"):
+        scoring.load_gold(write(tmp_path / "gold.json", '{"q1": {"a": 1e400}}'))
+
+
+@pytest.mark.parametrize("reader", ["small", "large"], indirect=True)
+@pytest.mark.parametrize("order", [1, -1])
+def test_judgments_with_half_a_surrogate_pair_meet_runs_that_cannot_have_one(
+    tmp_path: Path, reader: str, order: int
+) -> None:
+    gold = write(tmp_path / "gold.json", json.dumps({"\ud800": {"a": 1}, **QRELS, "q1": {"\udfff": 1, **QRELS["q1"]}}))
+    rows = trec_run().splitlines(keepends=True)[::order]
+    run = write(tmp_path / "run.trec", rows[0] + "".join(sorted(rows[1:], key=lambda row: row[6:])))
+    result = score(gold, run)
+    assert (list(result.query_ids), result.counts.missing) == (["q1", "q2", "\ud800"], 1)
+    assert result.values["ndcg@10"][1] == expected().values["ndcg@10"][1]
+    found = scoring.top_documents(scoring.load_gold(gold), scoring.load_run(run), depth=1)
+    assert {query: top[0].doc_id for query, top in found.items()} == {"q1": "x", "q2": "d"}
+
+
+@pytest.mark.parametrize("member", ["queries", "corpus"])
+def test_texts_of_another_shape_are_no_texts(tmp_path: Path, member: str) -> None:
+    path = write(tmp_path / "dataset.json", json.dumps({"relevant_docs": {"q1": ["a"]}, member: ["no", "object"]}))
+    gold = scoring.load_gold(path)
+    assert (gold.queries(), gold.corpus()) == ({}, {})
+
+
+def test_a_name_that_is_too_long_is_said_to_be(tmp_path: Path) -> None:
+    for read in (scoring.load_gold, scoring.load_run, lambda name: scoring.named_runs([name])):
+        with pytest.raises(InputError, match="too long"):
+            read("x" * 5000)

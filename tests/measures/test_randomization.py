@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.measures import resampling
+from pipeline.measures.intervals import bootstrap_intervals
 from pipeline.measures.randomization import sign_flip_p
 
 PAIR = [(0, 1)]
@@ -120,3 +122,19 @@ def test_the_same_seed_gives_the_same_bits_in_every_process_and_with_any_number_
 def test_another_seed_gives_another_p() -> None:
     scores = made(60)
     assert sign_flip_p(scores, PAIR, permutations=999, seed=0) != sign_flip_p(scores, PAIR, permutations=999, seed=1)
+
+
+def test_many_systems_take_no_more_room_than_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = made(20, systems=60, measures=4)
+    pairs = list(itertools.combinations(range(60), 2))
+    tracemalloc.start()
+    p = sign_flip_p(scores, pairs, permutations=1000, seed=3)
+    ends = bootstrap_intervals(scores, pairs, resamples=1000, seed=3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 110 * 2**20
+    monkeypatch.setattr(resampling, "_HELD", 2**40)
+    np.testing.assert_array_equal(p, sign_flip_p(scores, pairs, permutations=1000, seed=3))
+    whole = bootstrap_intervals(scores, pairs, resamples=1000, seed=3)
+    np.testing.assert_array_equal(ends.difference_low, whole.difference_low)
+    np.testing.assert_array_equal(ends.mean_high, whole.mean_high)

@@ -85,3 +85,12 @@ def test_everything_wrong_with_a_description_is_one_line(goldset: Goldset, tmp_p
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "did you mean bm25" in done.stderr
     assert "unknown parameter K1" in done.stderr
+
+
+def test_a_run_never_replaces_the_description_of_its_system(goldset: Goldset, tmp_path: Path) -> None:
+    a_set(tmp_path / "gold.json", {"q": "pump"}, {"d": "pump"})
+    (tmp_path / "bench.toml").write_text('[systems.mine]\nkind = "bm25"\n')
+    done = goldset("retrieve", "gold.json", "--system", "mine", "-c", "bench.toml", "-o", "bench.toml")
+    assert done.returncode == 1
+    assert "bench.toml: is one of the inputs; give another --output" in done.stderr
+    assert (tmp_path / "bench.toml").read_text().startswith("[systems.mine]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 
 from pipeline.errors import RetrieverFailed
+from pipeline.retrieval import answers
 from pipeline.systems import adapt, open_systems
 from tests.conftest import ROOT
 
@@ -99,6 +101,14 @@ def test_one_that_does_not_come_back_is_given_up_and_not_asked_again() -> None:
     let_go.set()
 
 
+def test_an_answer_without_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "MOST", 1000)
+    retriever = adapt(lambda query, k: itertools.repeat("c1"), name="endless")
+    retriever.index(CORPUS)
+    with pytest.raises(RetrieverFailed, match="system endless: answered more than 1,000 results for one query"):
+        retriever.search({"q": "pump"}, k=2)
+
+
 def test_what_it_prints_stays_off_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(asked(lambda query, k: print("noise") or ["c1"])) == ["c1"]
     assert capsys.readouterr().out == ""
@@ -176,6 +186,14 @@ def leave(query, k):
 def crash(query, k):
     import os
     os.abort()
+def fork(query, k):
+    import os
+    os.fork()
+    return [query]
+def close(query, k):
+    import os
+    os.closerange(3, 100)
+    return ["c1"]
 class Some:
     @staticmethod
     def method(query, k):
@@ -193,7 +211,7 @@ def functions(folder: Path, name: str, seconds: float = 5.0) -> dict[str, float]
 
 
 def test_a_function_runs_in_a_process_of_its_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert list(functions(tmp_path, "good")) == ["c1"]
+    assert str(functions(tmp_path, "good")) == "{'c1': 0.0}", "not -0.0"
     assert capfd.readouterr().out == ""
     assert functions(tmp_path, "Some.method") == {"c2": 2.0}
 
@@ -210,6 +228,22 @@ def test_a_function_runs_in_a_process_of_its_own(tmp_path: Path, capfd: pytest.C
 def test_whatever_a_function_does_is_one_line(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(RetrieverFailed, match=message):
         functions(tmp_path, name, 0.5 if name == "spin" else 5.0)
+
+
+def test_a_function_that_forks_answers_each_query_once(tmp_path: Path) -> None:
+    (tmp_path / "theirs.py").write_text(MODULE)
+    with open_systems(["mine"], {"mine": {"kind": "python", "function": "theirs:fork"}}, folder=tmp_path) as systems:
+        retriever = systems.retriever("mine")
+        retriever.index(CORPUS)
+        asked = {f"q{number}": f"c{number % 2 + 1}" for number in range(8)}
+        found = retriever.search(asked, k=2)
+    assert {query_id: list(ranking) for query_id, ranking in found.items()} == {q: [text] for q, text in asked.items()}
+
+
+def test_a_function_that_closes_everything_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RetrieverFailed, match=r"its process ended \(exit code 1\)"):
+        functions(tmp_path, "close")
+    assert capfd.readouterr().err == ""
 
 
 def test_threads_that_a_function_leaves_behind_do_not_keep_the_command(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def start_process(folder: Path, *options: str, port: int = 0) -> Process:
     raise AssertionError("the server ended: " + str(process.wait()))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     if BROWSER is None and not os.environ.get("REQUIRE_BROWSER"):
         pytest.skip("no Chromium here; CHROMIUM_PATH says where one is")

@@ -1,0 +1,189 @@
+"""People and files that mean no good, and people who only click a great deal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.formats.annotation_csv import safe, unsafe
+from pipeline.review.importing import import_file
+from pipeline.review.leases import AT_ONCE, LEASE_S, Desk
+from pipeline.review.ledger import RUBRIC_SHA, open_ledger
+from pipeline.review.people import load_reviewed
+from pipeline.review.state import fold
+from pipeline.review.exporting import export
+from schemas.review import EventKind
+from tests.review.conftest import Site, only
+from tests.review.events import DATA, event, judge
+from tests.review.made_set import event as made_event
+from tests.review.made_set import ledger_of, make_set, queue_of
+from tests.review.made_set import only as only_of
+from tests.review.test_http import client_of, judgment
+from schemas.review import Lane
+from pipeline.review.queue import Item
+
+Sites = Callable[..., Site]
+
+
+def test_who_looked_at_many_passages_is_still_given_the_next(tmp_path: Path) -> None:
+    items = [Item("q1", f"c{i}", Lane.ERRORS) for i in range(AT_ONCE + 10)]
+    with open_ledger(tmp_path / "l.sqlite", data_sha=DATA) as ledger:
+        desk = Desk(ledger, items)
+        for item in items[:AT_ONCE]:
+            desk.open("anna", item.pair)
+        assert [one.item for one in desk.claim("anna", 3)] == items[:3]
+
+
+def test_leases_that_ran_out_are_no_burden(tmp_path: Path) -> None:
+    items = [Item(f"q{i}", "c", Lane.ERRORS) for i in range(AT_ONCE + 10)]
+    now = [0.0]
+    with open_ledger(tmp_path / "l.sqlite", data_sha=DATA) as ledger:
+        desk = Desk(ledger, items, clock=lambda: now[0])
+        for item in items[10:]:
+            desk.open("anna", item.pair)
+        now[0] = LEASE_S + 1
+        assert len(desk.claim("anna", 3)) == 3
+
+
+def test_an_undo_by_the_name_of_another_act_is_refused(site: Sites) -> None:
+    served = site(annotators=("anna", "bob"), queries=2, passages=3)
+    anna, bob = client_of(served), client_of(served, "bob")
+    one = judgment(anna)
+    assert anna.post("/api/event", one).status == 200
+    for person in (anna, bob):
+        assert person.post("/api/undo", {"client_id": one["client_id"]}).status == 409
+    assert [each.kind for each in served.events()] == [EventKind.JUDGE]
+
+
+def test_only_what_is_disputed_is_adjudicated(site: Sites) -> None:
+    served = site(queries=2, passages=3)
+    anna = client_of(served)
+    item = anna.get("/api/next?n=1").json["items"][0]
+    body = {"client_id": "third-eye-1", "kind": "adjudicate", "pair": item["pair"], "grade": 3}
+    assert anna.post("/api/event", body).status == 409
+    assert served.events() == []
+
+
+@pytest.mark.parametrize("name", ["json", "csv", "argilla", "labelstudio"])
+def test_a_download_tells_no_probability_while_lane_a_is_open(site: Sites, name: str) -> None:
+    served = site(queries=4, passages=5)
+    anna = client_of(served)
+    anna.post("/api/event", judgment(anna))
+
+    def texts() -> str:
+        body = anna.get(f"/export/{name}").body
+        if name in {"json", "csv"}:
+            return body.decode()
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            return "".join(archive.read(one).decode() for one in archive.namelist())
+
+    drawn = {repr(item.inclusion) for item in served.queue if item.lane is Lane.CALIBRATION}
+    said = texts()
+    if name == "csv":
+        assert [row["inclusion"] for row in csv.DictReader(io.StringIO(said))] == [""]
+    assert not any(one in said for one in drawn if len(one) > 4)
+    assert '"inclusion": 1' not in said
+    assert 'inclusion\\": ' not in said
+
+
+def test_a_download_tells_nobody_what_another_said_of_a_passage_he_may_still_get(site: Sites) -> None:
+    served = site(annotators=("anna", "bob"), queue=only("A", overlap=1), queries=1, passages=3)
+    anna, bob = client_of(served), client_of(served, "bob")
+    one = judgment(anna)
+    anna.post("/api/event", one)
+    assert len(anna.get("/export/json").json["judgments"]) == 1
+    assert bob.get("/export/json").json["judgments"] == []
+    assert bob.get("/export/qrels").body == b""
+    bob.post("/api/event", {**one, "client_id": "client-bob-1"})
+    assert len(bob.get("/export/json").json["judgments"]) == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"client_id":"client-00001","kind":"judge","\\ud800":1}',
+        b'{"client_id":"client-00001","kind":"judge","have":["\\ud800"]}',
+        b'{"client_id":"client-00001","kind":"\\ud800"}',
+        b'{"client_id":"client-00001","kind":"judge","grade":1e999}',
+        b'{"client_id":"client-00001","kind":"judge","grade":NaN}',
+        b'{"client_id":"client-00001","kind":"judge","grade":true}',
+        b'{"client_id":"client-00001\\n","kind":"judge"}',
+        b"[" * 100_000,
+        b'{"ms":' + b"9" * 5000 + b"}",
+        b'{"client_id":"client-00001","kind":"note","pair":"\\u0000"}',
+        b'{"client_id":"client-00001","kind":"undo","undoes":"\\ud800"}',
+    ],
+)
+def test_hostile_bodies_are_refused_in_one_line(site: Sites, body: bytes) -> None:
+    anna = client_of(site(queries=1, passages=2))
+    for path in ("/api/event", "/api/undo", "/api/redo"):
+        answer = anna.post(path, body)
+        assert answer.status == 400
+        assert "\n" not in answer.json["error"]
+
+
+@pytest.mark.parametrize("path", ["/api/next?n=%C2%B2", "/api/next?n=%D9%A1%D9%A2", "/api/cell?human=9&judge=%F0%9D%9F%8E", "/api/item?pair=%ED%A0%80", "/api/next?n=1&have=" + "a," * 20000, "/?token=%ED%A0%80", "/?token=", "/api/query?query=%00", "/static/..%2fapp.py", "/export/%2e%2e", "/static/%00"])
+def test_hostile_addresses_are_no_internal_error(site: Sites, path: str) -> None:
+    anna = client_of(site(queries=1, passages=2))
+    assert anna.get(path).status < 500
+
+
+@pytest.mark.parametrize("form", ["native", "csv", "argilla", "label-studio"])
+def test_a_grade_that_was_kept_when_the_models_was_seen_stays_blind_there_and_back(tmp_path: Path, form: str) -> None:
+    made = make_set(tmp_path / "gold", queries=4, pool=5)
+    material, ledger = ledger_of(made.folder)
+    item = only_of(queue_of(material, calibration=4, complete=1), Lane.ERRORS)[0]
+    with ledger:
+        for revealed in (False, True):
+            values = {"chunk_id": item.chunk_id, "lane": Lane.ERRORS, "grade": 2, "revealed": revealed}
+            ledger.append(made_event(material, EventKind.JUDGE, item.query_id, **values))
+        other = only_of(queue_of(material, calibration=4, complete=1), Lane.ERRORS)[1]
+        values = {"chunk_id": other.chunk_id, "lane": Lane.ERRORS, "grade": 2, "revealed": True, "note": "a\rb\n\"'=1"}
+        ledger.append(made_event(material, EventKind.JUDGE, other.query_id, **values))
+    reviewed = load_reviewed(made.folder, None)
+    before = reviewed.state.reviews()
+    assert sorted(one.blind for one in before) == [False, True]
+    out = tmp_path / "out"
+    export(reviewed, form, out)
+    material, fresh = ledger_of(made.folder, tmp_path / "new.sqlite")
+    with fresh:
+        import_file(out, form, material=material, ledger=fresh, at="2026-02-02T00:00:00+00:00")
+        assert fold(fresh.events()).reviews() == before
+        assert import_file(out, form, material=material, ledger=fresh, at="2026-02-03T00:00:00+00:00").new == 0
+
+
+@pytest.mark.parametrize("cell", ["\n=1", "＝1", "＋1", "－1", "＠SUM(1)", "'＝1", "\r=1", "\t=1"])
+def test_every_beginning_of_a_formula_is_made_harmless(cell: str) -> None:
+    assert safe(cell) == f"'{cell}"
+    assert unsafe(safe(cell)) == cell
+
+
+def test_a_conflict_in_a_file_of_events_is_told_with_its_line(tmp_path: Path) -> None:
+    from pipeline.errors import InputError
+
+    made = make_set(tmp_path / "gold", queries=4, pool=5)
+    material, ledger = ledger_of(made.folder)
+    item = queue_of(material, calibration=4, complete=1)[0]
+    head = {"format": "goldset-review", "version": 1, "data_sha": material.data_sha, "rubric_sha": RUBRIC_SHA}
+    events = [
+        made_event(material, EventKind.JUDGE, item.query_id, chunk_id=item.chunk_id, grade=g).model_copy(
+            update={"client_id": "the-same-name"}
+        )
+        for g in (1, 2)
+    ]
+    file = tmp_path / "e.jsonl"
+    file.write_text("\n".join([json.dumps(head), *(one.model_dump_json(exclude={"seq"}) for one in events)]) + "\n")
+    with ledger:
+        with pytest.raises(InputError, match="line 3|:3"):
+            import_file(file, "native", material=material, ledger=ledger, at="2026-02-02T00:00:00+00:00")
+        assert ledger.events() == []
+    orphan = events[0].model_copy(update={"client_id": "undo-nothing", "kind": EventKind.UNDO, "undoes": "not-there-1", "grade": None})
+    file.write_text("\n".join([json.dumps(head), orphan.model_dump_json(exclude={"seq"})]) + "\n")
+    with ledger_of(made.folder)[1] as again, pytest.raises(InputError, match="line 2|:2"):
+        import_file(file, "native", material=material, ledger=again, at="2026-02-02T00:00:00+00:00")
