@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pipeline.cli_compare import Alpha, Permutations, Seed, check_alpha, wide_console
-from pipeline.cli_score import GoldPath, MatchOption, MeasureOption, MissingOption, ScoresOption, chosen
+from pipeline.cli_score import GoldPath, MatchOption, MeasureOption, MissingOption, ScoresOption, chosen, warn
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def gate(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     checks = checks_of(result, before, demands)
     notes = list(differences(before, loaded, result)) if before else []
     _report(checks, loaded, notes, junit=junit, github=github)
+    warn(loaded)
     passed = all(check.passed for check in checks)
     if baseline and (init or (update and passed)):
         write_record(baseline, baseline_of(loaded, system, result, list(before.values if before else measures)))

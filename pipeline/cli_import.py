@@ -52,12 +52,17 @@ def import_(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     replace: Annotated[bool, typer.Option("--replace", help="Replace another run in DIR.")] = False,
 ) -> None:
     """Make a public benchmark into a gold set, as a build writes it."""
+    from pipeline.formats.provenance import metadata_of
     from pipeline.formats.public_datasets import Chosen
     from pipeline.formats.public_datasets_kinds import open_collection
     from pipeline.importing import Options, import_collection
 
     chosen = Chosen(split=split, corpus=corpus, queries=queries, qrels=qrels)
-    options = Options(chosen, grades, relevant_from, drop_broken, evidence_level, replace)
+    level, notice = evidence_level, None
+    if evidence_level is None and Path(path).exists():  # a gold set of goldset's, in another format, stays what it is
+        known = metadata_of(Path(path))
+        level, notice = known.get("evidence_level"), known.get("notice")
+    options = Options(chosen, grades, relevant_from, drop_broken, level, replace, notice)
     imported = import_collection(open_collection(kind.value, path, chosen), out, options)
     for line in _remarks(imported):
         typer.echo(line, err=True)

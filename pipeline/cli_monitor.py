@@ -19,6 +19,7 @@ from pipeline.cli_score import (
     RunOption,
     ScoresOption,
     chosen,
+    warn,
 )
 from pipeline.errors import UsageError
 
@@ -94,6 +95,7 @@ def record(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         for name, result in results.items()
     ]
     append_history(history, entries)
+    warn(loaded)
     for entry in entries:
         _show(entry, [one for one in known if one.system == entry.system], fixed)
     if any(entry.alerts for entry in entries):

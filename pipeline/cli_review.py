@@ -148,8 +148,8 @@ def _explain(settings: QueueSettings, *, training: bool, network: bool, host: st
     if network and not is_loopback(host):
         typer.echo(
             "Warning: everybody who reaches this machine can try the page, and nothing is encrypted: documents, "
-            "judgments and links can be read on the way. Where that matters, listen at 127.0.0.1 and use a tunnel "
-            "or a proxy with TLS."
+            "judgments and links can be read on the way. Where that matters, listen at 127.0.0.1 and use a tunnel to "
+            "the same port (ssh -L)."
         )
     if settings.overlap:
         typer.echo(f"{settings.overlap:.0%} of the pairs are for two people.")

@@ -98,6 +98,7 @@ def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         _print(results, form, gold=gold, missing=missing, scores=scores, match=match)
     if corrected is not None and form != "json":
         _print_calibrated(corrected)
+    warn(loaded)
     if html is not None:
         from pipeline.deciding import DECIDING
         from pipeline.reporting import write_report
@@ -106,6 +107,16 @@ def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         shown = chosen(list(DECIDING), None, loaded) if measure is None and k is None else asked
         written = write_report(html, loaded, runs, shown, match=match, method=Method(missing=missing, scores=scores))
         typer.echo(f"Written: {', '.join(map(str, written))}", err=True)
+
+
+def warn(gold: Gold) -> None:
+    """Say what the gold set wants said wherever it is used."""
+    from pipeline.formats.provenance import notice_of
+    from pipeline.report.scores import printable
+
+    notice = notice_of(gold.path)
+    if notice:
+        typer.echo(f"Warning: {printable(notice)}", err=True)
 
 
 def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated: bool) -> None:

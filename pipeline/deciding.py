@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pipeline.errors import InputError, UsageError
 from pipeline.formats.opening import shown
 from pipeline.formats.provenance import metadata_of
+from pipeline.formats.provenance import notice_of as said_of
 from pipeline.formats.scorecards import explain
 from pipeline.measures.intervals import bootstrap_intervals
 from pipeline.measures.scorecard import scorecard
@@ -42,8 +43,7 @@ def reference(gold: Gold) -> GoldReference:
 
 def notice_of(gold: Gold) -> str | None:
     """Return what the gold set wants said wherever it is used, if anything."""
-    notice = metadata_of(gold.path).get("notice")
-    return notice if isinstance(notice, str) else None
+    return said_of(gold.path)
 
 
 def score_all(

@@ -9,6 +9,7 @@
     │   └── UnreadableDocument       one document among many: skipped and counted, unless --strict
     ├── UnknownMeasure               names of measures that cannot be understood, all of them at once
     ├── OutputError                  the output folder cannot be used or written
+    │   └── NothingKept              what was made is an empty set: all stays as it was, exit 3
     ├── MissingExtra                 a package that is not installed, and how to install it
     ├── RetrieverFailed              one retrieval system cannot be built, index or search; others go on
     └── ModelError                   the model path
@@ -70,6 +71,12 @@ class UnknownMeasure(GoldsetError):
 
 class OutputError(GoldsetError):
     """The output folder cannot be used or written."""
+
+
+class NothingKept(OutputError):
+    """What was asked for would leave an empty set, so everything stays as it was; the answers so far are stored."""
+
+    exit_code = 3
 
 
 class MissingExtra(GoldsetError):

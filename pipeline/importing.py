@@ -40,7 +40,10 @@ RENAMED = "0-renamed.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How an import is to be made. ``grades`` and ``relevant_from`` say what grades become; see ``choose_grading``."""
+    """How an import is to be made. ``grades`` and ``relevant_from`` say what grades become; see ``choose_grading``.
+
+    ``notice`` is what a gold set that is imported again wants said wherever it is used.
+    """
 
     chosen: Chosen
     grades: str | None = None
@@ -48,6 +51,7 @@ class Options:
     drop_broken: bool = False
     level: str | None = None
     replace: bool = False
+    notice: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +241,7 @@ class _Import:
             "chunk": "ready chunks, as given" + (", title and text" if self.collection.joins_titles else ""),
             "grades": dict(grades),
             "source": [self.reading.file(which) for which in range(3)],
+            **({"notice": options.notice} if options.notice else {}),
         }
 
     def _write_renamed(self) -> None:

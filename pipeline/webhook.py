@@ -5,10 +5,10 @@ The address is a secret (whoever has it may post), so no message shows more of i
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-import anyio
 import httpx2
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
@@ -64,7 +64,7 @@ def tell(url: str, message: Mapping[str, Any], *, first_wait: float = 1.0, patie
         stop=stop_after_attempt(ATTEMPTS), wait=wait, retry=retry_if_exception(_worth_another), reraise=True
     )
     try:
-        attempts(anyio.run, _post, url, message, patience)
+        attempts(lambda: asyncio.run(_post(url, message, patience)))
     except _Failed as error:
         return error.reason
     return None
@@ -78,7 +78,7 @@ async def _post(url: str, message: Mapping[str, Any], patience: float) -> None:
     """Post once; the body of the reply is not read."""
     host = httpx2.URL(url).host
     try:
-        with anyio.fail_after(patience):  # the client's own bounds are on each byte, not on the whole
+        async with asyncio.timeout(patience):  # the client's own bounds are on each byte, not on the whole
             async with (
                 httpx2.AsyncClient(timeout=patience, follow_redirects=False) as client,
                 client.stream("POST", url, json=message) as response,

@@ -133,6 +133,13 @@ def test_labels_of_other_collections_share_no_pair() -> None:
     found = agree(labels({"q": {"a": 3}}), labels({"r": {"a": 3}}, "y"), **FEW)
     assert found.overall is None
     assert "No pair was graded by both" in text(found)
+    assert "Ceiling" not in text(found)
+    assert "splits" not in text(found)
+
+
+def test_one_query_is_no_plural() -> None:
+    found = agree(labels({"q": {"a": 3, "b": 0}}), labels({"q": {"a": 2, "b": 1}}, "y"), **FEW)
+    assert "2 pairs of 1 query graded by both" in text(found)
 
 
 def test_a_negative_grade_is_no_judgment_and_one_beyond_the_scale_is_bounded() -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import OutputError, UsageError
+from pipeline.errors import NothingKept, OutputError, UsageError
 from pipeline.formats.folder import check_usable, read_manifest
 from pipeline.formats.gold import read_dataset
 from pipeline.grading import ModelPanel, Pools, Work, plan_folder
@@ -279,8 +279,13 @@ def test_a_cap_leaves_whole_queries_and_the_next_run_ends_with_the_same_bytes_an
     shutil.copytree(known.folder, tmp_path / "other")
     grade(tmp_path / "other", settings(model_server), store=tmp_path / "other.sqlite")
     model_server.reset()
-    capped = grade(known.folder, settings(model_server, model={"max_requests": 22}))
-    assert model_server.stats()["requests"] == 22
+    before = artifacts(known.folder)
+    with pytest.raises(NothingKept, match="the cap of 5 requests"):
+        grade(known.folder, settings(model_server, model={"max_requests": 5}))
+    assert artifacts(known.folder) == before
+    assert model_server.stats()["requests"] == 5
+    capped = grade(known.folder, settings(model_server, model={"max_requests": 50}))
+    assert model_server.stats()["requests"] == 55
     assert capped.limit
     assert not capped.complete
     assert capped.grading.unjudged
@@ -293,7 +298,7 @@ def test_a_cap_leaves_whole_queries_and_the_next_run_ends_with_the_same_bytes_an
     assert model_server.stats()["repeated"] == 0
     assert artifacts(known.folder) == artifacts(tmp_path / "other")
     total = sum(account.requests for account in done.manifest.usage.values())
-    assert total == model_server.stats()["requests"]
+    assert total == model_server.stats()["requests"] - 5  # those of the run that came to nothing
 
 
 def test_grading_again_asks_nothing_even_without_the_store(
@@ -389,9 +394,10 @@ def test_a_passage_that_a_reply_about_several_leaves_out_is_unjudged(
     row = {"number": 1, "evidence": "", "topic": 0, "grade": 0, "flag": "none"}
     short = json.dumps({"intent": "x", "passages": [row]})
     model_server.script({"do": {"content": short}}, judge={"truth": known.truth})
-    done = grade(known.folder, settings(model_server, passages_per_call=4, canaries=0))
-    assert done.grading.unjudged
-    assert {failure.kind for failure in done.manifest.failures if failure.stage == "grade"} == {"missing"}
+    before = artifacts(known.folder)
+    with pytest.raises(NothingKept, match="no query would be left"):  # the only grade that came is 0
+        grade(known.folder, settings(model_server, passages_per_call=4, canaries=0))
+    assert artifacts(known.folder) == before
 
 
 def test_a_plan_counts_the_first_calls_exactly_and_sends_and_writes_nothing(
@@ -454,3 +460,13 @@ def test_a_changed_file_is_not_graded(known: KnownSet, model_server: ServerHandl
         file.write("\n")
     with pytest.raises(OutputError, match="has changed"):
         grade(known.folder, settings(model_server))
+
+
+@pytest.mark.parametrize(("unjudged", "told"), [(0, "found by the judge"), (3, "found yet, and pairs are left")])
+def test_an_empty_set_is_blamed_on_the_judge_only_where_everything_is_judged(
+    known: KnownSet, model_server: ServerHandle, unjudged: int, told: str
+) -> None:
+    model_server.script(judge={"truth": known.truth})
+    grading = grade(known.folder, settings(model_server, canaries=0)).grading
+    grading = grading.model_copy(update={"unjudged": unjudged})
+    assert told in next(grading_warnings(grading, [], None, queries=0))

@@ -24,7 +24,7 @@ from pipeline.importing import Imported, Options, import_collection
 from pipeline.scoring import load_gold
 from pipeline.validate import validate
 from schemas.judgment import RELEVANT
-from tests.conftest import Goldset
+from tests.conftest import ROOT, Goldset
 
 
 def bring(kind: str, path: Path, out: Path, chosen: Chosen | None = None, **options: Any) -> Imported:
@@ -500,3 +500,11 @@ def test_a_hundred_thousand_passages_pass_through_in_bounded_memory(goldset: Gol
     assert done.stdout.startswith("100,000 passages, 1,000 queries")
     megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     assert megabytes < 700
+
+
+def test_a_simulated_set_stays_simulated(goldset: Goldset, tmp_path: Path) -> None:
+    assert goldset("build", ROOT / "data/example/documents/support", "--out", "run", "--queries", 5).returncode == 0
+    assert goldset("import", "beir", "run/beir", "--out", "imported").returncode == 0
+    metadata = json.loads((tmp_path / "imported" / "dataset.json").read_text(encoding="utf-8"))["metadata"]
+    assert metadata["evidence_level"] == "smoke"
+    assert "simulated" in metadata["notice"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from pipeline.formats.json_maps import read_json
 from pipeline.formats.scoring_files import Source
 
+_METADATA = b'"metadata": '
+_TAIL = 1 << 16
 _DEPTH = 3
 """``beir/qrels/test.tsv`` lies two folders below the set it belongs to."""
 
@@ -25,9 +28,33 @@ def metadata_of(path: Path) -> dict[str, Any]:
     file = path if path.name == "dataset.json" else _dataset(path)
     if file is None or not file.is_file():
         return {}
-    found = read_json(Source(file))
-    metadata = found.get("metadata") if isinstance(found, Mapping) else None
+    metadata = _last_member(file)
+    if metadata is None:
+        found = read_json(Source(file))
+        metadata = found.get("metadata") if isinstance(found, Mapping) else None
     return dict(metadata) if isinstance(metadata, Mapping) else {}
+
+
+def notice_of(path: Path) -> str | None:
+    """Return what a gold set wants said wherever it is used, if anything; raises as ``metadata_of`` does."""
+    notice = metadata_of(path).get("notice")
+    return notice if isinstance(notice, str) else None
+
+
+def _last_member(file: Path) -> object:
+    """Return the metadata where they stand as this project writes them, a line of their own at the end of the file.
+
+    The corpus before them may be large, and need not be read.
+    """
+    with file.open("rb") as opened:
+        opened.seek(max(0, file.stat().st_size - _TAIL))
+        lines = opened.read().split(b"\n")
+    if len(lines) < 3 or lines[-2:] != [b"}", b""] or not lines[-3].startswith(_METADATA):
+        return None
+    try:
+        return json.loads(lines[-3][len(_METADATA) :])
+    except ValueError:
+        return None
 
 
 def _dataset(path: Path) -> Path | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipeline.config import Panel as Setting
-from pipeline.errors import OutputError, UsageError
+from pipeline.errors import NothingKept, OutputError, UsageError
 from pipeline.formats.folder import changed_files, explained, publish, read_manifest, staging
 from pipeline.grading.judging import Answers, Asking, Slot, grouped, remembered, slots_of
 from pipeline.grading.material import Material, Rankings, is_graded, read_material, read_metadata
@@ -18,6 +18,7 @@ from pipeline.grading.writing import manifest_of, write_graded
 from pipeline.llm.planning import PlannedStage
 from pipeline.ports import Progress, Retriever
 from pipeline.scoring import Run
+from pipeline.text.amounts import amount
 from pipeline.watching import calls_shown
 from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
 
@@ -94,14 +95,27 @@ async def grade_folder(folder: Path, work: Work) -> Graded:
     Raises:
         InputError: The folder holds no finished set, or a damaged one.
         OutputError: It is graded by other judges, reviewed by people, or cannot be written.
+        NothingKept: No query would be left.
         ModelUnavailable: The model's server cannot be used; what was answered is in the store.
     """
     with staging(folder) as place, explained(folder):
         manifest = read_manifest(folder)
         check_gradable(folder, manifest, work)
         found = await _grade(read_material(folder, manifest), place, manifest, work)
+        if not found.manifest.queries:
+            raise NothingKept(f"{folder}: stays as it was, {_why_nothing_is_left(found)}")
         kept = {name: digest for name, digest in manifest.files.items() if not (place / name).is_file()}
         return replace(found, manifest=publish(place, folder, found.manifest, kept=kept))
+
+
+def _why_nothing_is_left(found: Graded) -> str:
+    if found.limit is not None:
+        return f"no query is judged whole yet: {found.limit}"
+    if found.grading.canary_verdict is CanaryVerdict.FAILED:
+        return "no query would be left by a judge that fails its own test: take another model"
+    if found.grading.unjudged:
+        return f"no query would be left: {amount(found.grading.unjudged, 'pair')} could not be judged"
+    return "no query would be left: the judge found no relevant chunk for any"
 
 
 async def grade_place(place: Path, manifest: Manifest, work: Work) -> Graded:

@@ -96,21 +96,19 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
 
 
 def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single: bool) -> Placed:
-    if not set(map(type, documents.values())) <= {float}:  # whole numbers beyond 2**53 would be told apart
-        documents = dict(zip(documents, array("d", documents.values()), strict=True))
-    ordered = sorted(documents.values())
+    ordered = array("d", sorted(documents.values()))  # whole numbers beyond 2**53 would be told apart
     if not isfinite(sum(ordered)) and not all(map(isfinite, ordered)):
         raise ValueError
     found = [(doc_id, grade) for doc_id, grade in judged.items() if doc_id in documents and grade >= 0]
     if not found:
         return Placed(len(documents), [])
     if single:
-        ordered = array("f", ordered).tolist()
+        ordered = array("f", ordered)
         documents = dict(zip(documents, array("f", documents.values()), strict=True))
     hits = []
     tied: dict[float, list[str]] = {}
     for doc_id, grade in found:
-        score = documents[doc_id]
+        score = float(documents[doc_id])
         upper = bisect_right(ordered, score)
         equal = upper - bisect_left(ordered, score)
         above = len(ordered) - upper
@@ -118,11 +116,11 @@ def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single:
             tied[score] = []
         hits.append(Hit(above + 1, grade, above, equal))
     if tied:
-        for doc_id, score in documents.items():
+        for doc_id, score in zip(documents, map(float, documents.values()), strict=True):
             if score in tied:
                 tied[score].append(doc_id)
         hits = [
-            hit if hit.equal == 1 else hit._replace(rank=rank_of(doc_id, hit.above, tied[documents[doc_id]]))
+            hit if hit.equal == 1 else hit._replace(rank=rank_of(doc_id, hit.above, tied[float(documents[doc_id])]))
             for (doc_id, _), hit in zip(found, hits, strict=True)
         ]
     hits.sort()

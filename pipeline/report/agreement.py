@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pipeline.report.markup import escaped
 from pipeline.report.terminal import printable
+from pipeline.text.amounts import queries
 from schemas.agreement import Agreement, Estimate, PairFigures, Ranking, Raters
 
 FEW_SYSTEMS = 8
@@ -57,7 +58,7 @@ def words(found: Agreement) -> Iterator[str]:
     if found.overall is not None:
         figures = found.overall
         yield (
-            f"{_pairs(figures.pairs)} of {figures.queries:,} queries graded by both; only by {found.reference} "
+            f"{_pairs(figures.pairs)} of {queries(figures.queries)} graded by both; only by {found.reference} "
             f"{found.only_reference:,}, only by {found.judge} {found.only_judge:,}."
         )
         if figures.pairs == 1:
@@ -122,6 +123,8 @@ def comma_separated(found: Agreement) -> str:
 def method(found: Agreement) -> str:
     """Return how the figures were made, one line."""
     if found.overall is None and not found.raters:
+        if found.ranking is None:
+            return f"Relevant: grade {found.level} and more."
         return f"Ceiling: middle 95 % of the splits, seed {found.seed}."
     return (
         f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}; shares "

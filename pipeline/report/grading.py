@@ -55,7 +55,8 @@ def grading_warnings(
 ) -> Iterator[str]:
     """Yield a line for everything that keeps the grades from being whole, or from being trusted."""
     if not queries:
-        yield "No query is left in the set: for none of them did the judge find a relevant chunk."
+        known = "found yet, and pairs are left to judge" if grading.unjudged else "found by the judge"
+        yield f"No query is left in the set: for none of them is a relevant chunk {known}."
     for place, finding in enumerate(grading.canary_findings):
         failed = grading.canary_verdict is CanaryVerdict.FAILED and place == 0
         yield f"{'Failed' if failed else 'Warning'}: {finding}."

@@ -29,13 +29,13 @@ def terminal_table(results: Mapping[str, Result]) -> Table:
     for head in _heads(results):
         table.add_column(head, justify="right")
     for name, result in results.items():
-        table.add_row(Text(_printable(name)), *_cells(result))
+        table.add_row(Text(printable(name)), *_cells(result))
     return table
 
 
 def plain_table(results: Mapping[str, Result]) -> str:
     """Return the same table as plain text, for a pipe: rich takes longer to load than a small run to be scored."""
-    rows = [["run", *_heads(results)], *([_printable(name), *_cells(result)] for name, result in results.items())]
+    rows = [["run", *_heads(results)], *([printable(name), *_cells(result)] for name, result in results.items())]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "   ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
@@ -48,7 +48,7 @@ def markdown(results: Mapping[str, Result]) -> str:
     """Return the same table in Markdown."""
     heads = ["run", *_heads(results)]
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
-    lines += [[_printable(name).replace("|", "\\|"), *_cells(result)] for name, result in results.items()]
+    lines += [[printable(name).replace("|", "\\|"), *_cells(result)] for name, result in results.items()]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -57,7 +57,7 @@ def latex(results: Mapping[str, Result]) -> str:
     measures = _measures(results)
     rows = [" & ".join(["run", *map(_escaped, measures)]) + " \\\\", "\\midrule"]
     for name, result in results.items():
-        rows.append(" & ".join([_escaped(_printable(name)), *(f"{result.mean(m):.4f}" for m in measures)]) + " \\\\")
+        rows.append(" & ".join([_escaped(printable(name)), *(f"{result.mean(m):.4f}" for m in measures)]) + " \\\\")
     body = "\n".join(["\\toprule", *rows, "\\bottomrule"])
     return f"\\begin{{tabular}}{{l{'r' * len(measures)}}}\n{body}\n\\end{{tabular}}\n"
 
@@ -96,7 +96,7 @@ def per_query(results: Mapping[str, Result], suffix: str) -> str:
 
 def remarks(name: str, result: Result) -> Iterator[str]:
     """Yield what a reader must know about a run beside its figures, a line each."""
-    counts, name = result.counts, _printable(name)
+    counts, name = result.counts, printable(name)
     if result.strange:
         yield f"{name}: no document of the run is judged, so every figure is 0: do the document ids agree?"
     if counts.missing:
@@ -141,5 +141,6 @@ def _escaped(text: str) -> str:
     return "".join(marks.get(c, f"\\{c}" if c in "#$%&_{}" else c) for c in text)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """Return a text with nothing in it that could move a cursor."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from pipeline.retrieval.settings import NgramSettings
 
@@ -25,8 +26,6 @@ class Ngrams:
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
         self._ids = sorted(passages, reverse=True)  # so that equal scores stand in the order of their ids
         sizes = (self._settings.shortest, self._settings.longest)
         self._cut = TfidfVectorizer(analyzer="char_wb", ngram_range=sizes, sublinear_tf=True, dtype=np.float32)

@@ -68,6 +68,7 @@ def _jieba() -> Tokenizer:
     import logging
 
     jieba.setLogLevel(logging.ERROR)
+    jieba.initialize()  # now, so that its dictionary is not counted as indexing
 
     def words(text: str) -> list[str]:
         return [word for word in jieba.lcut(text.casefold()) if any(map(str.isalnum, word))]

@@ -11,28 +11,23 @@ import hashlib
 import itertools
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from pipeline.errors import GoldsetError
 from pipeline.review.ledger import Ledger
+from pipeline.review.lending import Lent, give_back, holders_of, leases_of, lend
 from pipeline.review.queue import Item
 from pipeline.review.state import Pair, State
-from pipeline.review.tables import lease
 from schemas.review import Event, EventKind, Lane
 
-LEASE_S = 600.0
 AT_ONCE = 40
 """The most pairs that are lent to one person at a time."""
 
 REPEATS_AFTER, REPEATS_EVERY, REPEATS_APART = 50, 10, 30
 """Second looks begin after so many pairs of lane A, one in so many, at pairs judged so many judgments ago."""
-
-_ENDS_LEASE = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT}
 
 
 class NotYours(GoldsetError):
@@ -45,16 +40,6 @@ class Handed:
 
     item: Item
     repeat: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Lent:
-    """A lease. ``slot`` is None where it ran out and somebody else got the pair."""
-
-    pair: Pair
-    annotator: str
-    slot: int | None
-    until: float
 
 
 class Desk:
@@ -109,11 +94,11 @@ class Desk:
         """
         with self._lock, self.ledger.writing() as connection:
             self._catch_up(connection)
-            leases = self._leases(connection)
+            leases = leases_of(connection)
             if self.state.says(annotator, pair) is None:
-                if not self._free(annotator, pair, _holders(leases, self._clock())):
+                if not self._free(annotator, pair, holders_of(leases, self._clock())):
                     raise NotYours("somebody else judges this passage")
-                self._lend(connection, leases, pair, annotator, self._clock())
+                lend(connection, leases, pair, annotator, self._clock())
             return Handed(self.by_pair[pair])
 
     def record(
@@ -136,7 +121,7 @@ class Desk:
                     if event.kind is EventKind.ADJUDICATE:
                         self._check_disputed(event)
                     stored = self.ledger.add(connection, event)
-                    self._give_back(connection, event)
+                    give_back(connection, event)
                     self._take_in([stored])
                     return stored, self._claim(connection, event.annotator, want, have) if want else []
             except BaseException:
@@ -147,10 +132,10 @@ class Desk:
         self, connection: Connection, annotator: str, count: int, have: Collection[tuple[Pair, bool]]
     ) -> list[Handed]:
         now = self._clock()
-        leases = self._leases(connection)
+        leases = leases_of(connection)
         found = self._second_looks(annotator, have)[:count]
         mine = {one.pair for one in leases if one.annotator == annotator and one.slot is not None}
-        live = {pair for pair, names in _holders(leases, now).items() if annotator in names}
+        live = {pair for pair, names in holders_of(leases, now).items() if annotator in names}
         taken = {pair for pair, repeat in have if not repeat}
         for pair in self._wanted_by(annotator, leases, now):
             if len(found) >= count:
@@ -158,7 +143,7 @@ class Desk:
             if pair not in taken and (pair in live or len(live | taken) < AT_ONCE):
                 found.append(Handed(self.by_pair[pair]))
         for pair in (*(one.item.pair for one in found if not one.repeat), *(taken & mine)):
-            self._lend(connection, leases, pair, annotator, now)
+            lend(connection, leases, pair, annotator, now)
         return found
 
     def _catch_up(self, connection: Connection) -> None:
@@ -179,17 +164,12 @@ class Desk:
             self._first += 1
         return self._first
 
-    @staticmethod
-    def _leases(connection: Connection) -> list[Lent]:
-        rows = connection.execute(sa.select(lease))
-        return [Lent((row.query_id, row.chunk_id), row.annotator, row.slot, row.until) for row in rows]
-
     def _wanted_by(self, annotator: str, leases: Sequence[Lent], now: float) -> Iterator[Pair]:
         """Yield what somebody may be given, in order.
 
         The rest of the group he is at, the groups nobody else is at, the others; last what he put off, by age.
         """
-        holders = _holders(leases, now)
+        holders = holders_of(leases, now)
         mine = [one.pair for one in leases if one.annotator == annotator and annotator in holders.get(one.pair, ())]
         theirs = {self._block[pair] for pair, names in holders.items() if pair in self._block and names - {annotator}}
         at = self._place_of(annotator, mine)
@@ -235,44 +215,17 @@ class Desk:
         others = {*self.state.judged_by(pair), *holders.get(pair, ())} - {annotator}
         return len(others) < self.by_pair[pair].wanted
 
-    def _lend(self, connection: Connection, leases: Sequence[Lent], pair: Pair, annotator: str, now: float) -> None:
-        """Enter or renew a lease; one that ran out loses its slot to the new one."""
-        here = [one for one in leases if one.pair == pair]
-        key = (lease.c.query_id == pair[0]) & (lease.c.chunk_id == pair[1])
-        others = [one for one in here if one.annotator != annotator]
-        for one in others:
-            if one.slot is not None and one.until <= now:
-                connection.execute(sa.update(lease).where(key, lease.c.annotator == one.annotator).values(slot=None))
-        used = {one.slot for one in others if one.until > now}
-        mine = next((one for one in here if one.annotator == annotator), None)
-        if mine is not None and mine.slot is not None and mine.until - now > LEASE_S * 0.8:
-            return
-        slot = min({0, 1} - used, default=None) if mine is None or mine.slot is None else mine.slot
-        values = {"slot": slot, "until": now + LEASE_S}
-        if mine is None:
-            row = {"query_id": pair[0], "chunk_id": pair[1], "annotator": annotator, **values}
-            connection.execute(sa.insert(lease).values(row))
-        else:
-            connection.execute(sa.update(lease).where(key, lease.c.annotator == annotator).values(values))
-
     def _check_given(self, connection: Connection, event: Event) -> None:
         pair = (event.query_id, event.chunk_id or "")
-        leases = self._leases(connection)
+        leases = leases_of(connection)
         lent = any(one.pair == pair and one.annotator == event.annotator for one in leases)
         known = self.state.says(event.annotator, pair) is not None or event.client_id in self.state.known
-        if not lent and not known and not self._room(event.annotator, pair, _holders(leases, self._clock())):
+        if not lent and not known and not self._room(event.annotator, pair, holders_of(leases, self._clock())):
             raise NotYours("this passage was not given to you, and nobody more is wanted for it")
 
     def _check_disputed(self, event: Event) -> None:
         if event.client_id not in self.state.known and not self.state.disputed((event.query_id, event.chunk_id or "")):
             raise NotYours("nobody disagrees on this passage: there is nothing to decide")
-
-    def _give_back(self, connection: Connection, event: Event) -> None:
-        where = (lease.c.query_id == event.query_id) & (lease.c.annotator == event.annotator)
-        if event.kind in _ENDS_LEASE and not event.repeat:
-            connection.execute(sa.delete(lease).where(where, lease.c.chunk_id == event.chunk_id))
-        elif event.kind is EventKind.BAD_QUERY:
-            connection.execute(sa.delete(lease).where(where))
 
     def _second_looks(self, annotator: str, have: Collection[tuple[Pair, bool]]) -> list[Handed]:
         """Return the second look that is due, if one is and none is before this person already."""
@@ -293,15 +246,6 @@ class Desk:
         said = self.state.says(annotator, pair)
         judged = said is not None and said.kind is EventKind.JUDGE
         return pair in self.by_pair and judged and not self.state.repeated(annotator, pair)
-
-
-def _holders(leases: Iterable[Lent], now: float) -> dict[Pair, set[str]]:
-    """Return who is looking at each pair."""
-    found: defaultdict[Pair, set[str]] = defaultdict(set)
-    for one in leases:
-        if one.slot is not None and one.until > now:
-            found[one.pair].add(one.annotator)
-    return dict(found)
 
 
 def _digest(text: str) -> str:

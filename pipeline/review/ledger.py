@@ -26,6 +26,11 @@ FILE = "review.sqlite"
 _UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 """NUL, which PostgreSQL cannot store, and halves of characters, which nobody can."""
 
+_KNOWN = sa.select(tables.event).where(tables.event.c.client_id == sa.bindparam("client"))
+_AFTER = sa.select(tables.event).where(tables.event.c.seq > sa.bindparam("after")).order_by(tables.event.c.seq)
+_ADD = sa.insert(tables.event).returning(tables.event.c.seq)
+_HOLD = sa.select(tables.about.c.data_sha).with_for_update()
+
 _SAME_ACT = ("annotator", "kind", "query_id", "chunk_id", "grade", "reason", "text", "undoes", "repeat")
 
 
@@ -122,7 +127,7 @@ class Ledger:
             LedgerFailed: The database does not answer; nothing was stored.
         """
         with _told(self.name), self._engine.begin() as connection:
-            connection.execute(sa.select(tables.about.c.data_sha).with_for_update()).one()
+            connection.execute(_HOLD).one()
             yield connection
 
     def append(self, event: Event) -> Event:
@@ -145,12 +150,12 @@ class Ledger:
         if event.data_sha != self.data_sha:
             raise InputError(self.name, "an event is of another data set")
         row = _row(event)
-        known = connection.execute(sa.select(tables.event).where(tables.event.c.client_id == event.client_id)).first()
+        known = connection.execute(_KNOWN, {"client": event.client_id}).first()
         if known is not None:
             if not same_act(_event(known), event):
                 raise LedgerConflict(f"{self.name}: client_id {event.client_id} is known with another content")
             return _event(known)
-        stored = connection.execute(sa.insert(tables.event).values(row).returning(tables.event.c.seq)).scalar_one()
+        stored = connection.execute(_ADD, row).scalar_one()
         return Event.model_validate({**row, "seq": stored})
 
     def find(self, client_id: str) -> Event | None:
@@ -160,7 +165,7 @@ class Ledger:
             LedgerFailed: The database does not answer.
         """
         with _told(self.name), self._engine.connect() as reading:
-            row = reading.execute(sa.select(tables.event).where(tables.event.c.client_id == client_id)).first()
+            row = reading.execute(_KNOWN, {"client": client_id}).first()
         return _event(row) if row is not None else None
 
     def events(self, *, after: int = 0, connection: Connection | None = None) -> list[Event]:
@@ -173,11 +178,10 @@ class Ledger:
         Raises:
             LedgerFailed: The database does not answer.
         """
-        query = sa.select(tables.event).where(tables.event.c.seq > after).order_by(tables.event.c.seq)
         if connection is not None:
-            return [_event(row) for row in connection.execute(query)]
+            return [_event(row) for row in connection.execute(_AFTER, {"after": after})]
         with _told(self.name), self._engine.connect() as reading:
-            return [_event(row) for row in reading.execute(query)]
+            return [_event(row) for row in reading.execute(_AFTER, {"after": after})]
 
 
 def same_act(one: Event, other: Event) -> bool:

@@ -169,11 +169,12 @@ def _typed(record: type[Record], change: Mapping[str, str]) -> dict[str, Any]:
     typed: dict[str, Any] = {}
     for key, value in change.items():
         field = next((one for name, one in record.model_fields.items() if key in {name, one.alias}), None)
-        shape = str(field.annotation) if field is not None else ""
-        if not value and "None" in shape:
+        shape = field.annotation if field is not None else None
+        if not value and type(None) in get_args(shape):
             typed[key] = None
         else:
-            typed[key] = [part.strip() for part in value.split(",") if part.strip()] if "tuple[" in shape else value
+            several = "tuple[" in str(shape)
+            typed[key] = [part.strip() for part in value.split(",") if part.strip()] if several else value
     return typed
 
 

@@ -7,4 +7,5 @@ import hashlib
 
 def delimiter(*texts: str) -> str:
     """Return a marker of 16 hexadecimal digits that depends on every character, so that no text can close it."""
-    return hashlib.blake2b("\0".join(texts).encode(), digest_size=8, person=b"delimiter").hexdigest()
+    joined = "\0".join(texts).encode("utf-8", "surrogatepass")  # texts of others may hold half characters
+    return hashlib.blake2b(joined, digest_size=8, person=b"delimiter").hexdigest()

@@ -40,7 +40,7 @@ def postgres() -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = f"-h 127.0.0.1 -p {port} -k {data} -c max_connections=80 -c shared_buffers=32MB"
+    options = f"-h 127.0.0.1 -p {port} -k {data} -c max_connections=80 -c shared_buffers=32MB -c fsync=off"
     _run(user, programs / "initdb", "-D", data, "-U", "goldset", "-A", "trust", "-E", "UTF8", "--locale=C")
     _run(user, programs / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", options, "start")
     try:

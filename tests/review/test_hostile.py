@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import http.client
 import io
 import json
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,21 +14,21 @@ from pathlib import Path
 import pytest
 
 from pipeline.formats.annotation_csv import safe, unsafe
+from pipeline.review.exporting import Format, export
 from pipeline.review.importing import import_file
-from pipeline.review.leases import AT_ONCE, LEASE_S, Desk
+from pipeline.review.leases import AT_ONCE, Desk
 from pipeline.review.ledger import RUBRIC_SHA, open_ledger
+from pipeline.review.lending import LEASE_S
 from pipeline.review.people import load_reviewed
+from pipeline.review.queue import Item
 from pipeline.review.state import fold
-from pipeline.review.exporting import export
-from schemas.review import EventKind
+from schemas.review import EventKind, Lane
 from tests.review.conftest import Site, only
-from tests.review.events import DATA, event, judge
+from tests.review.events import DATA
 from tests.review.made_set import event as made_event
 from tests.review.made_set import ledger_of, make_set, queue_of
 from tests.review.made_set import only as only_of
 from tests.review.test_http import client_of, judgment
-from schemas.review import Lane
-from pipeline.review.queue import Item
 
 Sites = Callable[..., Site]
 
@@ -128,14 +130,29 @@ def test_hostile_bodies_are_refused_in_one_line(site: Sites, body: bytes) -> Non
         assert "\n" not in answer.json["error"]
 
 
-@pytest.mark.parametrize("path", ["/api/next?n=%C2%B2", "/api/next?n=%D9%A1%D9%A2", "/api/cell?human=9&judge=%F0%9D%9F%8E", "/api/item?pair=%ED%A0%80", "/api/next?n=1&have=" + "a," * 20000, "/?token=%ED%A0%80", "/?token=", "/api/query?query=%00", "/static/..%2fapp.py", "/export/%2e%2e", "/static/%00"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/next?n=%C2%B2",
+        "/api/next?n=%D9%A1%D9%A2",
+        "/api/cell?human=9&judge=%F0%9D%9F%8E",
+        "/api/item?pair=%ED%A0%80",
+        "/api/next?n=1&have=" + "a," * 20000,
+        "/?token=%ED%A0%80",
+        "/?token=",
+        "/api/query?query=%00",
+        "/static/..%2fapp.py",
+        "/export/%2e%2e",
+        "/static/%00",
+    ],
+)
 def test_hostile_addresses_are_no_internal_error(site: Sites, path: str) -> None:
     anna = client_of(site(queries=1, passages=2))
     assert anna.get(path).status < 500
 
 
 @pytest.mark.parametrize("form", ["native", "csv", "argilla", "label-studio"])
-def test_a_grade_that_was_kept_when_the_models_was_seen_stays_blind_there_and_back(tmp_path: Path, form: str) -> None:
+def test_a_grade_kept_in_sight_of_the_models_stays_blind_there_and_back(tmp_path: Path, form: Format) -> None:
     made = make_set(tmp_path / "gold", queries=4, pool=5)
     material, ledger = ledger_of(made.folder)
     item = only_of(queue_of(material, calibration=4, complete=1), Lane.ERRORS)[0]
@@ -180,10 +197,26 @@ def test_a_conflict_in_a_file_of_events_is_told_with_its_line(tmp_path: Path) ->
     file = tmp_path / "e.jsonl"
     file.write_text("\n".join([json.dumps(head), *(one.model_dump_json(exclude={"seq"}) for one in events)]) + "\n")
     with ledger:
-        with pytest.raises(InputError, match="line 3|:3"):
+        with pytest.raises(InputError, match=r"line 3|:3"):
             import_file(file, "native", material=material, ledger=ledger, at="2026-02-02T00:00:00+00:00")
         assert ledger.events() == []
-    orphan = events[0].model_copy(update={"client_id": "undo-nothing", "kind": EventKind.UNDO, "undoes": "not-there-1", "grade": None})
+    orphan = events[0].model_copy(
+        update={"client_id": "undo-nothing", "kind": EventKind.UNDO, "undoes": "not-there", "grade": None}
+    )
     file.write_text("\n".join([json.dumps(head), orphan.model_dump_json(exclude={"seq"})]) + "\n")
-    with ledger_of(made.folder)[1] as again, pytest.raises(InputError, match="line 2|:2"):
+    with ledger_of(made.folder)[1] as again, pytest.raises(InputError, match=r"line 2|:2"):
         import_file(file, "native", material=material, ledger=again, at="2026-02-02T00:00:00+00:00")
+
+
+def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_head(site: Sites) -> None:
+    served = site(queries=1, passages=2)
+    anna = client_of(served)
+    connection = http.client.HTTPConnection("127.0.0.1", anna.port, timeout=20)
+    times = []
+    for _ in range(40):
+        started = time.perf_counter()
+        connection.request("GET", "/static/review.css", headers={"Host": f"127.0.0.1:{anna.port}"})
+        connection.getresponse().read()
+        times.append(time.perf_counter() - started)
+    connection.close()
+    assert sorted(times)[10] < 0.03

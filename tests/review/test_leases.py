@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.review.leases import LEASE_S, Desk, Handed, NotYours
+from pipeline.review.leases import Desk, Handed, NotYours
 from pipeline.review.ledger import Ledger, open_ledger
+from pipeline.review.lending import LEASE_S
 from pipeline.review.queue import Item
 from pipeline.review.state import fold
 from schemas.review import Lane
