@@ -256,6 +256,7 @@ def test_an_epub_may_have_a_doctype_but_no_entities(collections: Path, tmp_path:
 SPINNING = "q\n" + "1 0 0 1 0 0 cm BT /F 12 Tf (word) Tj ET\n" * 400_000
 
 
+@pytest.mark.slow
 def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_is_read(tmp_path: Path) -> None:
     pdf(tmp_path / "a.pdf", SPINNING)
     pdf(tmp_path / "b.pdf", "BT /F 12 Tf 72 720 Td (Hello there) Tj ET")

@@ -125,6 +125,7 @@ async def test_many_faults_at_once_lose_no_answer(open_path: Opener, model_serve
     assert stats["paid_twice"] == 0
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_down_for_a_while_delays_and_changes_nothing(
     open_path: Opener, model_server: ServerHandle
 ):
@@ -165,6 +166,7 @@ async def test_a_server_that_never_was_there_is_given_up_sooner(open_path: Opene
     assert time.monotonic() - start < 4
 
 
+@pytest.mark.slow
 async def test_a_model_that_is_being_loaded_is_waited_for(open_path: Opener, model_server: ServerHandle):
     model_server.script({"when": {"first": 9}, "do": {"status": 503}})
     async with open_path(never_reached_s=0.2) as path:
