@@ -95,14 +95,14 @@ async def grade_folder(folder: Path, work: Work) -> Graded:
     Raises:
         InputError: The folder holds no finished set, or a damaged one.
         OutputError: It is graded by other judges, reviewed by people, or cannot be written.
-        NothingKept: No query would be left.
+        NothingKept: No query would be left, because too little is judged.
         ModelUnavailable: The model's server cannot be used; what was answered is in the store.
     """
     with staging(folder) as place, explained(folder):
         manifest = read_manifest(folder)
         check_gradable(folder, manifest, work)
         found = await _grade(read_material(folder, manifest), place, manifest, work)
-        if not found.manifest.queries:
+        if not found.manifest.queries and (found.limit or found.grading.unjudged):
             raise NothingKept(f"{folder}: stays as it was, {_why_nothing_is_left(found)}")
         kept = {name: digest for name, digest in manifest.files.items() if not (place / name).is_file()}
         return replace(found, manifest=publish(place, folder, found.manifest, kept=kept))
@@ -111,11 +111,7 @@ async def grade_folder(folder: Path, work: Work) -> Graded:
 def _why_nothing_is_left(found: Graded) -> str:
     if found.limit is not None:
         return f"no query is judged whole yet: {found.limit}"
-    if found.grading.canary_verdict is CanaryVerdict.FAILED:
-        return "no query would be left by a judge that fails its own test: take another model"
-    if found.grading.unjudged:
-        return f"no query would be left: {amount(found.grading.unjudged, 'pair')} could not be judged"
-    return "no query would be left: the judge found no relevant chunk for any"
+    return f"no query would be left: {amount(found.grading.unjudged, 'pair')} could not be judged"
 
 
 async def grade_place(place: Path, manifest: Manifest, work: Work) -> Graded:
