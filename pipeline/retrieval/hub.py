@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -98,14 +99,19 @@ def quiet() -> Iterator[None]:
 @contextlib.contextmanager
 def _without_bars() -> Iterator[None]:
     bars: Any = import_module("huggingface_hub.utils")
-    if bars.are_progress_bars_disabled():
-        yield
-        return
-    bars.disable_progress_bars()
+    own: Any = sys.modules.get("transformers.utils.logging")  # it took over the hub's setting when it was imported
+    hub_shows, own_shows = not bars.are_progress_bars_disabled(), own is not None and own.is_progress_bar_enabled()
+    if hub_shows:
+        bars.disable_progress_bars()
+    if own_shows:
+        own.disable_progress_bar()
     try:
         yield
     finally:
-        bars.enable_progress_bars()
+        if own_shows:
+            own.enable_progress_bar()
+        if hub_shows:
+            bars.enable_progress_bars()
 
 
 def _first_line(error: Exception) -> str:
