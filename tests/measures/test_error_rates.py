@@ -14,7 +14,8 @@ from pipeline.measures.intervals import bootstrap_intervals
 from pipeline.measures.randomization import sign_flip_p
 from pipeline.measures.significance import Paired
 
-SIMULATIONS = 6000
+SIMULATIONS = 3000
+"""In 3,000 a share of .05 has a standard error of .004; all draws are seeded, so the outcome is always the same."""
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
 
