@@ -79,7 +79,7 @@ lock: ## Resolve the exact versions anew (needs uv)
 	uv pip compile pyproject.toml --extra documents --group build $(UV_FLAGS) -o .ci/requirements.lock
 	uv pip compile pyproject.toml --extra documents --extra dense --extra cjk --extra postgres --group build --group dev $(UV_FLAGS) -o .ci/requirements-dev.lock
 
-UV_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+UV_FLAGS := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 clean: ## Remove the environment, caches and the example run; other runs and stored answers stay
 	rm -rf $(VENV) data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -16,8 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.applying.base import CHECKS, JUDGMENTS, POOL, QUERIES, Base, base_of, digest, keep, renamed
 from pipeline.applying.decisions import Decided, answered, decide
+from pipeline.applying.unreviewed import (
+    CHECKS,
+    JUDGMENTS,
+    POOL,
+    QUERIES,
+    Unreviewed,
+    digest,
+    keep,
+    renamed,
+    unreviewed_set,
+)
 from pipeline.errors import InputError
 from pipeline.flow import passages
 from pipeline.formats.folder import check_usable, explained, publish, read_manifest, staging
@@ -68,17 +78,17 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
     if target is not folder:
         check_usable(target, settings={}, config_sha256=manifest.config_sha256, replace=False, grades=True)
     reviewed = load_reviewed(folder, ledger)
-    base = base_of(folder, reviewed.material.metadata)
-    decided = decide(base, reviewed, reject_bad=reject_bad)
-    people = _people(reviewed, decided, base)
-    grades = answered(decided, base, people)
+    start = unreviewed_set(folder, reviewed.material.metadata)
+    decided = decide(start, reviewed, reject_bad=reject_bad)
+    people = _people(reviewed, decided, start)
+    grades = answered(decided, start, people)
     with staging(target) as place, explained(target):
         made = _write(
-            place, target, folder, base=base, decided=decided, grades=grades, reviewed=reviewed, people=people
+            place, target, folder, start=start, decided=decided, grades=grades, reviewed=reviewed, people=people
         )
         stale = (*manifest.files, *_files_of(target))
         unchanged = {} if target is not folder else {n: d for n, d in manifest.files.items() if _stays(n, place)}
-        publish(place, target, _manifest(manifest, base, decided), stale=stale, kept=unchanged)
+        publish(place, target, _manifest(manifest, start, decided), stale=stale, kept=unchanged)
     return made
 
 
@@ -98,9 +108,9 @@ def _stays(name: str, place: Path) -> bool:
     return not (place / name).exists()
 
 
-def _people(reviewed: Reviewed, decided: Decided, base: Base) -> Grades:
+def _people(reviewed: Reviewed, decided: Decided, start: Unreviewed) -> Grades:
     """Return people's grades by the ids that queries have from now on."""
-    pool = renamed(base.folder / POOL, Pooled, decided.now()) if (base.folder / POOL).is_file() else ()
+    pool = renamed(start.folder / POOL, Pooled, decided.now()) if (start.folder / POOL).is_file() else ()
     return people_of(
         reviewed.state,
         [query.query_id for query in decided.queries],
@@ -115,7 +125,7 @@ def _write(
     target: Path,
     folder: Path,
     *,
-    base: Base,
+    start: Unreviewed,
     decided: Decided,
     grades: Mapping[str, Mapping[str, Relevance]],
     reviewed: Reviewed,
@@ -123,14 +133,14 @@ def _write(
 ) -> Applied:
     if target is not folder:
         _copy(folder, place)
-    keep(base, place)
+    keep(start, place)
     RecordFile.write(place / QUERIES, Query, decided.queries)
     RecordFile.write(place / DROPPED, DroppedQuery, decided.dropped)
-    if (base.folder / POOL).is_file():
-        RecordFile.write(place / POOL, Pooled, renamed(base.folder / POOL, Pooled, decided.now()))
+    if (start.folder / POOL).is_file():
+        RecordFile.write(place / POOL, Pooled, renamed(start.folder / POOL, Pooled, decided.now()))
     for name in (JUDGMENTS, CHECKS):
-        if (base.folder / name).is_file():
-            RecordFile.write(place / name, Judgment, renamed(base.folder / name, Judgment, decided.now()))
+        if (start.folder / name).is_file():
+            RecordFile.write(place / name, Judgment, renamed(start.folder / name, Judgment, decided.now()))
     kept = {query_id: people.get(query_id, {}) for query_id in grades}
     by_people = sum(len(given) for given in kept.values())
     made = Applied(
@@ -187,12 +197,12 @@ def _copy(folder: Path, place: Path) -> None:
         shutil.copyfile(source, place / name)
 
 
-def _manifest(manifest: Manifest, base: Base, decided: Decided) -> Manifest:
+def _manifest(manifest: Manifest, start: Unreviewed, decided: Decided) -> Manifest:
     stage = StageReport(
         stage=STAGE,
         reads=QUERIES,
         writes="dataset.json",
-        read=len(base.queries),
+        read=len(start.queries),
         written=len(decided.queries),
         rejected=len(decided.dropped),
         rules=dict(sorted(Counter(one.filter for one in decided.dropped).items())),

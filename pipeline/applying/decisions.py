@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.applying.base import Base
+from pipeline.applying.unreviewed import Unreviewed
 from pipeline.errors import InputError
 from pipeline.review.people import Grades, Reviewed, lineage
 from schemas.judgment import RELEVANT, Relevance
@@ -37,20 +37,20 @@ class Decided:
         return ids
 
 
-def decide(base: Base, reviewed: Reviewed, *, reject_bad: bool) -> Decided:
+def decide(start: Unreviewed, reviewed: Reviewed, *, reject_bad: bool) -> Decided:
     """Return which queries stay and under which id and wording.
 
     Args:
-        base: the set before people.
+        start: the set before people.
         reviewed: what they decided.
         reject_bad: whether a query that somebody called bad, and nobody accepted or edited, falls out.
     """
     last, edits = _verdicts(reviewed)
     bad = reviewed.state.bad_queries()
-    before = {} if base.kept else lineage(reviewed.material.metadata)
+    before = {} if start.kept else lineage(reviewed.material.metadata)
     found = Decided([], {}, {}, [])
-    taken = {query.query_id for query in base.queries}
-    for position, original in enumerate(base.queries):
+    taken = {query.query_id for query in start.queries}
+    for position, original in enumerate(start.queries):
         query, earlier = original, list(before.get(original.query_id, ()))
         while (edit := edits.get(query.query_id)) is not None and _wording(edit) != query.text:
             if _rejected(last, query):
@@ -127,14 +127,14 @@ def _noted(query: Query, earlier: Sequence[str], last: Mapping[str, Event]) -> d
     return {query.query_id: note}
 
 
-def answered(decided: Decided, base: Base, people: Grades) -> dict[str, dict[str, Relevance]]:
+def answered(decided: Decided, start: Unreviewed, people: Grades) -> dict[str, dict[str, Relevance]]:
     """Return the grades of every query, people's over the model's; a query left without an answer falls out."""
-    position = {query.query_id: place for place, query in enumerate(base.queries)}
+    position = {query.query_id: place for place, query in enumerate(start.queries)}
     found: dict[str, dict[str, Relevance]] = {}
     for query in list(decided.queries):
         first = decided.earlier.get(query.query_id, [])
         known = next(name for name in (query.query_id, *first) if name in position)
-        graded = base.grades.get(known, {}) | people.get(query.query_id, {})
+        graded = start.grades.get(known, {}) | people.get(query.query_id, {})
         if any(grade >= RELEVANT for grade in graded.values()):
             found[query.query_id] = {chunk_id: Relevance(grade) for chunk_id, grade in sorted(graded.items())}
             continue

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pipeline.errors import AnswerMissing, CallFailed
+from pipeline.errors import CallFailed
 from pipeline.llm.budget import Budget
 from pipeline.llm.chat import priced, usage_of
 from pipeline.llm.dialect import sendable
@@ -19,6 +20,7 @@ from pipeline.llm.faults import Reply, ReplyRejected
 from pipeline.llm.gate import Gate
 from pipeline.llm.headers import allowance
 from pipeline.llm.limited import Accounts, Door, call_label, tokens_at_most
+from pipeline.llm.memory import Memory, portions
 from pipeline.llm.prices import PriceList
 from pipeline.llm.retrying import persist
 from pipeline.llm.settings import ModelSettings
@@ -26,8 +28,6 @@ from pipeline.llm.store import AnswerStore
 from pipeline.llm.wire import ParameterRefused, Wire
 
 _STAGE = "embed"
-_MOST_BYTES = 200_000
-_LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class RecordedEmbedder:
     ) -> None:
         """Take the layer below; None for a replay, which asks nobody."""
         self._inner, self._store, self._settings = inner, store, settings
-        self._accounts, self._budget = accounts, budget
+        self._memory = Memory(store, _STAGE, replay=inner is None, accounts=accounts, budget=budget)
 
     async def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return one float32 row per text, in order.
@@ -121,7 +121,7 @@ class RecordedEmbedder:
         """
         keys = [_key(text, self._settings) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
-        vectors = await self._found(wanted)
+        vectors = await self._memory.found(list(wanted), functools.partial(self._ask, wanted))
         if not keys:
             return np.empty((0, 0), dtype=np.float32)
         rows = [np.frombuffer(vectors[key], dtype="<f4") for key in keys]
@@ -129,30 +129,9 @@ class RecordedEmbedder:
             raise CallFailed("dimensions", f"{_STAGE}: the server gives vectors of different sizes for one model")
         return np.vstack(rows).astype(np.float32)
 
-    async def _found(self, wanted: dict[bytes, str]) -> dict[bytes, bytes]:
-        if self._store is None:
-            return await self._ask(wanted, list(wanted))
-        if self._inner is None:
-            vectors = await self._store.get_vectors(list(wanted))
-            missing = next((key for key in wanted if key not in vectors), None)
-            if missing is not None:
-                raise AnswerMissing(_STAGE, missing.hex()[:12])
-        else:
-            vectors = {}
-        while missing_keys := [key for key in wanted if key not in vectors]:
-            known, ours = await self._store.take_vectors(missing_keys)
-            self._accounts.book(_STAGE, replayed=len(known))
-            vectors |= known
-            if ours:
-                vectors |= await self._ask(wanted, ours)
-            elif not known:
-                self._budget.check_deadline()
-                await asyncio.sleep(_LOOK_S)  # another process is asking
-        return vectors
-
     async def _ask(self, wanted: dict[bytes, str], keys: list[bytes]) -> dict[bytes, bytes]:
         """Ask for the vectors of these keys; one batch that fails costs none of the others."""
-        batches = list(_batches(keys, wanted, self._settings.embedding_batch))
+        batches = list(portions(keys, wanted, most=self._settings.embedding_batch))
         try:
             done = await asyncio.gather(*(self._ask_batch(batch, wanted) for batch in batches), return_exceptions=True)
         finally:
@@ -175,17 +154,3 @@ class RecordedEmbedder:
 def _key(text: str, settings: ModelSettings) -> bytes:
     parts = ["embedding/1", settings.embedding_model, settings.dimensions, text]
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
-
-
-def _batches(keys: list[bytes], texts: dict[bytes, str], most: int) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
-    size = 0
-    for key in keys:
-        length = len(texts[key].encode("utf-8", "replace"))
-        if batch and (len(batch) >= most or size + length > _MOST_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(key)
-        size += length
-    if batch:
-        yield batch

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import json
 import math
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 
-from pipeline.errors import AnswerMissing, CallFailed, UsageError
+from pipeline.errors import CallFailed, UsageError
 from pipeline.llm.budget import Budget
 from pipeline.llm.chat import priced, usage_of
 from pipeline.llm.dialect import sendable
@@ -22,6 +23,7 @@ from pipeline.llm.faults import Reply, ReplyRejected
 from pipeline.llm.gate import Gate
 from pipeline.llm.headers import allowance
 from pipeline.llm.limited import Accounts, Door, call_label, tokens_at_most
+from pipeline.llm.memory import Memory, portions
 from pipeline.llm.prices import PriceList
 from pipeline.llm.retrying import persist
 from pipeline.llm.settings import ModelSettings
@@ -30,8 +32,7 @@ from pipeline.llm.wire import ParameterRefused, Wire, open_wire
 from schemas.manifest import StageUsage
 
 _STAGE = "rerank"
-_LOOK_S = 0.05
-_MOST_PASSAGES, _MOST_BYTES = 100, 200_000
+_MOST_PASSAGES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +172,8 @@ class Reranker:
     ) -> None:
         """Take the layer below; None for a replay, which asks nobody."""
         self._inner, self._store, self._settings = inner, store, settings
-        self._door, self._gate, self._accounts, self._budget = door, gate, accounts, budget
+        self._door, self._gate, self._accounts = door, gate, accounts
+        self._memory = Memory(store, _STAGE, replay=inner is None, accounts=accounts, budget=budget)
 
     def usage(self) -> dict[str, StageUsage]:
         """Return what was spent so far, by stage."""
@@ -194,34 +196,14 @@ class Reranker:
 
     async def _rate(self, query: str, passages: Sequence[str]) -> list[float]:
         keys = [_key(self._settings.model, query, text) for text in passages]
-        scores = await self._found(query, dict(zip(keys, passages, strict=True)))
+        wanted = dict(zip(keys, passages, strict=True))
+        scores = await self._memory.found(list(wanted), functools.partial(self._ask, query, wanted))
         return [float(np.frombuffer(scores[key], dtype="<f4")[0]) for key in keys]
-
-    async def _found(self, query: str, wanted: dict[bytes, str]) -> dict[bytes, bytes]:
-        if self._store is None:
-            return await self._ask(query, wanted, list(wanted))
-        if self._inner is None:
-            scores = await self._store.get_vectors(list(wanted))
-            missing = next((key for key in wanted if key not in scores), None)
-            if missing is not None:
-                raise AnswerMissing(_STAGE, missing.hex()[:12])
-            return scores
-        scores = {}
-        while missing_keys := [key for key in wanted if key not in scores]:
-            known, ours = await self._store.take_vectors(missing_keys)
-            self._accounts.book(_STAGE, replayed=len(known))
-            scores |= known
-            if ours:
-                scores |= await self._ask(query, wanted, ours)
-            elif not known:
-                self._budget.check_deadline()
-                await asyncio.sleep(_LOOK_S)  # another process is asking
-        return scores
 
     async def _ask(self, query: str, wanted: dict[bytes, str], keys: list[bytes]) -> dict[bytes, bytes]:
         scores: dict[bytes, bytes] = {}
         try:
-            for batch in _batches(keys, wanted):
+            for batch in portions(keys, wanted, most=_MOST_PASSAGES):
                 rated = await self._exchange(query, [wanted[key] for key in batch])
                 kept = {key: np.float32(score).astype("<f4").tobytes() for key, score in zip(batch, rated, strict=True)}
                 if self._store is not None:
@@ -274,17 +256,3 @@ async def open_reranker(
 
 def _key(model: str, query: str, passage: str) -> bytes:
     return hashlib.sha256(json.dumps(["rerank/1", model, query, passage], separators=(",", ":")).encode()).digest()
-
-
-def _batches(keys: list[bytes], passages: dict[bytes, str]) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
-    size = 0
-    for key in keys:
-        length = len(passages[key].encode("utf-8", "replace"))
-        if batch and (len(batch) >= _MOST_PASSAGES or size + length > _MOST_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(key)
-        size += length
-    if batch:
-        yield batch

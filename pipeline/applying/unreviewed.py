@@ -25,7 +25,7 @@ R = TypeVar("R", Pooled, Judgment)
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class Unreviewed:
     """The set before people: its queries in order, its grades, and the folder its files of single queries are in.
 
     ``kept`` says that this is what an earlier applying put aside; else it is the set as it stands.
@@ -37,7 +37,7 @@ class Base:
     kept: bool
 
 
-def base_of(folder: Path, metadata: Mapping[str, Any]) -> Base:
+def unreviewed_set(folder: Path, metadata: Mapping[str, Any]) -> Unreviewed:
     """Return the set before people: as it was put aside, unless it was built or graded anew since.
 
     Raises:
@@ -51,17 +51,17 @@ def base_of(folder: Path, metadata: Mapping[str, Any]) -> Base:
     place, qrels = (aside, aside / "qrels.txt") if kept else (folder, folder / QRELS)
     if not qrels.is_file():
         raise InputError(qrels, "is missing; run the build again")
-    return Base(place, tuple(RecordFile.open(place / QUERIES, Query)), read_qrels(Source(qrels)), kept)
+    return Unreviewed(place, tuple(RecordFile.open(place / QUERIES, Query)), read_qrels(Source(qrels)), kept)
 
 
-def keep(base: Base, place: Path) -> None:
+def keep(start: Unreviewed, place: Path) -> None:
     """Put the set as it was before people aside, below the place that is written to."""
     aside = place / UNREVIEWED
     aside.mkdir(parents=True, exist_ok=True)
     for name in (QUERIES, POOL, JUDGMENTS, CHECKS):
-        if (base.folder / name).is_file():
-            shutil.copyfile(base.folder / name, aside / name)
-    shutil.copyfile(base.folder / ("qrels.txt" if base.kept else QRELS), aside / "qrels.txt")
+        if (start.folder / name).is_file():
+            shutil.copyfile(start.folder / name, aside / name)
+    shutil.copyfile(start.folder / ("qrels.txt" if start.kept else QRELS), aside / "qrels.txt")
 
 
 def digest(path: Path) -> str | None:
