@@ -32,7 +32,8 @@ from pipeline import (
     cli_review,
     cli_score,
 )
-from pipeline.cli_build import GO_ON, ConfigFile, Interrupted, configured, console_for
+from pipeline.cli_build import GO_ON, Interrupted
+from pipeline.cli_options import ConfigFile, configured, console_for
 from pipeline.errors import GoldsetError, UsageError
 from prompts.loader import PromptError
 

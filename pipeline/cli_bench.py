@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pipeline.cli_options import DONE_WITH_FAILURES
 from pipeline.cli_score import CutoffOption, GoldPath, MeasureOption
 from pipeline.errors import OutputError, UnknownMeasure
 
 if TYPE_CHECKING:
     from pipeline.experiment.conducting import Found, Recut
     from schemas.experiment import Experiment, Timings
-
-DONE_WITH_FAILURES = 3
 
 
 def bench(  # noqa: PLR0913, PLR0917  a command has as many options as it has
@@ -117,11 +116,12 @@ def _show(found: Experiment, timings: Timings) -> None:
         if rows:
             console.print(report.terminal_table(rows))
             console.print()
-    compared = report.pairs(found, found.compared[0])
+    compared = report.pairs(found, found.compared[0])[: report.MOST_PAIRS + 1]
     if compared:
-        console.print(report.terminal_table(compared[: report.MOST_SENTENCES + 1], words=3))
-        if len(compared) > report.MOST_SENTENCES + 1:
-            console.print(f"… and {len(compared) - 1 - report.MOST_SENTENCES:,} more pairs in figures.md")
+        console.print(report.terminal_table(compared, words=3))
+        total, shown = len(found.card.comparisons), len(compared) - 1
+        if shown < total:
+            console.print(f"{shown:,} of {total:,} comparisons; all of them in figures.md and comparisons.csv")
         console.print()
     for line in report.verdict(found):
         console.print(printable(line))

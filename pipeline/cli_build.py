@@ -10,6 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from pipeline import cli_grade
+from pipeline.cli_options import (
+    DONE_WITH_FAILURES,
+    Answers,
+    BaseUrl,
+    Batch,
+    Concurrency,
+    ConfigFile,
+    Deadline,
+    DryRun,
+    MaxRequests,
+    MaxTokens,
+    MaxUsd,
+    Replay,
+    check_replay,
+    configured,
+    console_for,
+    model_table,
+    named,
+)
 from pipeline.errors import GoldsetError, UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +37,6 @@ if TYPE_CHECKING:
     from pipeline.config import Config
     from pipeline.flow import Result
 
-DONE_WITH_FAILURES = 3
 GO_ON = "run the same command again to go on"
 
 
@@ -29,7 +47,6 @@ class Interrupted(Exception):
 
 
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
-ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A goldset.toml.")]
 TextField = Annotated[str | None, typer.Option(help="Column or key that holds the text of a row.")]
 IdField = Annotated[str | None, typer.Option(help="Column or key that holds the id of a row; kept as it is.")]
 TitleField = Annotated[str | None, typer.Option(help="Column or key that holds the title of a row.")]
@@ -58,23 +75,23 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         Literal["terms", "held-out", "mixed"] | None, typer.Option(help="How queries are simulated (terms).")
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="M", help="The model's name at its server.")] = None,
-    base_url: Annotated[str | None, typer.Option(metavar="U", help="Any OpenAI-compatible server.")] = None,
+    base_url: BaseUrl = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Another seed draws other chunks (0).")] = None,
     limit_documents: Limit = None,
     strict: Strict = None,
-    answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")] = None,
+    answers: Answers = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a run with other settings in DIR.")] = False,
-    concurrency: Annotated[int | None, typer.Option(metavar="N", help="Most calls in flight at once (64).")] = None,
-    max_requests: Annotated[int | None, typer.Option(metavar="N", help="Send no more requests than this.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Spend no more tokens than this.")] = None,
-    max_usd: Annotated[float | None, typer.Option(metavar="USD", help="Spend no more dollars than this.")] = None,
-    deadline: Annotated[float | None, typer.Option(metavar="MIN", help="Ask nothing after so many minutes.")] = None,
+    concurrency: Concurrency = None,
+    max_requests: MaxRequests = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    deadline: Deadline = None,
     critics: Annotated[
         str | None, typer.Option(metavar="LIST", help="grounded,stand-alone,useful: who judges each query; or none.")
     ] = None,
-    replay: Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")] = False,
-    batch: Annotated[bool, typer.Option("--batch", help="Send in batches: half the price, within a day.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; send and write nothing.")] = False,
+    replay: Replay = False,
+    batch: Batch = False,
+    dry_run: DryRun = False,
     grade: Annotated[
         bool, typer.Option("--grade", help="Judge a pool of chunks for every query, as goldset grade does.")
     ] = False,
@@ -82,14 +99,7 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     """Build a gold set: documents in, queries with known answers out."""
     settings = configured(
         config,
-        documents={
-            "text_field": text_field,
-            "id_field": id_field,
-            "title_field": title_field,
-            "no_chunk": no_chunk,
-            "limit": limit_documents,
-            "strict": strict,
-        },
+        documents=documents_table(text_field, id_field, title_field, limit_documents, no_chunk=no_chunk, strict=strict),
         chunk={"size": chunk_size, "overlap": chunk_overlap},
         generate={
             "generator": generator,
@@ -98,19 +108,10 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
             "seed": seed,
             "constraints": {"language": language, "per_chunk": per_chunk},
         },
-        critics={"use": None if critics is None else named(critics)},
-        model={
-            "name": model,
-            "base_url": base_url,
-            "concurrency": concurrency,
-            "max_requests": max_requests,
-            "max_tokens": max_tokens,
-            "max_usd": max_usd,
-            "deadline_minutes": deadline,
-        },
+        critics={"use": named(critics)},
+        model=model_table(model, base_url, concurrency, max_requests, max_tokens, max_usd, deadline),
     )
-    if replay and (batch or dry_run):
-        raise UsageError("--replay asks nobody: leave out --batch and --dry-run")
+    check_replay(replay=replay, batch=batch, dry_run=dry_run)
     store = answers or out.parent / "answers.sqlite"
     import asyncio
 
@@ -126,9 +127,18 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         raise typer.Exit(DONE_WITH_FAILURES)
 
 
-def named(text: str) -> list[str]:
-    """Return the names in a list with commas; ``none`` is the empty list."""
-    return [] if text.strip() == "none" else [name.strip() for name in text.split(",") if name.strip()]
+def documents_table(
+    text_field: str | None,
+    id_field: str | None,
+    title_field: str | None,
+    limit: int | None,
+    *,
+    no_chunk: bool | None,
+    strict: bool | None,
+) -> dict[str, Any]:
+    """Return the table ``[documents]`` of a command line."""
+    fields = {"text_field": text_field, "id_field": id_field, "title_field": title_field}
+    return {**fields, "no_chunk": no_chunk, "limit": limit, "strict": strict}
 
 
 async def _build(
@@ -218,14 +228,7 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     """Only cut documents into chunks, one JSON object per line."""
     settings = configured(
         config,
-        documents={
-            "text_field": text_field,
-            "id_field": id_field,
-            "title_field": title_field,
-            "no_chunk": no_chunk,
-            "limit": limit_documents,
-            "strict": strict,
-        },
+        documents=documents_table(text_field, id_field, title_field, limit_documents, no_chunk=no_chunk, strict=strict),
         chunk={"size": chunk_size, "overlap": chunk_overlap},
     )
     from pipeline.flow import cut
@@ -248,31 +251,6 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     messages.print(amount(count, "chunk") + (f" in {out}" if out else ""))
     if failures:
         raise typer.Exit(DONE_WITH_FAILURES)
-
-
-def configured(path: Path | None, **tables: dict[str, Any]) -> Config:
-    """Return the configuration of a file and what the command line says over it.
-
-    Raises:
-        ConfigError: Something in it is wrong.
-    """
-    from pipeline.config import load_config
-
-    given = {
-        name: {
-            key: {k: v for k, v in value.items() if v is not None} or None if isinstance(value, dict) else value
-            for key, value in table.items()
-        }
-        for name, table in tables.items()
-    }
-    return load_config(path, given)
-
-
-def console_for(*, stderr: bool = False) -> Console:
-    """Return where a command prints; nothing it is given is taken for markup."""
-    from rich.console import Console
-
-    return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False)
 
 
 def _report(console: Console, messages: Console, result: Result, out: Path, config: Config) -> None:

@@ -8,7 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pipeline.errors import UsageError
+from pipeline.cli_options import (
+    DONE_WITH_FAILURES,
+    Answers,
+    BaseUrl,
+    Batch,
+    Concurrency,
+    ConfigFile,
+    Deadline,
+    DryRun,
+    MaxRequests,
+    MaxTokens,
+    MaxUsd,
+    Replay,
+    check_replay,
+    configured,
+    console_for,
+    model_table,
+    named,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,11 +34,8 @@ if TYPE_CHECKING:
     from pipeline.config import Config
     from pipeline.grading import Graded, Work
 
-DONE_WITH_FAILURES = 3
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a build or an import.")]
-ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A goldset.toml.")]
 Model = Annotated[str | None, typer.Option(metavar="M", help="The model that judges first.")]
-BaseUrl = Annotated[str | None, typer.Option(metavar="U", help="Any OpenAI-compatible server.")]
 Depth = Annotated[int | None, typer.Option(metavar="N", min=1, help="Results of each retriever that are judged (10).")]
 Judges = Annotated[
     str | None, typer.Option(metavar="LIST", help="Further models, asked about pairs in doubt; none: other wordings.")
@@ -38,16 +53,7 @@ PerCall = Annotated[
 Runs = Annotated[
     list[str] | None, typer.Option("--run", metavar="NAME=FILE", help="A run whose results are judged as well.")
 ]
-Answers = Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Put new grades in the place of another judge's.")]
-Concurrency = Annotated[int | None, typer.Option(metavar="N", help="Most calls in flight at once (64).")]
-MaxRequests = Annotated[int | None, typer.Option(metavar="N", help="Send no more requests than this.")]
-MaxTokens = Annotated[int | None, typer.Option(metavar="N", help="Spend no more tokens than this.")]
-MaxUsd = Annotated[float | None, typer.Option(metavar="USD", help="Spend no more dollars than this.")]
-Deadline = Annotated[float | None, typer.Option(metavar="MIN", help="Ask nothing after so many minutes.")]
-Replay = Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")]
-Batch = Annotated[bool, typer.Option("--batch", help="Send in batches: half the price, within a day.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; send and write nothing.")]
 
 
 def grade(  # noqa: PLR0913, PLR0917  a command has as many options as it has
@@ -73,10 +79,10 @@ def grade(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     dry_run: DryRun = False,
 ) -> None:
     """Judge a pool of chunks for every query of a set, and put graded labels in the place of its own."""
-    settings = _settings(
+    settings = configured(
         config,
         grade=grade_table(depth, judges, panel, canaries, passages_per_call),
-        model=_model_table(model, base_url, concurrency, max_requests, max_tokens, max_usd, deadline),
+        model=model_table(model, base_url, concurrency, max_requests, max_tokens, max_usd, deadline),
     )
     how = How(tuple(run or ()), replay=replay, batch=batch, replace=replace, dry_run=dry_run)
     _go(folder, settings, answers, how)
@@ -106,10 +112,10 @@ def topup(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     dry_run: DryRun = False,
 ) -> None:
     """Judge what a new run finds and nobody has judged yet, and write the labels again."""
-    settings = _settings(
+    settings = configured(
         config,
         grade=grade_table(None, judges, panel, canaries, passages_per_call),
-        model=_model_table(model, base_url, concurrency, max_requests, max_tokens, max_usd, deadline),
+        model=model_table(model, base_url, concurrency, max_requests, max_tokens, max_usd, deadline),
     )
     how = How(tuple(run), replay=replay, batch=batch, dry_run=dry_run, again=True, depth=depth)
     _go(folder, settings, answers, how)
@@ -119,40 +125,13 @@ def grade_table(
     depth: int | None, judges: str | None, panel: str | None, canaries: float | None, passages_per_call: int | None
 ) -> dict[str, Any]:
     """Return the table ``[grade]`` of a command line."""
-    named = None if judges is None else [name.strip() for name in judges.split(",") if name.strip() not in {"", "none"}]
     return {
         "depth": depth,
-        "judges": named,
+        "judges": named(judges),
         "panel": panel,
         "canaries": canaries,
         "passages_per_call": passages_per_call,
     }
-
-
-def _model_table(
-    model: str | None,
-    base_url: str | None,
-    concurrency: int | None,
-    max_requests: int | None,
-    max_tokens: int | None,
-    max_usd: float | None,
-    deadline: float | None,
-) -> dict[str, Any]:
-    return {
-        "name": model,
-        "base_url": base_url,
-        "concurrency": concurrency,
-        "max_requests": max_requests,
-        "max_tokens": max_tokens,
-        "max_usd": max_usd,
-        "deadline_minutes": deadline,
-    }
-
-
-def _settings(path: Path | None, **tables: dict[str, Any]) -> Config:
-    from pipeline.config import load_config
-
-    return load_config(path, tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +150,7 @@ class How:
 def _go(folder: Path, config: Config, answers: Path | None, how: How) -> None:
     import asyncio
 
-    if how.replay and (how.batch or how.dry_run):
-        raise UsageError("--replay asks nobody: leave out --batch and --dry-run")
+    check_replay(replay=how.replay, batch=how.batch, dry_run=how.dry_run)
     _check_folder(folder)
     from pipeline.grading import ModelPanel, Work, grade_folder
     from pipeline.grading.opening import judging, pools
@@ -180,7 +158,7 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How) -> None:
 
     config = asyncio.run(judging(config, asks=not how.replay and not how.dry_run, replay=how.replay))
     store = answers or folder.resolve().parent / "answers.sqlite"
-    console, messages = _console(), _console(stderr=True)
+    console, messages = console_for(), console_for(stderr=True)
     panel = ModelPanel(config, store, replay=how.replay, batches=messages.print if how.batch else None)
     opened = pools(config, store, how.runs, replay=how.replay, again=how.again, depth=how.depth, dry_run=how.dry_run)
     with opened as chosen:
@@ -213,6 +191,7 @@ def _check_folder(folder: Path) -> None:
 async def _plan(folder: Path, work: Work, console: Console, *, batch: bool) -> None:
     from pipeline.grading import plan_folder
     from pipeline.report.plan import plan_table
+    from pipeline.text.amounts import dollars
 
     stages, queries = await plan_folder(folder, work, share_of_price=0.5 if batch else 1.0)
     console.print(plan_table(stages))
@@ -223,7 +202,7 @@ async def _plan(folder: Path, work: Work, console: Console, *, batch: bool) -> N
     )
     known = [row.usd for row in stages]
     if known and all(usd is not None for usd in known):
-        console.print(f"About ${sum(usd or 0.0 for usd in known) / max(1, queries):,.5f} a query.")
+        console.print(f"About {dollars(sum(usd or 0.0 for usd in known) / max(1, queries))} a query.")
     elif known:
         name = work.panel.config.model.name
         console.print(f"The price of {name} is not known: set usd_per_million_input and usd_per_million_output.")
@@ -245,9 +224,3 @@ def show(console: Console, messages: Console, graded: Graded, *, accounts: bool 
     console.print(cost_per_query(usage, usage, max(1, queries)))
     for line in grading_warnings(graded.grading, graded.failures, graded.limit, queries=manifest.queries):
         messages.print(line, style="yellow")
-
-
-def _console(*, stderr: bool = False) -> Console:
-    from rich.console import Console
-
-    return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False)

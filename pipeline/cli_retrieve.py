@@ -22,7 +22,7 @@ SYSTEM = (
 
 def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     gold: Annotated[str, typer.Argument(metavar="GOLD", help="The folder of a build, dataset.json or a BEIR folder.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the run goes, as TREC.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the run goes, as TREC; - is stdout.")],
     system: Annotated[str, typer.Option("--system", metavar="NAME", help=SYSTEM)] = "bm25",
     config: Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="A bench.toml.")] = None,
     change: Annotated[
@@ -47,9 +47,10 @@ def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     from pipeline.systems import open_systems
 
     home = Path(gold) if Path(gold).is_dir() else Path(gold).parent
-    if output.resolve().is_relative_to(Path(gold).resolve()) and output.parent.name != "runs":
+    target = None if str(output) == "-" else output
+    if target and target.resolve().is_relative_to(Path(gold).resolve()) and target.parent.name != "runs":
         raise UsageError(f"{output}: inside a build, runs go into its folder runs/")
-    check_apart({"--output": output}, [config] if config else [])
+    check_apart({"--output": target}, [config] if config else [])
     shorthands = {"analyzer": analyzer, "language": language, "k1": k1, "b": b}
     changes = [f"{key}={value}" for key, value in shorthands.items() if value is not None] + (change or [])
     bench = _described(config) if config else None
@@ -68,9 +69,11 @@ def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         retriever.index(corpus)
         run = retriever.search(queries, k=k)
     with explained(output):
-        output.parent.mkdir(parents=True, exist_ok=True)
-        lines = write_run(output, run, tag=_tag(system))
-    typer.echo(f"{lines:,} results for {len(queries):,} queries in {output}")
+        if target:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        lines = write_run(target, run, tag=_tag(system))
+    where = f"in {target}" if target else "on standard output"
+    typer.echo(f"{lines:,} results for {len(queries):,} queries {where}", err=target is None)
 
 
 def _described(config: Path) -> Bench:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Rows = list[tuple[str, ...]]
 """Headings, then cells."""
 
-MOST_SENTENCES = 12
+MOST_PAIRS = 12
 """In a terminal; the files hold all of them."""
 
 
