@@ -22,7 +22,9 @@ SYSTEM = (
 
 def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     gold: Annotated[str, typer.Argument(metavar="GOLD", help="The folder of a build, dataset.json or a BEIR folder.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the run goes, as TREC; - is stdout.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the run goes, as TREC; - is stdout.")
+    ],
     system: Annotated[str, typer.Option("--system", metavar="NAME", help=SYSTEM)] = "bm25",
     config: Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="A bench.toml.")] = None,
     change: Annotated[

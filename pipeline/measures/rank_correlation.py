@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.measures.resampling import Floats, on_grid
+from pipeline.products import of_finite_numbers
 
 _SPLITS = 3
 """The number of this use of a seed, beside those of ``pipeline.measures.resampling``."""
@@ -108,7 +109,9 @@ def split_halves(scores: Floats, *, size: int, splits: int, seed: int) -> tuple[
     for part in (order[:, :size], order[:, size : 2 * size]):
         chosen = np.zeros((splits, queries))
         np.put_along_axis(chosen, part, 1.0, axis=1)
-        halves.append(chosen @ steps * grid.unit[0] / size)
+        with of_finite_numbers():
+            sums = chosen @ steps
+        halves.append(sums * grid.unit[0] / size)
     return halves[0], halves[1]
 
 

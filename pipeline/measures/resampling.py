@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.products import of_finite_numbers
+
 Floats = npt.NDArray[np.float64]
 
 _SIGNS, _RESAMPLES = 1, 2
@@ -62,7 +64,9 @@ def sign_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
     for size in _blocks(draws, queries):
         raw = stream.random_raw(size * words).astype("<u8").view(np.uint8).reshape(size, -1)
         chosen = np.unpackbits(raw, axis=1, count=queries, bitorder="little").astype(np.float64)
-        yield (chosen @ table).reshape(size, *steps.shape[1:])
+        with of_finite_numbers():
+            sums = chosen @ table
+        yield sums.reshape(size, *steps.shape[1:])
 
 
 def resample_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
@@ -77,7 +81,9 @@ def resample_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
         counts = np.empty((size, queries))
         for row, picks in zip(counts, drawn, strict=True):
             row[:] = np.bincount(picks, minlength=queries)
-        yield (counts @ table).reshape(size, *steps.shape[1:])
+        with of_finite_numbers():
+            sums = counts @ table
+        yield sums.reshape(size, *steps.shape[1:])
 
 
 def parts(pairs: int, values: int) -> Iterator[slice]:

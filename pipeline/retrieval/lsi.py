@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.extmath import randomized_svd
 
+from pipeline.products import of_finite_numbers
 from pipeline.retrieval.settings import LSISettings
 from pipeline.retrieval.stopwatch import Stopwatch
 from pipeline.retrieval.token_files import TokenFiles
@@ -84,7 +85,8 @@ class LSI:
 def _axes(weights: sparse.csr_matrix, settings: LSISettings) -> npt.NDArray[np.float32]:
     """Return the right singular vectors as columns: terms by dimensions, no more of them than the corpus has."""
     dimensions = min(settings.dimensions, *weights.shape)
-    _, sizes, right = randomized_svd(weights, dimensions, n_iter=5, random_state=settings.seed)
+    with of_finite_numbers():
+        _, sizes, right = randomized_svd(weights, dimensions, n_iter=5, random_state=settings.seed)
     right = right[sizes > _NOTHING * sizes[0]]
     return np.ascontiguousarray(right.T, dtype=np.float32)
 

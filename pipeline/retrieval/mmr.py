@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from pipeline.ports import Retriever
+from pipeline.products import of_finite_numbers
 from pipeline.retrieval.fusion import normalised
 from pipeline.retrieval.lsi import weighed
 from pipeline.retrieval.names import Analyzer, Normalisation
@@ -94,7 +95,8 @@ class MMR:
             return self._weights.likenesses(ids)
         assert self._by is not None
         rows = np.asarray(self._by.passage_vectors(ids), dtype=np.float64)
-        return rows @ rows.T
+        with of_finite_numbers():
+            return rows @ rows.T
 
 
 def marginal_order(relevance: Sequence[float], likeness: Likenesses, lambda_: float) -> list[int]:

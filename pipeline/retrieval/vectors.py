@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.errors import MissingExtra, RetrieverFailed
+from pipeline.products import of_finite_numbers
 from pipeline.retrieval.names import IndexKind
 from pipeline.retrieval.settings import Vectors
 
@@ -120,7 +121,8 @@ class VectorIndex:
         total = len(self._ids)
         step = max(1, _BLOCK_NUMBERS // total)
         for start in range(0, len(queries), step):
-            scores = queries[start : start + step] @ self._rows.T
+            with of_finite_numbers():
+                scores = queries[start : start + step] @ self._rows.T
             kth = np.partition(scores, total - count, axis=1)[:, total - count]
             for row, least in zip(scores, kth, strict=True):
                 yield np.flatnonzero(row >= least - _MARGIN)

@@ -34,6 +34,7 @@ class ModelServer:
         self._port = 0
         self._site: web.TCPSite | None = None
         self._minute: list[float] = []
+        self._answering: set[asyncio.Task[Any]] = set()
         app = web.Application(client_max_size=2**28)
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_post("/v1/embeddings", self._embeddings)
@@ -79,9 +80,9 @@ class ModelServer:
         return web.json_response({})
 
     async def _reset(self, request: web.Request) -> web.Response:
-        in_flight = self.counters.in_flight
+        for task in self._answering:  # nobody waits for these any more
+            task.cancel()
         self.counters = Counters()
-        self.counters.in_flight = in_flight
         self._minute.clear()
         return web.json_response({})
 
@@ -121,7 +122,9 @@ class ModelServer:
     async def _serve(self, request: web.Request, kind: str, answer: Any) -> web.StreamResponse:
         counters, scenario, arrived = self.counters, self.scenario, time.monotonic()
         counters.enter(kind)
-        status = "gone"
+        status, task = "gone", asyncio.current_task()
+        assert task is not None
+        self._answering.add(task)
         try:
             raw = await request.text()
             body = json.loads(raw) if raw else {}
@@ -143,6 +146,7 @@ class ModelServer:
                 counters.answered[key] += 1
             return response
         finally:
+            self._answering.discard(task)
             counters.leave(kind, status)
 
     def _decide(
