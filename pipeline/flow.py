@@ -7,38 +7,34 @@ so running again resumes, and running again with more documents adds to the set.
 from __future__ import annotations
 
 import contextlib
-import datetime
 import functools
-import importlib.metadata
-import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pipeline.books import Books, Stage, described
 from pipeline.config import Config
 from pipeline.drawing import Drawing, Drawn
 from pipeline.errors import GoldsetError, UnreadableDocument
 from pipeline.formats.documents import read_documents
 from pipeline.formats.folder import CONFIG, check_same_corpus, check_usable, explained, publish, staging
-from pipeline.formats.gold import GoldSet, Passage, write_gold
+from pipeline.formats.gold import GoldSet, passages, write_gold
 from pipeline.formats.jsonl import RecordFile
 from pipeline.formats.options import ReadOptions
 from pipeline.formats.sources import Found
 from pipeline.formats.toml import write_toml
-from pipeline.offline.notice import notice
 from pipeline.ports import Brief, Progress, Stored, Writing
 from pipeline.stages.assemble import label
 from pipeline.stages.chunk import chunk_documents
 from pipeline.stages.generate import assign
 from pipeline.stages.select import READY, Limits, Selection, fault, select
 from pipeline.text.language import detect_language
-from pipeline.text.masking import masked_text
 from pipeline.watching import Watched, calls_shown, counted
-from schemas.corpus import Chunk, Document, Evidence
-from schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
+from schemas.corpus import Chunk, Document
+from schemas.manifest import Failure, Manifest, StageUsage
 from schemas.query import Candidate, Query, Rejection
 
 FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
@@ -46,16 +42,6 @@ FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 
 UP_TO = 300
 """How many queries are drawn where no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One line of the table of contents."""
-
-    name: str
-    reads: str
-    writes: str
-    work: str
 
 
 STAGES = (
@@ -69,8 +55,6 @@ STAGES = (
 
 
 LATIN = "Words in Latin letters make the detector of languages read its tables, while no answer is waited for."
-
-SHAPING_PACKAGES = ("langchain-text-splitters", "numpy", "openai", "py3langid", "pydantic", "scipy")
 
 
 class Writer(Protocol):
@@ -89,23 +73,6 @@ class Writer(Protocol):
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return what the calls cost, by stage."""
-
-
-@dataclass(slots=True)
-class Books:
-    """The counts, failures and files of one run, as it goes."""
-
-    reports: list[StageReport] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-
-    def close(self, name: str, *, rules: Mapping[str, int] | None = None, **counts: int) -> None:
-        """Enter a stage's report; its counts must add up."""
-        stage = next(stage for stage in STAGES if stage.name == name)
-        used = {rule: count for rule, count in sorted((rules or {}).items()) if count}
-        rejected = sum(used.values())
-        self.reports.append(
-            StageReport(stage=name, reads=stage.reads, writes=stage.writes, rejected=rejected, rules=used, **counts)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +117,13 @@ async def build(
         OutputError: The output folder cannot be written.
         ModelUnavailable: The model's server cannot be used; what was answered is in the store.
     """
-    started, books, config = time.monotonic(), Books(), writer.config
-    fingerprint = config.fingerprint(writer.prompts)
+    books, config = Books(STAGES), writer.config
     with explained(out):
         usable = functools.partial(
             check_usable,
             out,
             settings=config.shaping(),
-            config_sha256=fingerprint,
+            config_sha256=config.fingerprint(writer.prompts),
             replace=replace,
             grades=finish is not None,
         )
@@ -174,26 +140,11 @@ async def build(
                 detect_language(LATIN)
                 writing = await stack.enter_async_context(writer.open(Watched(chunks, step)))
             drawn = await draw(config, chunks, selection, writing, place, books, progress)
-            name, level = writing.generator.name, writing.generator.evidence_level
-        assemble(chunks, selection, drawn, place, books, metadata=describe(config, name, level, drawn))
+        generator = writing.generator
+        assemble(chunks, selection, drawn, place, books, metadata=described(config, drawn, generator))
         write_toml(place / CONFIG, config.shaping())
-        manifest = Manifest(
-            goldset=importlib.metadata.version("goldset"),
-            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            seconds=round(time.monotonic() - started, 3),
-            generator=name,
-            evidence_level=level,
-            model=config.model.name if level == "model" else None,
-            prompts=dict(writer.prompts),
-            config_sha256=fingerprint,
-            documents=len(documents),
-            target=config.generate.queries,
-            queries=len(drawn.queries),
-            mix=mix(drawn),
-            stages=books.reports,
-            failures=books.failures,
-            usage=dict(writer.usage()),
-            packages=_packages(),
+        manifest = books.manifest(
+            config, drawn, generator, documents=len(documents), prompts=writer.prompts, usage=writer.usage()
         )
         if finish is not None:
             manifest = await finish(place, manifest)
@@ -212,7 +163,7 @@ async def plan(config: Config, found: Found, place: Path, writing: Writing, *, p
         writing: Whoever answers what is known and counts what would be asked; see ``pipeline.llm.planning``.
         progress: Shows how far it is.
     """
-    books = Books()
+    books = Books(STAGES)
     documents = load(config, found, place, books, progress)
     chunks = chunk(config, documents, place, books, progress)
     selection = choose(config, chunks, books, progress)
@@ -373,17 +324,6 @@ async def propose(
             return await drawing.draw(selection.order, target=target, per_chunk=settings.constraints.per_chunk)
 
 
-def mix(drawn: Drawn) -> dict[str, dict[str, Asked]]:
-    """Return how many queries of each type and style were asked for and how many were kept."""
-    counted: dict[str, dict[str, Asked]] = {}
-    for name in ("kind", "style"):
-        asked = Counter(str(getattr(item.asked, name)) for item in drawn.candidates if item.asked is not None)
-        kept = Counter(str(getattr(query, name)) for query in drawn.queries if query.asked is not None)
-        if asked:
-            counted[name] = {value: Asked(asked=asked[value], kept=kept[value]) for value in sorted(asked | kept)}
-    return counted
-
-
 def assemble(
     chunks: RecordFile[Chunk],
     selection: Selection,
@@ -401,48 +341,3 @@ def assemble(
     corpus = functools.partial(passages, chunks, drawn.queries)
     write_gold(place, GoldSet(queries=drawn.queries, corpus=corpus, relevance=relevance, metadata=metadata))
     books.close("assemble", read=len(drawn.queries), written=len(drawn.queries))
-
-
-def passages(chunks: Stored[Chunk], queries: Sequence[Query]) -> Iterator[Passage]:
-    """Yield every chunk as it is indexed: without the words that were held out for queries."""
-    masks: dict[str, list[Evidence]] = {}
-    for query in queries:
-        for mask in query.masked:
-            masks.setdefault(mask.doc_id, []).append(mask)
-    for chunk in chunks:
-        text = masked_text(chunk, masks.get(chunk.span.doc_id, ()))
-        yield Passage(
-            chunk_id=chunk.chunk_id,
-            title=chunk.title,
-            text=text,
-            original=None if text == chunk.text else chunk.text,
-        )
-
-
-def describe(config: Config, generator: str, evidence_level: str, drawn: Drawn) -> dict[str, object]:
-    """Return what travels with the gold set: how it was made, and how far it can be trusted."""
-    metadata: dict[str, object] = {
-        "generator": generator,
-        "evidence_level": evidence_level,
-        "seed": config.generate.seed,
-        "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
-        "goldset": importlib.metadata.version("goldset"),
-    }
-    if config.documents.no_chunk:
-        metadata["chunk"] = "ready chunks, as given"
-    if evidence_level == "smoke":
-        metadata["recipe"] = config.generate.recipe.value
-        metadata["notice"] = notice(config.generate.recipe.value)
-    else:
-        metadata["model"] = config.model.name
-    if any(query.masked for query in drawn.queries):
-        metadata["masked"] = (
-            "The sentences asked about are taken out of the corpus here; 1-chunks.jsonl and original_text in "
-            "beir/corpus.jsonl hold the original. Do not score against an index of the original text."
-        )
-    return metadata
-
-
-def _packages() -> dict[str, str]:
-    """Return the versions of the packages whose behaviour shapes the result."""
-    return {name: importlib.metadata.version(name) for name in SHAPING_PACKAGES}

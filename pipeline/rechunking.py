@@ -16,13 +16,12 @@ from typing import Any
 
 from pipeline.errors import InputError, UsageError
 from pipeline.formats.folder import CONFIG, DOCUMENTS, check_usable, explained, publish, read_manifest, staging
-from pipeline.formats.gold import GoldSet, Passage, read_dataset, write_gold
+from pipeline.formats.gold import GoldSet, passages, read_dataset, write_gold
 from pipeline.formats.jsonl import RecordFile
 from pipeline.formats.toml import write_toml
 from pipeline.stages.chunk import check_sizes, chunk_documents
 from pipeline.stages.project import Cuts, Projection, judged_passage, project
-from pipeline.text.masking import masked_text
-from schemas.corpus import Chunk, Document, Evidence, Span
+from schemas.corpus import Chunk, Document, Span
 from schemas.judgment import RELEVANT, Judgment, Relevance
 from schemas.manifest import Manifest, StageReport
 from schemas.query import Query, Rejection
@@ -74,9 +73,9 @@ def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
     cuts = _cuts(chunks, relevance)
     projected = {one.query.query_id: project(one, cuts) for one in relevance}
     kept = {name: found for name, found in projected.items() if isinstance(found, Projection)}
-    masks = _masks(one.query for one in relevance if one.query.query_id in kept)
+    queries = [one.query for one in relevance if one.query.query_id in kept]
     return Rechunked(
-        corpus={chunk.chunk_id: masked_text(chunk, masks.get(chunk.span.doc_id, ())) for chunk in chunks},
+        corpus={passage.chunk_id: passage.text for passage in passages(chunks, queries)},
         qrels={name: {c: int(g) for c, g in sorted(found.grades.items())} for name, found in kept.items()},
         level=int(RELEVANT),
         lost=tuple(sorted(projected.keys() - kept.keys())),
@@ -124,7 +123,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
             "chunk": {"size": size, "overlap": overlap},
             "rechunked": {"queries": len(relevance), "left_out": len(left_out)},
         }
-        write_gold(place, GoldSet(queries, lambda: _passages(chunks, queries), grades, metadata))
+        write_gold(place, GoldSet(queries, lambda: passages(chunks, queries), grades, metadata))
         write_toml(place / CONFIG, settings)
         report = StageReport(
             stage="project",
@@ -234,21 +233,6 @@ def _rejections(relevance: Iterable[TextRelevance], left_out: Mapping[str, str])
         reason = left_out.get(one.query.query_id)
         if reason is not None:
             yield Rejection(chunk_id=one.query.chunk_id, filter=NOT_PROJECTED, reason=f"{one.query.query_id}: {reason}")
-
-
-def _masks(queries: Iterable[Query]) -> dict[str, list[Evidence]]:
-    masks: dict[str, list[Evidence]] = {}
-    for query in queries:
-        for mask in query.masked:
-            masks.setdefault(mask.doc_id, []).append(mask)
-    return masks
-
-
-def _passages(chunks: Iterable[Chunk], queries: Iterable[Query]) -> Iterator[Passage]:
-    masks = _masks(queries)
-    for chunk in chunks:
-        text = masked_text(chunk, masks.get(chunk.span.doc_id, ()))
-        yield Passage(chunk.chunk_id, chunk.title, text, None if text == chunk.text else chunk.text)
 
 
 def _settings(folder: Path) -> dict[str, Any]:

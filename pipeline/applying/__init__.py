@@ -29,9 +29,8 @@ from pipeline.applying.unreviewed import (
     unreviewed_set,
 )
 from pipeline.errors import InputError
-from pipeline.flow import passages
 from pipeline.formats.folder import check_usable, explained, publish, read_manifest, staging
-from pipeline.formats.gold import GoldSet, write_gold
+from pipeline.formats.gold import GoldSet, passages, write_gold
 from pipeline.formats.jsonl import RecordFile
 from pipeline.review.ledger import RUBRIC_SHA
 from pipeline.review.people import Grades, Reviewed, load_reviewed, people_of

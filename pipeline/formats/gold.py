@@ -13,6 +13,8 @@ from pydantic import ValidationError
 
 from pipeline.errors import InputError
 from pipeline.formats.jsonl import as_line
+from pipeline.text.masking import masked_text
+from schemas.corpus import Chunk, Evidence
 from schemas.judgment import RELEVANT, Relevance
 from schemas.query import Query
 from schemas.testset import TestSet
@@ -46,6 +48,22 @@ class GoldSet:
             grades = self.relevance[query.query_id]
             ranked = sorted(grades, key=lambda chunk_id: (-grades[chunk_id], chunk_id != query.chunk_id, chunk_id))
             yield query.query_id, [chunk_id for chunk_id in ranked if grades[chunk_id] >= RELEVANT]
+
+
+def passages(chunks: Iterable[Chunk], queries: Iterable[Query]) -> Iterator[Passage]:
+    """Yield every chunk as it is indexed: without the words that were held out for queries."""
+    masks: dict[str, list[Evidence]] = {}
+    for query in queries:
+        for mask in query.masked:
+            masks.setdefault(mask.doc_id, []).append(mask)
+    for chunk in chunks:
+        text = masked_text(chunk, masks.get(chunk.span.doc_id, ()))
+        yield Passage(
+            chunk_id=chunk.chunk_id,
+            title=chunk.title,
+            text=text,
+            original=None if text == chunk.text else chunk.text,
+        )
 
 
 def write_gold(folder: Path, gold: GoldSet) -> None:

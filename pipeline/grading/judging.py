@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +11,7 @@ from pipeline.grading.material import Earlier, Material
 from pipeline.grading.panel import CANARY, CHECK, ESCALATION, GRADING, Assessors
 from pipeline.grading.pooling import Pool
 from pipeline.stages.canaries import Planted, how_many, plant
-from pipeline.stages.grade import Judge, Pair, escalates
+from pipeline.stages.grade import Pair, escalates, of_one_mind
 from pipeline.stages.pool import shuffled
 from schemas.judgment import RELEVANT, Canary, Flag, Judgment
 from schemas.manifest import Failure
@@ -185,27 +184,27 @@ class Asking:
         return answered
 
     async def _escalated(self, slot: Slot, pair: Pair, first: Judgment) -> Answered:
-        """Ask the others about a pair in doubt. Canaries test whoever judges first and go no further."""
+        """Ask the others about a pair in doubt, until most of the panel are of one mind about whether it is relevant.
+
+        Canaries test whoever judges first and go no further.
+        """
         if slot.planted or not (self.panel.everybody or self._in_doubt(slot, first)):
             return Answered(slot, (first,))
-        results = await asyncio.gather(
-            *(self._other(judge, slot, pair) for judge in self.panel.others), return_exceptions=True
-        )
-        for error in results:
-            if isinstance(error, BaseException) and not isinstance(error, CallFailed):
-                raise error
-        failures = tuple(_failure(ESCALATION, slot, error) for error in results if isinstance(error, CallFailed))
-        others = tuple(found for found in results if isinstance(found, Judgment))
-        return Answered(slot, (first, *others), failures)
+        judgments, failures = [first], []
+        for judge in self.panel.others:
+            if not self.panel.everybody and of_one_mind(judgments, 1 + len(self.panel.others)):
+                break
+            try:
+                judgments.append(self._find(slot, judge.assessor) or await judge.judge(pair))
+            except CallFailed as error:
+                failures.append(_failure(ESCALATION, slot, error))
+        return Answered(slot, tuple(judgments), tuple(failures))
 
     @staticmethod
     def _in_doubt(slot: Slot, first: Judgment) -> bool:
         if slot.check:
             return first.relevance < RELEVANT or first.capped or first.flag is not Flag.NONE
         return escalates(first, source=slot.source)
-
-    async def _other(self, judge: Judge, slot: Slot, pair: Pair) -> Judgment:
-        return self._find(slot, judge.assessor) or await judge.judge(pair)
 
     def _pair(self, slot: Slot) -> Pair:
         text = slot.planted.text if slot.planted else self.material.text_of(slot.chunk_id)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError
-from pipeline.flow import passages
 from pipeline.formats.folder import MANIFEST, read_manifest
+from pipeline.formats.gold import passages
 from pipeline.formats.jsonl import RecordFile
 from schemas.corpus import Chunk
 from schemas.judgment import Judgment

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.flow import FAILURES_LISTED, passages
-from pipeline.formats.gold import GoldSet, write_gold
+from pipeline.flow import FAILURES_LISTED
+from pipeline.formats.gold import GoldSet, passages, write_gold
 from pipeline.formats.jsonl import RecordFile
 from pipeline.grading.material import CHECKS, DROPPED, GIVEN, JUDGMENTS, POOL, QRELS, QUERIES, Material
 from pipeline.grading.outcome import Outcome

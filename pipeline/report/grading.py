@@ -25,8 +25,8 @@ def graded_lines(grading: Grading, manifest: Manifest) -> Iterator[str]:
     yield f"grades: {mix}" + (f", unjudged {grading.unjudged:,}" if grading.unjudged else "")
     apart = sum(count for spread, count in grading.spread.items() if spread)
     yield (
-        f"in doubt: {grading.escalated:,} pairs went to every judge ({', '.join(grading.assessors)}), who differ on "
-        f"{apart:,}; {grading.capped:,} grades taken down for want of a quote"
+        f"in doubt: {grading.escalated:,} pairs went to further judges (of {', '.join(grading.assessors)}), "
+        f"who differ on {apart:,}; {grading.capped:,} grades taken down for want of a quote"
     )
     if grading.flagged:
         yield "flags: " + ", ".join(f"{name} {count:,}" for name, count in grading.flagged.items())

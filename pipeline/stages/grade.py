@@ -225,6 +225,12 @@ def escalates(first: Judgment, *, source: bool = False) -> bool:
     return first.relevance >= RELEVANT or first.capped or first.flag is not Flag.NONE or source
 
 
+def of_one_mind(judgments: Sequence[Judgment], panel: int) -> bool:
+    """Whether more than half of a panel of so many find a passage relevant, or more than half do not."""
+    relevant = sum(judgment.relevance >= RELEVANT for judgment in judgments)
+    return 2 * max(relevant, len(judgments) - relevant) > panel
+
+
 def _again(said: _Said, complaint: str) -> str:
     return (
         f"\nAn earlier reply gave the grade {said.grade}, but {complaint}. Grade again: copy a sentence of the passage "
