@@ -128,7 +128,8 @@ class GradeSettings(Record):
     """``[grade]``: how deep the pool goes, and who judges it how.
 
     ``judges`` are further models at the same server, asked about pairs in doubt one after the other until most are of
-    one mind; without any, the model itself is asked again in two other wordings. ``canaries`` is the share of calls about pairs made up to test the judge.
+    one mind; without any, the model itself is asked again in two other wordings. ``canaries`` is the share of calls
+    about pairs made up to test the judge.
     """
 
     depth: int = Field(default=10, ge=1, le=1000)
