@@ -37,11 +37,13 @@ def feedback(
     found = gather(read_votes(file), queries, corpus)
     if not found.rows:
         raise InputError(file, "holds no feedback")
+    _name("whose query is not in the gold set", found.unmatched, by_query=True)
+    _name("whose passage is not in the gold set", found.unknown, by_query=False)
+    if not found.feedback:
+        raise InputError(file, f"no row is about a query and a passage of {gold}; nothing was written")
     with explained(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
         write_lines(out, found.feedback)
-    _name("whose query is not in the gold set", found.unmatched, by_query=True)
-    _name("whose passage is not in the gold set", found.unknown, by_query=False)
     kept = found.rows - len(found.unmatched) - len(found.unknown)
     typer.echo(f"{kept:,} of {found.rows:,} rows kept, query-passage pairs in {out}: {len(found.feedback):,}")
 

@@ -58,6 +58,15 @@ def test_a_malformed_line_is_named_and_what_was_there_stays(gold: Path) -> None:
     assert rows(gold / "feedback.jsonl")[0]["positive"] == 1
 
 
+def test_a_file_that_is_about_nothing_in_the_set_is_refused_and_leaves_what_was_there(gold: Path) -> None:
+    (gold / "feedback.jsonl").write_text('{"query_id":"q1","chunk_id":"c1","positive":1,"negative":0}\n')
+    (gold / "f.csv").write_text("query,chunk_id,vote\nnobody asked,c1,+1\nq1,c77,-1\n")
+    files = [str(gold / name) for name in ("dataset.json", "f.csv")]
+    with pytest.raises(InputError, match=r"f\.csv: no row is about a query and a passage of .*nothing was written"):
+        cli.app(["feedback", *files, "--out", str(gold / "feedback.jsonl")], standalone_mode=False)
+    assert rows(gold / "feedback.jsonl")[0]["positive"] == 1
+
+
 def test_a_file_with_something_else_is_not_written_over(gold: Path) -> None:
     (gold / "f.csv").write_text("q1,c1,1\n")
     before = (gold / "dataset.json").read_bytes()

@@ -153,20 +153,18 @@ def current_ids(material: Material) -> dict[str, str]:
 
 
 def complete_queries(reviewed: Reviewed) -> list[str]:
-    """Return the queries of lane C of whose pool every pair has a grade of people, sorted.
+    """Return the queries of lane C of whose pool every pair has a grade of people, sorted; all, if every one has.
 
     Only lane C is drawn at random as whole queries: one that happened to be judged to the end says nothing of the rest.
+    Where all are, there is no rest.
     """
     now = current_ids(reviewed.material)
     drawn = {now.get(review.query_id) for review in reviewed.state.reviews() if review.lane is Lane.COMPLETE}
     pools: defaultdict[str, set[str]] = defaultdict(set)
     for one in reviewed.material.pool:
         pools[one.query_id].add(one.chunk_id)
-    return sorted(
-        query_id
-        for query_id in drawn
-        if query_id is not None and pools[query_id] and pools[query_id] <= reviewed.people.get(query_id, {}).keys()
-    )
+    whole = {query_id for query_id, pool in pools.items() if pool <= reviewed.people.get(query_id, {}).keys()}
+    return sorted(whole if whole == pools.keys() else whole & drawn)
 
 
 def blind(reviews: Iterable[Review], *lanes: Lane) -> list[Review]:

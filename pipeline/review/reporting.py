@@ -14,7 +14,7 @@ from pipeline.measures.agreement_intervals import estimates, pair_figures, rater
 from pipeline.measures.calibration import effective_size, inverse_weights
 from pipeline.measures.resampling import Floats
 from pipeline.review.people import Grades, Pair, Reviewed, blind, complete_queries, current_ids
-from pipeline.review.stopping import errors_dried_up, narrow_enough, sample_done
+from pipeline.review.stopping import FEW, errors_dried_up, narrow_enough, sample_done
 from schemas.agreement import PairFigures, RaterPair
 from schemas.judgment import RELEVANT, Relevance
 from schemas.review import Lane, Review
@@ -22,9 +22,6 @@ from schemas.review_report import Annotator, Between, ReviewReport
 
 TOO_FAST_MS = 700
 """Nobody reads a passage in less."""
-
-FEW = 60
-"""Below so many pairs of lane A figures say little, and looking at them may sway who judges on."""
 
 RESAMPLES = 1000
 _SIZE = len(Relevance)
@@ -61,7 +58,7 @@ def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> 
         between=_between(reviewed, reviews, resamples=resamples, seed=seed),
         annotators=list(_annotators(reviewed, reviews)),
         stop=[sample_done(reviewed, reviews), narrow_enough(sample), errors_dried_up(reviewed)],
-        remarks=list(_remarks(sample, reviews)),
+        remarks=list(_remarks(reviewed, sample, reviews)),
         resamples=resamples,
         seed=seed,
     )
@@ -228,7 +225,9 @@ def _annotators(reviewed: Reviewed, reviews: Sequence[Review]) -> Iterator[Annot
         )
 
 
-def _remarks(sample: PairFigures | None, reviews: Sequence[Review]) -> Iterator[str]:
+def _remarks(reviewed: Reviewed, sample: PairFigures | None, reviews: Sequence[Review]) -> Iterator[str]:
+    if not reviewed.material.judgments:
+        yield "no model graded this set: what is called the model here are the labels the set came with"
     if sample is None:
         yield "no pair of lane A is judged and graded by the model, so nothing can be said of their agreement"
     elif sample.pairs < FEW:

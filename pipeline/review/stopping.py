@@ -12,6 +12,8 @@ from schemas.judgment import Relevance
 from schemas.review import EventKind, Lane, Review
 from schemas.review_report import StopRule
 
+FEW = 60
+"""Below so many pairs of lane A figures say little: an interval may be narrow by chance."""
 HALF_WIDTH = 0.1
 LAST = 30
 CHANGED = 0.1
@@ -51,6 +53,8 @@ def narrow_enough(sample: PairFigures | None) -> StopRule:
     if kappa is None or kappa.low is None or kappa.high is None:
         return StopRule(rule=rule, holds=None, found="kappa has no interval yet")
     half = (kappa.high - kappa.low) / 2
+    if sample is not None and sample.pairs < FEW:
+        return StopRule(rule=rule, holds=None, found=f"{half:.2f}, but of {sample.pairs} pairs; {FEW} are needed")
     return StopRule(rule=rule, holds=half <= HALF_WIDTH, found=f"{half:.2f}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -185,7 +186,8 @@ def test_few_complete_queries_are_warned_of(tmp_path: Path) -> None:
     runs_of(made, tmp_path)
     material, ledger = ledger_of(made.folder)
     with ledger:
-        ledger.append_all(judgments(material, queue_of(material, calibration=20, complete=6), made.truth))
+        queue = queue_of(material, calibration=20, complete=6)
+        ledger.append_all(judgments(material, only(queue, Lane.CALIBRATION, Lane.COMPLETE), made.truth))
     assert any("below 20" in remark for remark in calibrated(made).remarks)
 
 
@@ -198,6 +200,25 @@ def test_a_query_of_lane_c_counts_only_when_its_whole_pool_is_judged(tmp_path: P
     with ledger:
         ledger.append_all([e for e in everything if e is not last])
     assert calibrated(made).complete == 4
+
+
+def test_where_people_judged_everything_every_query_counts_whatever_its_lane(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=10)
+    runs_of(made, tmp_path)
+    material, ledger = ledger_of(made.folder)
+    with ledger:
+        ledger.append_all(judgments(material, queue_of(material, calibration=200), made.truth))
+    found = calibrated(made)
+    assert found.complete == 10
+    gold = load_gold(made.folder)
+    of_people: dict[str, dict[str, int]] = {}
+    for (query_id, chunk_id), grade in made.truth.items():
+        of_people.setdefault(query_id, {})[chunk_id] = grade
+    run = named_runs([str(made.folder.parent / "A.trec")])["A"]
+    measure = parse_measures(["ndcg@5"], rel=gold.level)[0]
+    by_hand = score_run(replace(gold, qrels=of_people), run, [measure]).mean("ndcg@5")
+    score = next(one for one in found.scores if (one.system, one.measure) == ("A", "ndcg@5"))
+    assert score.corrected.value == pytest.approx(by_hand, abs=1e-12)
 
 
 def test_a_judgment_taken_back_counts_no_more(tmp_path: Path) -> None:

@@ -217,6 +217,24 @@ def test_stop_rules_hold_when_they_should(tmp_path: Path) -> None:
     assert last[1].holds is not None
 
 
+def test_an_interval_of_few_pairs_is_not_called_narrow(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=6)
+    material, ledger = ledger_of(made.folder)
+    with ledger:
+        ledger.append_all(judgments(material, queue_of(material, calibration=30), made.model))
+    rule = found(made).stop[1]
+    assert (rule.holds, rule.found) == (None, "0.00, but of 30 pairs; 60 are needed")
+
+
+def test_a_set_that_no_model_graded_is_said_to_be_one(tmp_path: Path) -> None:
+    made = make_set(tmp_path / "gold", queries=6)
+    (made.folder / "4-judgments.jsonl").unlink()
+    material, ledger = ledger_of(made.folder)
+    with ledger:
+        ledger.append_all(judgments(material, queue_of(material, calibration=30), made.truth))
+    assert any("no model graded this set" in remark for remark in found(made).remarks)
+
+
 def test_the_report_is_printed(goldset: Goldset, made: Made) -> None:
     done = goldset("review", "report", made.folder, "--resamples", RESAMPLES)
     assert done.returncode == 0, done.stderr
