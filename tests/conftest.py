@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from pipeline.__main__ import main
 
 pytest_plugins = ["tests.model_server.fixture"]
 
@@ -63,5 +67,32 @@ def goldset(tmp_path: Path) -> Goldset:
             timeout=100,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def goldset_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Goldset:
+    """Run the command as ``goldset`` does, but in this process: for tests of what it says, not of the process it is."""
+
+    def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        argv = ["goldset", *map(str, arguments)]
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+        with monkeypatch.context() as patched:
+            patched.chdir(tmp_path)
+            for name, value in {"COLUMNS": "200", **environment}.items():
+                patched.setenv(name, value)
+            for name, value in (("argv", argv), ("stdout", out), ("stderr", err), ("stdin", io.StringIO())):
+                patched.setattr(sys, name, value)
+            try:
+                main()
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else int(end.code is not None)
+            finally:
+                for number, handler in handlers.items():
+                    signal.signal(number, handler)
+        said = (stream.buffer.getvalue().decode("utf-8") for stream in (out, err))  # type: ignore[attr-defined]
+        return subprocess.CompletedProcess(argv, code, *said)
 
     return run

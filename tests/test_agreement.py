@@ -26,6 +26,11 @@ FEW = {"resamples": 100}
 
 
 @pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
+@pytest.fixture
 def labels_folder(collections: Path) -> Path:
     return collections / "llm_judgments"
 

@@ -19,6 +19,11 @@ RUNS = ("--run", "good=good.trec", "--run", "bad=bad.trec", "--run", "same=same.
 
 
 @pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
+@pytest.fixture
 def files(tmp_path: Path) -> Path:
     write_gold(tmp_path)
     write_run(tmp_path, "good.trec", skill=0.9)

@@ -22,6 +22,11 @@ ROWS = st.tuples(st.sampled_from(["q1", "why", "no"]), st.sampled_from(["c1", "c
 
 
 @pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
+@pytest.fixture
 def gold(tmp_path: Path) -> Path:
     data = {"queries": QUERIES, "corpus": CHUNKS, "relevant_docs": {"q1": ["c1"], "q2": ["c2"]}, "mode": "text"}
     (tmp_path / "dataset.json").write_text(json.dumps(data))

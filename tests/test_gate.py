@@ -16,6 +16,11 @@ GATE = ("gate", "gold.qrels", "--baseline", "baseline.json")
 
 
 @pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
+@pytest.fixture
 def files(tmp_path: Path, goldset: Goldset) -> Path:
     write_gold(tmp_path)
     write_run(tmp_path, "good.trec", skill=0.9)

@@ -21,6 +21,11 @@ RUN = "q1 Q0 b 1 3.0 t\nq1 Q0 a 2 2.0 t\nq2 Q0 x 1 1.0 t\nq2 Q0 c 2 1.0 t\nq9 Q0
 
 
 @pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
+@pytest.fixture
 def files(tmp_path: Path) -> Path:
     (tmp_path / "gold.qrels").write_text(QRELS)
     (tmp_path / "a.trec").write_text(RUN)
