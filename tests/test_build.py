@@ -153,7 +153,7 @@ def test_one_bad_file_is_skipped_and_named_and_strict_makes_it_fatal(goldset: Go
     assert not (tmp_path / "strict").exists()
 
 
-def test_bad_usage_is_one_line_and_leaves_nothing(goldset: Goldset, tmp_path: Path) -> None:
+def test_bad_usage_is_one_line_and_leaves_nothing(goldset_inside: Goldset, tmp_path: Path) -> None:
     corpus(tmp_path / "docs", 3)
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.toml").write_text("[chunk]\nsise = 1\n[generate]\nqueriez = 2\n")
@@ -178,7 +178,7 @@ def test_bad_usage_is_one_line_and_leaves_nothing(goldset: Goldset, tmp_path: Pa
         (("build", "docs", "--out", "run", "--generator", "model"), {1, 2}, "model"),
     ]
     for arguments, codes, says in cases:
-        done = goldset(*arguments)
+        done = goldset_inside(*arguments)
         assert done.returncode in codes, (arguments, done.stderr)
         told = [line for line in done.stderr.splitlines() if not line.startswith(("skipped", "Queries are"))]
         assert len(told) == 1, (arguments, done.stderr)
@@ -246,19 +246,19 @@ def test_a_run_inside_the_documents_folder_is_not_read_as_documents(goldset: Gol
     assert artifacts(tmp_path / "docs" / "gold") == before
 
 
-def test_validate_sees_every_kind_of_damage(goldset: Goldset, tmp_path: Path) -> None:
+def test_validate_sees_every_kind_of_damage(goldset_inside: Goldset, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldset("build", "docs", "--out", "run", "--queries", 5).returncode == 0
+    assert goldset_inside("build", "docs", "--out", "run", "--queries", 5).returncode == 0
     for name in ("dataset.json", "1-chunks.jsonl", "0-documents.jsonl", "beir/qrels/test.tsv", "trec/qrels.txt"):
         path = tmp_path / "run" / name
         whole = path.read_bytes()
         for damage in (whole[: len(whole) // 2], whole.replace(b"pump", b"pimp", 1), b""):
             path.write_bytes(damage)
-            done = goldset("validate", "run") if damage != whole else None
+            done = goldset_inside("validate", "run") if damage != whole else None
             assert done is None or done.returncode == 1, (name, done.stdout)
             assert done is None or "Traceback" not in done.stderr
         path.write_bytes(whole)
-    assert goldset("validate", "run").returncode == 0
+    assert goldset_inside("validate", "run").returncode == 0
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
@@ -288,19 +288,21 @@ def test_chunk_prints_chunks_and_nothing_else(goldset: Goldset, tmp_path: Path) 
     assert (tmp_path / "chunks.jsonl").read_text(encoding="utf-8") == done.stdout
 
 
-def test_doctor_says_what_is_configured_and_what_can_be_reached(goldset: Goldset, model_server: ServerHandle) -> None:
+def test_doctor_says_what_is_configured_and_what_can_be_reached(
+    goldset_inside: Goldset, model_server: ServerHandle
+) -> None:
     model_server.script(models=["small", "large"])
-    plain = goldset("doctor")
+    plain = goldset_inside("doctor")
     assert plain.returncode == 0
     assert "offline" in plain.stdout
-    good = goldset("doctor", "--base-url", model_server.base_url, "--model", "small", OPENAI_API_KEY="sk-canary")
+    good = goldset_inside("doctor", "--base-url", model_server.base_url, "--model", "small", OPENAI_API_KEY="sk-canary")
     assert good.returncode == 0
     assert "small" in good.stdout
     assert "canary" not in good.stdout + good.stderr
-    wrong = goldset("doctor", "--base-url", model_server.base_url, "--model", "huge")
+    wrong = goldset_inside("doctor", "--base-url", model_server.base_url, "--model", "huge")
     assert wrong.returncode == 1
     assert "does not offer huge" in wrong.stdout
-    gone = goldset("doctor", "--base-url", "http://127.0.0.1:9/v1", "--model", "small")
+    gone = goldset_inside("doctor", "--base-url", "http://127.0.0.1:9/v1", "--model", "small")
     assert gone.returncode == 1
 
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from pipeline.llm.store import AnswerStore, StoredReply
 from pipeline.ports import Usage
 from tests.conftest import Goldset
 from tests.model_server.fixture import ServerHandle
 from tests.test_build import corpus
+
+
+@pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
 
 
 def test_what_is_rendered_is_what_is_sent(goldset: Goldset, tmp_path: Path, model_server: ServerHandle) -> None:

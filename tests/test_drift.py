@@ -37,6 +37,11 @@ QUERIES = {
 
 
 @pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
+@pytest.fixture
 def gold(tmp_path: Path) -> Path:
     data = {
         "queries": {key: text for key, (text, _) in QUERIES.items()},

@@ -23,6 +23,11 @@ ZH = """
 """.strip().splitlines()
 
 
+@pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
 def chinese(folder: Path, count: int = 12) -> Path:
     folder.mkdir()
     for number in range(count):

@@ -27,6 +27,11 @@ from schemas.judgment import RELEVANT
 from tests.conftest import ROOT, Goldset
 
 
+@pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
 def bring(kind: str, path: Path, out: Path, chosen: Chosen | None = None, **options: Any) -> Imported:
     chosen = chosen or Chosen()
     return import_collection(open_collection(kind, str(path), chosen), out, Options(chosen, **options))

@@ -21,6 +21,11 @@ from tests.conftest import ROOT, Goldset
 EXAMPLE = ROOT / "data" / "example" / "documents"
 
 
+@pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 

@@ -23,6 +23,11 @@ FILES = {
 }
 
 
+@pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_schema_is_that_of_its_record(name: str) -> None:
     assert (FOLDER / f"{name}.schema.json").read_text(encoding="utf-8") == schema_text(name), "run: make schemas"

@@ -6,9 +6,15 @@ import json
 from pathlib import Path
 
 import ir_measures
+import pytest
 
 from tests.conftest import Goldset
 from tests.test_build import corpus
+
+
+@pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
 
 
 def test_a_run_over_a_build_is_read_by_others_and_scored_by_us(goldset: Goldset, tmp_path: Path) -> None:
