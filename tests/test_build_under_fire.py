@@ -22,7 +22,7 @@ from tests.test_build import artifacts, corpus, lines
 
 FAULTS: tuple[dict[str, Any], ...] = (
     {"when": {"every": 30, "from": 2}, "do": {"connection": "refuse"}},
-    {"when": {"every": 20, "from": 3}, "do": {"reply": "wrong-json"}},
+    {"when": {"every": 20, "from": 3, "lacks": '"assistant"'}, "do": {"reply": "wrong-json"}},  # a repair succeeds
     {"when": {"every": 5}, "do": {"status": 429, "headers": {"retry-after-ms": "50"}}},
 )
 
