@@ -7,68 +7,68 @@ import os
 import signal
 import sys
 import traceback
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
-from pipeline import (
-    cli_agreement,
-    cli_answers,
-    cli_ask,
-    cli_bench,
-    cli_build,
-    cli_card,
-    cli_compare,
-    cli_drift,
-    cli_feedback,
-    cli_gate,
-    cli_grade,
-    cli_import,
-    cli_monitor,
-    cli_prompts,
-    cli_rechunk,
-    cli_retrieve,
-    cli_review,
-    cli_score,
-)
 from pipeline.cli_build import GO_ON, Interrupted
 from pipeline.cli_options import ConfigFile, configured, console_for
 from pipeline.errors import GoldsetError, UsageError
 from prompts.loader import PromptError
 
-app = typer.Typer(
-    name="goldset",
-    help="Turn a folder of documents into a retrieval test set one can trust.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-
-app.command()(cli_build.build)
-app.command()(cli_build.chunk)
-app.command("import")(cli_import.import_)
-app.command()(cli_grade.grade)
-app.command()(cli_grade.topup)
-app.command()(cli_card.card)
-app.add_typer(cli_review.app, name="review")
-app.command()(cli_agreement.agreement)
-app.command()(cli_rechunk.rechunk)
-app.command()(cli_retrieve.retrieve)
-app.command()(cli_score.score)
-app.command()(cli_compare.compare)
-app.command()(cli_bench.bench)
-app.command()(cli_gate.gate)
-app.add_typer(cli_monitor.app, name="monitor")
-app.command()(cli_drift.drift)
-app.command()(cli_feedback.feedback)
-app.command()(cli_ask.ask)
-app.add_typer(cli_answers.app, name="answers")
-app.add_typer(cli_prompts.app, name="prompts")
+COMMANDS = {
+    "build": "cli_build.build",
+    "chunk": "cli_build.chunk",
+    "import": "cli_import.import_",
+    "grade": "cli_grade.grade",
+    "topup": "cli_grade.topup",
+    "card": "cli_card.card",
+    "review": "cli_review.app",
+    "agreement": "cli_agreement.agreement",
+    "rechunk": "cli_rechunk.rechunk",
+    "retrieve": "cli_retrieve.retrieve",
+    "score": "cli_score.score",
+    "compare": "cli_compare.compare",
+    "bench": "cli_bench.bench",
+    "gate": "cli_gate.gate",
+    "monitor": "cli_monitor.app",
+    "drift": "cli_drift.drift",
+    "feedback": "cli_feedback.feedback",
+    "ask": "cli_ask.ask",
+    "answers": "cli_answers.app",
+    "prompts": "cli_prompts.app",
+    "validate": "cli.validate",
+    "doctor": "cli.doctor",
+}
+"""Where each command is, in the order of the help."""
 
 
-@app.command()
+def command_line(first: str | None = None) -> typer.Typer:
+    """Return the command line: of one command where the first word names it, else of all.
+
+    Reading the options of every command takes longer than scoring a small run.
+    """
+    line = typer.Typer(
+        name="goldset",
+        help="Turn a folder of documents into a retrieval test set one can trust.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        callback=_options,
+    )
+    for name in [first] if first in COMMANDS else COMMANDS:
+        module, _, attribute = COMMANDS[name].rpartition(".")
+        found = getattr(import_module(f"pipeline.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            line.add_typer(found, name=name)
+        else:
+            line.command(name)(found)
+    return line
+
+
 def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a finished run.")]) -> None:
     """Read a run again and check every reference, span and copy."""
     from pipeline.text.amounts import amount, queries
@@ -88,7 +88,6 @@ def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="The fol
         raise typer.Exit(1)
 
 
-@app.command()
 def doctor(
     config: ConfigFile = None,
     model: Annotated[str | None, typer.Option(metavar="M", help="The model's name at its server.")] = None,
@@ -117,7 +116,6 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
@@ -130,7 +128,7 @@ def main() -> None:
     """Run the command line; every error on purpose is one line and an exit code."""
     _prepare()
     try:
-        code = app(standalone_mode=False)
+        code = command_line(sys.argv[1] if len(sys.argv) > 1 else None)(standalone_mode=False)
         if code == Interrupted.exit_code:  # typer's own word for a KeyboardInterrupt
             code = _interrupted(GO_ON)
     except (typer.Abort, KeyboardInterrupt):
@@ -182,6 +180,9 @@ def _interrupt(*_: object) -> NoReturn:
 def _unexpected(error: Exception) -> int:
     """Print one line for what nobody foresaw; usage errors of the command line keep their own words."""
     format_message = getattr(error, "format_message", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error, file=sys.stderr)
+        return UsageError.exit_code
     if format_message is not None:
         print(f"goldset: {_line(format_message())} (see goldset --help)", file=sys.stderr)
         return UsageError.exit_code

@@ -161,7 +161,7 @@ def test_what_cannot_be_is_refused_before_any_question(
     gold: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
     with pytest.raises(UsageError, match=says):
-        cli.app(["ask", str(gold / "dataset.json"), *arguments], standalone_mode=False)
+        cli.command_line()(["ask", str(gold / "dataset.json"), *arguments], standalone_mode=False)
     assert capsys.readouterr().out == ""
 
 
@@ -203,7 +203,7 @@ def test_on_a_terminal_questions_are_asked_for_at_a_prompt(gold: Path) -> None:
 
 def test_questions_may_be_given_with_the_command(gold: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--question", "circulation pump", "--question", " \x1b "]
-    cli.app(["ask", str(gold / "dataset.json"), "--system", "bm25", *given], standalone_mode=False)
+    cli.command_line()(["ask", str(gold / "dataset.json"), "--system", "bm25", *given], standalone_mode=False)
     out = capsys.readouterr().out
     assert out.startswith("? circulation pump\n 1. pump")
     assert out.count("? ") == 1

@@ -67,12 +67,12 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def run(*arguments: object) -> Done:
-        from pipeline.cli import app
+        from pipeline.cli import command_line
 
         sys.modules.pop("ours", None)
         capsys.readouterr()
         try:
-            code = app([str(argument) for argument in ("bench", *arguments)], standalone_mode=False) or 0
+            code = command_line()([str(argument) for argument in ("bench", *arguments)], standalone_mode=False) or 0
         except GoldsetError as error:
             print(error, file=sys.stderr)
             code = error.exit_code

@@ -320,6 +320,13 @@ def test_a_server_that_offers_one_model_needs_no_name(
     assert "one, two" in refused.stderr
 
 
+def test_without_a_command_the_help_is_shown_as_it_is(goldset_inside: Goldset) -> None:
+    done = goldset_inside()
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage:")
+    assert "\n  build " in done.stderr
+
+
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
     code = "import sys, pipeline.cli; print(sorted(m for m in sys.modules if m in set(sys.argv[1:])))"
     heavy = ["pandas", "numpy", "openai", "sklearn", "pydantic", "langchain_text_splitters", "rich.progress", "pyarrow"]

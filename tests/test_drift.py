@@ -171,7 +171,7 @@ def test_the_command_prints_no_control_character(
 ) -> None:
     (gold.parent / "log.txt").write_bytes(b"wind \x1b]0;owned\x07 the crank\nsolar\xe2\x80\xae panels\n")
     monkeypatch.chdir(gold.parent)
-    cli.app(["drift", "dataset.json", "--queries", "log.txt", "--out", "drift.json"], standalone_mode=False)
+    cli.command_line()(["drift", "dataset.json", "--queries", "log.txt", "--out", "drift.json"], standalone_mode=False)
     out = capsys.readouterr().out
     assert all(character.isprintable() or character == "\n" for character in out)
     written = json.loads((gold.parent / "drift.json").read_text())
@@ -199,7 +199,7 @@ def test_what_cannot_be_is_refused_in_one_line(
     monkeypatch.chdir(gold.parent)
     (gold.parent / "log.txt").write_text("pump\n")
     with pytest.raises(error, match=says) as refused:
-        cli.app(["drift", "dataset.json", *arguments], standalone_mode=False)
+        cli.command_line()(["drift", "dataset.json", *arguments], standalone_mode=False)
     assert len(str(refused.value).splitlines()) == 1
     assert capsys.readouterr().out == ""
     assert (gold.parent / "log.txt").read_text() == "pump\n"
@@ -215,7 +215,8 @@ def test_a_report_never_replaces_what_is_read(gold: Path, monkeypatch: pytest.Mo
     (folder / "bench.toml").write_text("")
     before = (folder / taken).read_bytes()
     with pytest.raises(OutputError, match="is one of the inputs; give another --out"):
-        cli.app(["drift", "gold", "--queries", "log.txt", "-c", "bench.toml", "--out", taken], standalone_mode=False)
+        arguments = ["drift", "gold", "--queries", "log.txt", "-c", "bench.toml", "--out", taken]
+        cli.command_line()(arguments, standalone_mode=False)
     assert (folder / taken).read_bytes() == before
 
 

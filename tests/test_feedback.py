@@ -59,7 +59,7 @@ def test_a_malformed_line_is_named_and_what_was_there_stays(gold: Path) -> None:
     (gold / "f.csv").write_text("query,chunk_id,vote\nq1,c1,+1\nq1,c1,maybe\n")
     files = [str(gold / name) for name in ("dataset.json", "f.csv")]
     with pytest.raises(InputError, match=r"f\.csv, line 3: the vote is 'maybe'"):
-        cli.app(["feedback", *files, "--out", str(gold / "feedback.jsonl")], standalone_mode=False)
+        cli.command_line()(["feedback", *files, "--out", str(gold / "feedback.jsonl")], standalone_mode=False)
     assert rows(gold / "feedback.jsonl")[0]["positive"] == 1
 
 
@@ -68,7 +68,7 @@ def test_a_file_that_is_about_nothing_in_the_set_is_refused_and_leaves_what_was_
     (gold / "f.csv").write_text("query,chunk_id,vote\nnobody asked,c1,+1\nq1,c77,-1\n")
     files = [str(gold / name) for name in ("dataset.json", "f.csv")]
     with pytest.raises(InputError, match=r"f\.csv: no row is about a query and a passage of .*nothing was written"):
-        cli.app(["feedback", *files, "--out", str(gold / "feedback.jsonl")], standalone_mode=False)
+        cli.command_line()(["feedback", *files, "--out", str(gold / "feedback.jsonl")], standalone_mode=False)
     assert rows(gold / "feedback.jsonl")[0]["positive"] == 1
 
 
@@ -78,7 +78,7 @@ def test_a_file_with_something_else_is_not_written_over(gold: Path) -> None:
     arguments = [str(gold / name) for name in ("dataset.json", "f.csv")]
     for out in ("dataset.json", "f.csv"):
         with pytest.raises(GoldsetError, match="give another --out"):
-            cli.app(["feedback", *arguments, "--out", str(gold / out)], standalone_mode=False)
+            cli.command_line()(["feedback", *arguments, "--out", str(gold / out)], standalone_mode=False)
     assert (gold / "dataset.json").read_bytes() == before
 
 

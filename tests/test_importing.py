@@ -443,7 +443,7 @@ def test_what_is_imported_can_be_validated_retrieved_and_scored(
         (["retrieve", "out", "-o", "out/runs/bm25.trec"], "2 queries"),
         (["score", "out", "--run", "out/runs/bm25.trec"], "bm25"),
     ):
-        cli.app(arguments, standalone_mode=False)
+        cli.command_line()(arguments, standalone_mode=False)
         assert says in capsys.readouterr().out
 
 

@@ -56,7 +56,11 @@ def evaluate(
     try:
         placed = place_mapping(grades, results, scores=scores)
     except BadScore as error:
+        _check_ids(results[error.query_id], "run")
         raise InputError("run", f"query {error.query_id!r}: {error}") from None
+    for query_id, at in placed.items():
+        if len(at.hits) < len(grades[query_id]):  # what was not found may be there as a number
+            _check_ids(results[query_id], "run")
     return assess(grades, placed, asked, extra=len(results.keys() - grades.keys()), missing=missing)
 
 
@@ -95,7 +99,7 @@ def read_run(run: Mapping[Any, Any], name: str = "run") -> Mapping[str, Mapping[
         name: how it is called in messages.
 
     Raises:
-        InputError: an id is no string, a list names a document twice, or documents stand in a set.
+        InputError: a query's id is no string, a list names a document twice, or documents stand in a set.
     """
     results = {}
     for query_id, documents in run.items():
@@ -103,11 +107,6 @@ def read_run(run: Mapping[Any, Any], name: str = "run") -> Mapping[str, Mapping[
             _check_id(query_id, "query", name)
         if isinstance(documents, Mapping):
             results[query_id] = documents
-            try:
-                "".join(documents)  # the quickest look at every id
-            except TypeError:
-                for doc_id in documents:
-                    _check_id(doc_id, "document", name)
         elif isinstance(documents, set | frozenset):
             raise InputError(name, f"query {query_id!r}: a set has no order; give a list, or documents with scores")
         else:
@@ -128,6 +127,14 @@ def _listed(documents: Any, query_id: str, name: str, value: Any) -> dict[str, A
         twice = next(doc_id for doc_id, count in Counter(documents).items() if count > 1)
         raise InputError(name, f"query {query_id!r}: {DuplicateDocument(query_id, twice)} ({twice!r})")
     return listed
+
+
+def _check_ids(documents: Mapping[Any, Any], name: str) -> None:
+    try:
+        "".join(documents)  # the quickest look at every id
+    except TypeError:
+        for doc_id in documents:
+            _check_id(doc_id, "document", name)
 
 
 def _check_id(value: object, kind: Literal["query", "document"], name: str) -> None:

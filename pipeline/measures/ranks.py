@@ -13,6 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
+_EXACT = 2**53
+"""Up to here every whole number is a float; beyond, whole numbers that are one float would be told apart."""
+
 Qrels = Mapping[str, Mapping[str, int]]
 """The grade of each judged document, by query. A negative grade is no judgment."""
 
@@ -96,9 +99,13 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
 
 
 def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single: bool) -> Placed:
-    ordered = array("d", sorted(documents.values()))  # whole numbers beyond 2**53 would be told apart
-    if not isfinite(sum(ordered)) and not all(map(isfinite, ordered)):
-        raise ValueError
+    ordered: Sequence[float] = sorted(documents.values())
+    total = sum(ordered)
+    if type(total) is not float or not isfinite(total) or ordered[-1] > _EXACT or ordered[0] < -_EXACT:
+        ordered = array("d", ordered)
+        if not all(map(isfinite, ordered)):
+            raise ValueError
+        documents = dict(zip(documents, array("d", documents.values()), strict=True))
     found = [(doc_id, grade) for doc_id, grade in judged.items() if doc_id in documents and grade >= 0]
     if not found:
         return Placed(len(documents), [])
@@ -108,19 +115,19 @@ def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single:
     hits = []
     tied: dict[float, list[str]] = {}
     for doc_id, grade in found:
-        score = float(documents[doc_id])
+        score = documents[doc_id]
         upper = bisect_right(ordered, score)
-        equal = upper - bisect_left(ordered, score)
+        equal = upper - bisect_left(ordered, score, 0, upper)
         above = len(ordered) - upper
         if equal > 1:
             tied[score] = []
         hits.append(Hit(above + 1, grade, above, equal))
     if tied:
-        for doc_id, score in zip(documents, map(float, documents.values()), strict=True):
+        for doc_id, score in documents.items():
             if score in tied:
                 tied[score].append(doc_id)
         hits = [
-            hit if hit.equal == 1 else hit._replace(rank=rank_of(doc_id, hit.above, tied[float(documents[doc_id])]))
+            hit if hit.equal == 1 else hit._replace(rank=rank_of(doc_id, hit.above, tied[documents[doc_id]]))
             for (doc_id, _), hit in zip(found, hits, strict=True)
         ]
     hits.sort()
