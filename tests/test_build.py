@@ -279,6 +279,24 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_a_reviewed_set_is_not_built_over(goldset_inside: Goldset, tmp_path: Path) -> None:
+    corpus(tmp_path / "docs")
+    assert goldset_inside("build", "docs", "--out", "run", "--queries", 5).returncode == 0
+    judged = json.loads((tmp_path / "run" / "dataset.json").read_text(encoding="utf-8"))["relevant_docs"]
+    rows = [f"{query_id},{chunk_ids[0]},anna,3" for query_id, chunk_ids in judged.items()]
+    (tmp_path / "people.csv").write_text("query_id,chunk_id,annotator,grade\n" + "\n".join(rows) + "\n")
+    assert goldset_inside("review", "import", "run", "people.csv", "--format", "csv").returncode == 0
+    done = goldset_inside("review", "apply", "run")
+    assert done.returncode == 0, done.stderr
+    before = artifacts(tmp_path / "run")
+    again = goldset_inside("build", "docs", "--out", "run", "--queries", 5)
+    assert again.returncode == 1
+    assert "holds what people decided in a review" in again.stderr
+    assert artifacts(tmp_path / "run") == before
+    assert goldset_inside("review", "apply", "run").returncode == 0
+    assert goldset_inside("build", "docs", "--out", "run", "--queries", 5, "--replace").returncode == 0
+
+
 def test_chunk_prints_chunks_and_nothing_else(goldset: Goldset, tmp_path: Path) -> None:
     corpus(tmp_path / "docs", 3)
     done = goldset("chunk", "docs")

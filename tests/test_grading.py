@@ -357,6 +357,15 @@ def test_a_topup_judges_only_the_holes_and_comes_to_what_grading_with_the_run_wo
     assert artifacts(known.folder) == artifacts(tmp_path / "other")
 
 
+@pytest.mark.slow
+def test_what_every_judge_said_stays_where_fewer_are_asked_later(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth, "up": 0.3, "down": 0.2, "independent": True})
+    grade(known.folder, settings(model_server, panel="all"))
+    before = (known.folder / "4-judgments.jsonl").read_bytes(), qrels(known.folder)
+    grade(known.folder, settings(model_server))
+    assert ((known.folder / "4-judgments.jsonl").read_bytes(), qrels(known.folder)) == before
+
+
 def test_a_topup_of_an_ungraded_set_is_refused(known: KnownSet, model_server: ServerHandle, tmp_path: Path) -> None:
     run = _run_file(tmp_path / "new.trec", known)
     with pytest.raises(UsageError, match="not graded yet"):

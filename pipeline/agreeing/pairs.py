@@ -237,11 +237,21 @@ def _by_type(
     return found
 
 
+def _own(labels: Labels, name: str) -> Grades:
+    """Return what an assessor judged, without what near-duplicates have of it: copies agree as often as originals."""
+    if not labels.copies:
+        return labels.raters[name]
+    return {
+        query_id: {doc_id: grade for doc_id, grade in judged.items() if (query_id, doc_id) not in labels.copies}
+        for query_id, judged in labels.raters[name].items()
+    }
+
+
 def _raters(labels: Labels, highest: int, *, level: int, resamples: int, seed: int) -> Raters | None:
     if len(labels.raters) < 2:
         return None
     names = sorted(labels.raters)
-    scaled = {name: _on_scale(labels.raters[name], highest)[0] for name in names}
+    scaled = {name: _on_scale(_own(labels, name), highest)[0] for name in names}
     pairs = sorted({(q, d) for grades in scaled.values() for q, judged in grades.items() for d in judged})
     place = {pair: row for row, pair in enumerate(pairs)}
     counts = np.zeros((len(pairs), highest + 1))

@@ -75,7 +75,9 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
     manifest = read_manifest(folder)
     target = folder if out is None or _same(out, folder) else out
     if target is not folder:
-        check_usable(target, settings={}, config_sha256=manifest.config_sha256, replace=False, grades=True)
+        check_usable(
+            target, settings={}, config_sha256=manifest.config_sha256, replace=False, grades=True, reviewed=True
+        )
     reviewed = load_reviewed(folder, ledger)
     start = unreviewed_set(folder, reviewed.material.metadata)
     decided = decide(start, reviewed, reject_bad=reject_bad)

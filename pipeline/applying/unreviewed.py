@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.errors import InputError
+from pipeline.formats.folder import UNREVIEWED
 from pipeline.formats.jsonl import RecordFile
 from pipeline.formats.scoring_files import Source
 from pipeline.formats.trec import read_qrels
-from pipeline.review.people import UNREVIEWED, Grades
+from pipeline.review.people import Grades
 from schemas.judgment import Judgment
 from schemas.pool import Pooled
 from schemas.query import Query

@@ -22,6 +22,8 @@ from schemas.corpus import Document
 from schemas.manifest import Manifest
 
 MANIFEST, CONFIG, DOCUMENTS = "manifest.json", "0-config.toml", "0-documents.jsonl"
+UNREVIEWED = "unreviewed"
+"""Where a review that was applied keeps what was there before."""
 _STAGING = ".unfinished"
 _LOCK = ".lock"
 _PUBLISHING = ".publishing"
@@ -48,7 +50,13 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def check_usable(
-    folder: Path, *, settings: Mapping[str, Any], config_sha256: str, replace: bool, grades: bool = False
+    folder: Path,
+    *,
+    settings: Mapping[str, Any],
+    config_sha256: str,
+    replace: bool,
+    grades: bool = False,
+    reviewed: bool = False,
 ) -> tuple[str, ...]:
     """Return the files of an earlier run in the folder; refuse a folder that holds something else.
 
@@ -58,9 +66,10 @@ def check_usable(
         config_sha256: The fingerprint of the new run.
         replace: Whether a run with other settings, or a damaged one, may be replaced.
         grades: Whether the new run is graded as well: without its grades it may not take the place of a graded one.
+        reviewed: Whether the new run holds people's decisions itself.
 
     Raises:
-        OutputError: The folder is a file, holds files of another kind, another run, or a graded one.
+        OutputError: The folder is a file, holds files of another kind, another run, a reviewed one, or a graded one.
     """
     if not folder.exists():
         return ()
@@ -83,6 +92,11 @@ def check_usable(
         differs = ", ".join(_differing(folder / CONFIG, settings)) or "its prompts"
         raise OutputError(
             f"{folder}: holds a run with other settings ({differs}); give another --out, or --replace to replace it"
+        )
+    if (folder / UNREVIEWED).is_dir() and not reviewed and not replace:
+        raise OutputError(
+            f"{folder}: holds what people decided in a review, which a new set would replace; give another --out, or "
+            "--replace to lose it"
         )
     if manifest.grading is not None and not grades and not replace:
         raise OutputError(

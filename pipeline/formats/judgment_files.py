@@ -46,6 +46,8 @@ class Labels:
     raters: dict[str, Grades]
     weights: dict[str, dict[str, float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    copies: set[tuple[str, str]] = field(default_factory=set)
+    """Pairs that were not judged themselves: near-duplicates that share the grade of another."""
 
 
 def read_labels(given: str) -> Labels:
@@ -141,6 +143,8 @@ def _lines(source: Source, name: str) -> Labels:
         if first != line:
             problem = f"{shown(assessor)} graded {doc_id!r} for query {query_id!r} already in line {first}"
             raise InputError(source.name, f"{problem}; keep one of the two", line=line)
+        if record.get("shared_from") is not None:
+            labels.copies.add((query_id, doc_id))
         labels.raters.setdefault(assessor, {}).setdefault(query_id, {})[doc_id] = grade
         drawn = record.get("inclusion")
         if isinstance(drawn, int | float) and not isinstance(drawn, bool) and 0 < drawn <= 1:

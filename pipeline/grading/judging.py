@@ -188,17 +188,24 @@ class Asking:
 
         Canaries test whoever judges first and go no further.
         """
-        if slot.planted or not (self.panel.everybody or self._in_doubt(slot, first)):
+        if slot.planted:
             return Answered(slot, (first,))
-        judgments, failures = [first], []
+        names = [judge.assessor for judge in self.panel.others]
+        said = {name: found for name in names if (found := self._find(slot, name)) is not None}
+        failures = []
         for judge in self.panel.others:
-            if not self.panel.everybody and of_one_mind(judgments, 1 + len(self.panel.others)):
+            if judge.assessor in said:
+                continue
+            if not self.panel.everybody and not self._is_open(slot, first, list(said.values())):
                 break
             try:
-                judgments.append(self._find(slot, judge.assessor) or await judge.judge(pair))
+                said[judge.assessor] = await judge.judge(pair)
             except CallFailed as error:
                 failures.append(_failure(ESCALATION, slot, error))
-        return Answered(slot, tuple(judgments), tuple(failures))
+        return Answered(slot, (first, *(said[name] for name in names if name in said)), tuple(failures))
+
+    def _is_open(self, slot: Slot, first: Judgment, others: list[Judgment]) -> bool:
+        return self._in_doubt(slot, first) and not of_one_mind([first, *others], 1 + len(self.panel.others))
 
     @staticmethod
     def _in_doubt(slot: Slot, first: Judgment) -> bool:

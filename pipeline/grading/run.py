@@ -134,19 +134,21 @@ async def plan_folder(folder: Path, work: Work, *, share_of_price: float = 1.0) 
     with work.panel.rehearse() as (panel, report):
         await _ask(material, panel, slots, work)
         stages = report(share_of_price)
-    return [*stages, *_expected_escalation(stages, len(panel.others))], len(material.queries)
+        asking = _asking(material, panel, work, advance=lambda _: None)
+        pairs = sum(not slot.planted and not asking.is_known(slot) for slot in slots)
+    more = _more_calls(len(panel.others), work.panel.config.grade.panel)
+    return [*stages, *_expected_escalation(stages, pairs, more)], len(material.queries)
 
 
-def _expected_escalation(stages: Sequence[PlannedStage], others: int) -> list[PlannedStage]:
-    """Return what the pairs in doubt are likely to take, from the first calls that are still to be made."""
+def _expected_escalation(stages: Sequence[PlannedStage], pairs: int, factor: float) -> list[PlannedStage]:
+    """Return what the further judges are likely to take for so many pairs, each asked about by itself."""
     first = next((row for row in stages if row.stage == "grade"), None)
     if first is None or not first.requests:
         return []
-    factor = _more_calls(others, Setting.ESCALATE)
     return [
         PlannedStage(
             "escalate (about)",
-            round(first.requests * factor),
+            round(pairs * factor),
             0,
             round(first.input_tokens * factor),
             round(first.output_tokens * factor),
@@ -178,6 +180,11 @@ def check_gradable(folder: Path, manifest: Manifest, work: Work) -> None:
         raise OutputError(f"{folder}: {problem}; build the set again, or see goldset validate {folder}")
     if work.replace:
         return
+    if "review" in read_metadata(folder) and work.pools.again:
+        raise OutputError(
+            f"{folder}: holds what people decided in a review, and labels written anew would be the judge's; "
+            "top up the set as it was before its review, then goldset review apply"
+        )
     if "review" in read_metadata(folder):
         raise OutputError(f"{folder}: holds what people decided in a review; give --replace to grade over it")
     if grading is None or not is_graded(manifest):
@@ -260,6 +267,7 @@ async def forecast(material: Material, slots: Sequence[Slot], work: Work) -> lis
     scale = len(calls) / len(sample)
     requests = round(scale * sum(row.requests for row in rows))
     more = _more_calls(others, work.panel.config.grade.panel)
+    pairs = sum(not slot.planted for group in calls for slot in group)
     spent = [sum(getattr(row, name) for row in rows) * scale * (1 + more) for name in ("input_tokens", "output_tokens")]
     usd = [row.usd for row in rows]
     money = "its price is not known"
@@ -269,7 +277,7 @@ async def forecast(material: Material, slots: Sequence[Slot], work: Work) -> lis
     count = max(1, len(material.queries))
     line = (
         f"{len(slots):,} pairs of {len(material.queries):,} queries, those that test the judge among them: about "
-        f"{requests:,} requests ({requests / count:.1f} a query), and {more:.0%} more for pairs in doubt; "
+        f"{requests:,} requests ({requests / count:.1f} a query), and some {pairs * more:,.0f} of the further judges; "
         f"about {spent[0]:,.0f} tokens in, {spent[1]:,.0f} out; {money}."
     )
     return [line]

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
-_EXACT = 2**53
-"""Up to here every whole number is a float; beyond, whole numbers that are one float would be told apart."""
+_FLOAT = frozenset({float})
 
 Qrels = Mapping[str, Mapping[str, int]]
 """The grade of each judged document, by query. A negative grade is no judgment."""
@@ -99,18 +98,16 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
 
 
 def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single: bool) -> Placed:
-    ordered: Sequence[float] = sorted(documents.values())
-    total = sum(ordered)
-    if type(total) is not float or not isfinite(total) or ordered[-1] > _EXACT or ordered[0] < -_EXACT:
-        ordered = array("d", ordered)
-        if not all(map(isfinite, ordered)):
-            raise ValueError
+    if not _FLOAT.issuperset(map(type, documents.values())):  # numbers of other types compare otherwise
         documents = dict(zip(documents, array("d", documents.values()), strict=True))
+    ordered = sorted(documents.values())
+    if not isfinite(sum(ordered)) and not all(map(isfinite, ordered)):
+        raise ValueError
     found = [(doc_id, grade) for doc_id, grade in judged.items() if doc_id in documents and grade >= 0]
     if not found:
         return Placed(len(documents), [])
     if single:
-        ordered = array("f", ordered)
+        ordered = array("f", ordered).tolist()
         documents = dict(zip(documents, array("f", documents.values()), strict=True))
     hits = []
     tied: dict[float, list[str]] = {}
@@ -140,7 +137,7 @@ def _place_by_numpy(judged: Mapping[str, int], documents: Mapping[str, float], *
 
     from pipeline.measures.counting import count_above
 
-    values = np.fromiter(documents.values(), np.float64, len(documents))
+    values = np.frombuffer(array("d", documents.values()))  # numpy itself would take text for numbers
     if not np.isfinite(values.sum()) and not np.isfinite(values).all():
         raise ValueError
     if single:
@@ -150,7 +147,7 @@ def _place_by_numpy(judged: Mapping[str, int], documents: Mapping[str, float], *
     if not found:
         return Placed(len(documents), [])
     with np.errstate(over="ignore"):
-        own = np.array([documents[doc_id] for doc_id, _ in found], np.float64).astype(values.dtype)
+        own = np.array([float(documents[doc_id]) for doc_id, _ in found], np.float64).astype(values.dtype)
     above, equal = count_above(values, own)
     hits = [Hit(higher + 1, grade, higher, same) for (_, grade), higher, same in zip(found, above, equal, strict=True)]
     if max(equal) > 1:

@@ -37,6 +37,8 @@ def notes(now: HistoryEntry, earlier: Sequence[HistoryEntry]) -> Iterator[str]:
     """Yield what keeps the changes from being those of the system alone, one line each."""
     if earlier and earlier[-1].gold.sha256 != now.gold.sha256:
         yield "the judgments have changed since the last time; a change may come from them"
+    elif earlier and earlier[0].gold.sha256 != now.gold.sha256:
+        yield "the judgments are not those of the first time; a change from then may come from them"
     if now.counts.missing:
         yield f"judged queries missing from the run: {now.counts.missing:,}"
 

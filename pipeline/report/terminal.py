@@ -176,7 +176,9 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
             "Most chunks are too short to be asked about (under 40 words). "
             "Where rows or files are ready passages, --no-chunk takes them from 10 words on."
         )
-    if not target_met:
+    if not target_met and limit is not None:
+        yield f"So far {manifest.queries:,} of {queries(manifest.target or 1)}."
+    elif not target_met:
         check = next(report for report in manifest.stages if report.stage == "check")
         generate = next(report for report in manifest.stages if report.stage == "generate")
         rules = Counter(select.rules) + Counter(generate.rules) + Counter(check.rules)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import inf
@@ -15,6 +15,7 @@ from pipeline.measures.ppi import FEW, LEAST, estimate
 from pipeline.measures.ppi import Estimate as Powered
 from pipeline.review.people import Grades, Reviewed, complete_queries, load_reviewed, sample_of, sources_of, stratum_of
 from pipeline.scoring import Gold, Match, Run, score_run, top_documents
+from pipeline.text.amounts import amount
 from schemas.agreement import Estimate
 from schemas.calibrated import CalibratedDifference, CalibratedScore, Calibration, Resting
 
@@ -96,7 +97,7 @@ def calibrate(
             for measure in measured
         ],
         resting=[_resting(replace(gold, qrels=judge), name, run, people, reading) for name, run in runs.items()],
-        remarks=_remarks(len(complete), curve.pairs),
+        remarks=[*_remarks(len(complete), curve.pairs), *_remarks_on_labels(reviewed, people, complete, gold.level)],
     )
 
 
@@ -232,6 +233,18 @@ def _resting(gold: Gold, name: str, run: Run, people: Grades, reading: Reading) 
     return Resting(
         system=name, depth=DEPTH, people=by_people, model=by_model, unjudged=len(found) - by_people - by_model
     )
+
+
+def _remarks_on_labels(reviewed: Reviewed, people: Grades, complete: Sequence[str], level: int) -> Iterator[str]:
+    if not reviewed.material.judgments:
+        yield (
+            "no model graded this set: what is called the model's are the labels it came with, and whatever "
+            "they do not name is judged by nobody and counts 0"
+        )
+    barren = sum(max(people[query_id].values(), default=0) < level for query_id in complete)
+    if barren:
+        found = amount(barren, "query", "queries")
+        yield f"people found nothing relevant to {found} judged to the end, which count 0; review apply leaves such out"
 
 
 def _remarks(complete: int, sample: int) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError
+from pipeline.formats.folder import UNREVIEWED
 from pipeline.formats.scoring_files import Source
 from pipeline.formats.trec import read_qrels
 from pipeline.measures.calibration import Rated
@@ -22,7 +23,6 @@ from schemas.review import Event, Lane, Review
 Grades = dict[str, dict[str, int]]
 Pair = tuple[str, str]
 
-UNREVIEWED = "unreviewed"
 """The folder that keeps what a set was before people's decisions were applied to it."""
 
 _DEPTH = 3

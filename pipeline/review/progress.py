@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline.measures.agreement import query_tables
 from pipeline.measures.agreement_intervals import pair_figures, raters_alpha
+from pipeline.measures.calibration import inverse_weights
 from pipeline.review.material import Material
 from pipeline.review.queue import Item
 from pipeline.review.state import Pair, State
@@ -78,8 +79,8 @@ def agreement(pairs: Sequence[Sampled], judge: Mapping[Pair, Relevance], *, resa
     people = _by_query((one.pair, int(one.people)) for one in both)
     theirs = _by_query((one.pair, int(judge[one.pair])) for one in both)
     weights: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for one in both:
-        weights[one.pair[0]][one.pair[1]] = 1 / one.inclusion
+    for one, weight in zip(both, inverse_weights([one.inclusion for one in both]).tolist(), strict=True):
+        weights[one.pair[0]][one.pair[1]] = weight
     _, tables = query_tables(people, theirs, highest=_HIGHEST, weights=weights)
     _, counts = query_tables(people, theirs, highest=_HIGHEST)
     each = [1 / one.inclusion for one in both]

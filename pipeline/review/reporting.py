@@ -82,8 +82,9 @@ def _first_grades(reviewed: Reviewed, reviews: Iterable[Review]) -> Grades:
     return grades
 
 
-def _of(reviewed: Reviewed, reviews: Iterable[Review], queries: Iterable[str]) -> Grades:
-    wanted, now = set(queries), current_ids(reviewed.material)
+def _of(reviewed: Reviewed, reviews: Sequence[Review], queries: Iterable[str]) -> Grades:
+    now = current_ids(reviewed.material)
+    wanted = set(queries) & {now.get(review.query_id) for review in reviews if review.lane is Lane.COMPLETE}
     random = blind(reviews, Lane.CALIBRATION, Lane.COMPLETE)
     return _first_grades(reviewed, (review for review in random if now.get(review.query_id) in wanted))
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 from time import process_time
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -26,6 +28,33 @@ def mrr(run: object, **how) -> float:
 def test_scores_that_are_one_float64_are_equal_however_they_are_written(pair, more: int) -> None:
     filling = {f"z{i}": 0 for i in range(more)}
     assert mrr({"q": {"a": pair[0], "b": pair[1], **filling}}) == 0.5
+
+
+@pytest.mark.parametrize("more", [0, 400])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (0.1, np.float32(0.1)),  # as float64 the second is greater
+        (np.float32(2**24), 2**24 + 1),
+        (Fraction(1, 3), 1 / 3),
+        (Decimal(1), 1.0),
+        (np.uint64(2**63), 2.0**63),
+        (np.float16(60000), np.float16(60000)),
+    ],
+    ids=str,
+)
+def test_numbers_of_several_types_are_compared_as_float64(pair, more: int) -> None:
+    filling = {f"z{i}": 0 for i in range(more)}
+    assert mrr({"q": {"b": pair[1], "a": pair[0], **filling}}) == 0.5
+    assert mrr({"q": {"a": pair[0], "b": pair[1], **filling}}) == 0.5
+
+
+@pytest.mark.parametrize("more", [0, 400])
+@pytest.mark.parametrize("score", ["0.5", b"0.5", Decimal("NaN"), Decimal("sNaN"), None], ids=repr)
+def test_what_is_no_finite_number_is_refused_in_short_and_long_lists(score, more: int) -> None:
+    filling = {f"z{i}": 0 for i in range(more)}
+    with pytest.raises(InputError, match="must be a finite number"):
+        mrr({"q": {"a": score, "b": Decimal(1), **filling}})
 
 
 @pytest.mark.parametrize("more", [0, 400])
