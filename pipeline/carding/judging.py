@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -20,7 +20,26 @@ NOT_GRADED = "the set was not graded: no pool was judged"
 def grading_figures(material: Material) -> Iterator[Figure]:
     """Yield the figures on grades and on whoever gave them."""
     yield from _grades(material)
+    yield _people(material)
     yield from _judge(material)
+
+
+def _people(material: Material) -> Figure:
+    said = material.metadata.get("review")
+    counts = said.get("judgments") if isinstance(said, Mapping) else None
+    given = [counts.get(who) for who in ("people", "model")] if isinstance(counts, Mapping) else []
+    numbers = [count for count in given if isinstance(count, int) and count >= 0]
+    if len(numbers) < 2 or not sum(numbers):
+        return absent(GRADES, "judged by people", "no review of this set was applied (goldset review, review apply)")
+    people, model = numbers
+    return figure(
+        GRADES,
+        "judged by people",
+        people / (people + model),
+        "Share of the labels that people gave. What the card says of the judge is about the judge, not about these.",
+        unit="share of labels",
+        values={"of people": people, "of the model": model},
+    )
 
 
 def _grades(material: Material) -> Iterator[Figure]:
@@ -59,7 +78,7 @@ def _grades(material: Material) -> Iterator[Figure]:
         GRADES,
         names[1],
         high,
-        "Share of the sources that the judge, shown nothing but the query and the passage, finds relevant.",
+        "Share of the sources that whoever judged last, shown nothing but the query and the passage, finds relevant.",
         unit="share of sources graded 2 or 3",
         values={f"grade {grade}": given[grade] for grade in range(4)}
         | {f"shown with its answer, grade {grade}": checked[grade] for grade in range(4) if checked},

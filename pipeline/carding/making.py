@@ -41,9 +41,9 @@ def _funnel(material: Material) -> Figure:
         "kept": check.written,
         "in the set": len(material.queries),
     }
-    for report in (select, generate, check):
-        values |= _turned_down(report)
-    kept = share(check.written, check.read)
+    for name in ("select", "generate", "check", "judge-check"):
+        values |= _turned_down(reports[name]) if name in reports else {}
+    kept = share(len(material.queries), check.read)
     if kept is None:
         return absent(FUNNEL, "funnel", "no candidate was proposed")
     if material.simulated:
@@ -53,8 +53,8 @@ def _funnel(material: Material) -> Figure:
         FUNNEL,
         "funnel",
         kept,
-        f"{percent(kept)} of the candidates were kept; very few mean a poor generator, nearly all mean checks that "
-        "catch nothing.",
+        f"{percent(kept)} of the candidates are in the set; very few mean a poor generator, nearly all mean "
+        "checks that catch nothing.",
         unit="share of candidates",
         values=values,
         threshold="30 % to 70 % (judgement)",

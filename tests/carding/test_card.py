@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -216,3 +217,12 @@ def test_files_that_are_no_card_are_not_replaced(tmp_path: Path, tiny: Card) -> 
     assert not (tmp_path / "card.json").exists()
     (tmp_path / "card.md").unlink()
     assert write_card(tmp_path, tiny) == write_card(tmp_path, tiny)
+
+
+def test_what_people_judged_is_told_apart_from_the_judge(tmp_path: Path) -> None:
+    folder = graded(tmp_path / "set", fooled=0)
+    assert next(one for one in make_card(folder).figures if one.name == "judged by people").state is State.ABSENT
+    data = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
+    data.setdefault("metadata", {})["review"] = {"judgments": {"people": 30, "model": 10}}
+    (folder / "dataset.json").write_text(json.dumps(data), encoding="utf-8")
+    assert next(one for one in make_card(folder).figures if one.name == "judged by people").value == 0.75
