@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -219,10 +219,12 @@ def test_files_that_are_no_card_are_not_replaced(tmp_path: Path, tiny: Card) -> 
     assert write_card(tmp_path, tiny) == write_card(tmp_path, tiny)
 
 
-def test_what_people_judged_is_told_apart_from_the_judge(tmp_path: Path) -> None:
-    folder = graded(tmp_path / "set", fooled=0)
-    assert next(one for one in make_card(folder).figures if one.name == "judged by people").state is State.ABSENT
-    data = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
-    data.setdefault("metadata", {})["review"] = {"judgments": {"people": 30, "model": 10}}
-    (folder / "dataset.json").write_text(json.dumps(data), encoding="utf-8")
-    assert next(one for one in make_card(folder).figures if one.name == "judged by people").value == 0.75
+def test_what_people_judged_is_told_apart_from_the_judge(graded_folder: Path) -> None:
+    material = read_material(graded_folder)
+    for said, value in (
+        ({}, None),
+        ({"review": {"judgments": {"people": 30, "model": 10}}}, 0.75),
+        ({"review": 7}, None),
+    ):
+        figures = grading_figures(replace(material, metadata=said))
+        assert next(one for one in figures if one.name == "judged by people").value == value
