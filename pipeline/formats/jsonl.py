@@ -108,7 +108,7 @@ def write_texts(path: Path, lines: Iterable[str]) -> int:
         OSError: The file cannot be written.
     """
     if path.exists() and not path.is_file():
-        raise OutputError(f"{path}: is no file; leave out --out to write to standard output")
+        raise OutputError(f"{path}: is no plain file and would be replaced; name another")
     path = path.resolve()
     draft = path.with_name(f".{path.name}.unfinished")
     try:
