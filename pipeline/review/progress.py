@@ -14,6 +14,7 @@ from pipeline.measures.calibration import inverse_weights
 from pipeline.review.material import Material
 from pipeline.review.queue import Item
 from pipeline.review.state import Pair, State
+from pipeline.review.stopping import CHANGED, LAST, narrow_enough
 from schemas.agreement import PairFigures
 from schemas.judgment import RELEVANT, Relevance
 from schemas.review import EventKind, Lane, Review
@@ -21,7 +22,6 @@ from schemas.review import EventKind, Lane, Review
 SHOWN_FROM, STEP = 60, 20
 """Figures appear after so many pairs of lane A and go on in steps: pair by pair they would tell the judge's grades."""
 
-HALF_WIDTH, LAST_ERRORS, FEW_CHANGES = 0.10, 30, 0.10
 TOO_FAST_MS = 700
 _RESAMPLES = 1000
 _HIGHEST = int(Relevance.ANSWERS)
@@ -154,20 +154,14 @@ def stop_rules(
     """Return when one may stop: each rule with whether it holds (None where nothing can be said yet)."""
     lane_a = [item for item in items if item.lane is Lane.CALIBRATION]
     open_ = sum(not state.deciders(item.pair) and not state.parked(item.query_id) for item in lane_a)
-    kappa = figures.kappa if figures else None
-    ends = (kappa.low, kappa.high) if kappa else (None, None)
-    half = (ends[1] - ends[0]) / 2 if ends[0] is not None and ends[1] is not None else None
+    narrow = narrow_enough(figures)
     changed = _changes(state, items, judge)
     return [
         {"rule": "lane A is judged", "holds": open_ == 0 if lane_a else None, "now": f"{open_} left"},
+        {"rule": narrow.rule, "holds": narrow.holds, "now": narrow.found},
         {
-            "rule": f"the interval of kappa is at most ±{HALF_WIDTH:.2f}",
-            "holds": None if half is None else half <= HALF_WIDTH,
-            "now": "no interval yet" if half is None else f"±{half:.2f}",
-        },
-        {
-            "rule": f"people change fewer than {FEW_CHANGES:.0%} of the last {LAST_ERRORS} of lane B",
-            "holds": sum(changed) < FEW_CHANGES * LAST_ERRORS if len(changed) == LAST_ERRORS else None,
+            "rule": f"people change fewer than {CHANGED:.0%} of the last {LAST} of lane B",
+            "holds": sum(changed) < CHANGED * LAST if len(changed) == LAST else None,
             "now": f"{sum(changed)} of {len(changed)}",
         },
     ]
@@ -182,7 +176,7 @@ def _changes(state: State, items: Sequence[Item], judge: Mapping[Pair, Relevance
                 event, review = state.says(name, item.pair), state.review(name, item.pair)
                 if event and review:
                     said.append((event.seq or 0, review.first_grade != judge[item.pair]))
-    return [differs for _, differs in sorted(said)[-LAST_ERRORS:]]
+    return [differs for _, differs in sorted(said)[-LAST:]]
 
 
 def _by_query(graded: Iterable[tuple[Pair, int]]) -> Grades:
