@@ -24,9 +24,9 @@ from tests.review.review_set import write_set
 
 BROWSER = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
 CHANGED = """pair => {
-    const now = document.getElementById('text').dataset.pair;
+    const {pair: now, painted} = document.getElementById('text').dataset;
     const ended = document.getElementById('asks').textContent.startsWith('Nothing');
-    return now !== undefined && now !== pair && (now || ended);
+    return now !== undefined && now !== pair && now === painted && (now || ended);
 }"""
 SAVED = "() => document.getElementById('saved').textContent === 'saved ✓'"
 

@@ -180,10 +180,13 @@ function show() {
   const item = current();
   shownAt = now();
   painted = false;
-  requestAnimationFrame(() => requestAnimationFrame(() => { painted = true; }));
+  const pair = item ? item.pair : "";
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    if ($("text").dataset.pair === pair) { painted = true; $("text").dataset.painted = pair; }
+  }));
   for (const id of ["before", "after", "evidence", "noting", "revealed"]) $(id).hidden = true;
   press("context", false);
-  $("text").dataset.pair = item ? item.pair : "";
+  $("text").dataset.pair = pair;
   if (!item) return nothing();
   $("asks").textContent = item.asks;
   $("path").textContent = [...new Set([item.title, ...item.headings])].filter(Boolean).join(" › ");
