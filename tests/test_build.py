@@ -295,6 +295,8 @@ def test_a_reviewed_set_is_not_built_over(goldset_inside: Goldset, tmp_path: Pat
     assert artifacts(tmp_path / "run") == before
     assert goldset_inside("review", "apply", "run").returncode == 0
     assert goldset_inside("build", "docs", "--out", "run", "--queries", 5, "--replace").returncode == 0
+    assert not list((tmp_path / "run").glob("unreviewed/*"))
+    assert goldset_inside("build", "docs", "--out", "run", "--queries", 5).returncode == 0
 
 
 def test_chunk_prints_chunks_and_nothing_else(goldset: Goldset, tmp_path: Path) -> None:

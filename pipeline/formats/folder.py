@@ -93,7 +93,7 @@ def check_usable(
         raise OutputError(
             f"{folder}: holds a run with other settings ({differs}); give another --out, or --replace to replace it"
         )
-    if (folder / UNREVIEWED).is_dir() and not reviewed and not replace:
+    if any((folder / UNREVIEWED).glob("*")) and not reviewed and not replace:
         raise OutputError(
             f"{folder}: holds what people decided in a review, which a new set would replace; give another --out, or "
             "--replace to lose it"

@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 _FLOAT = frozenset({float})
+"""Where all scores are of this type, nothing needs to be converted."""
 
 Qrels = Mapping[str, Mapping[str, int]]
 """The grade of each judged document, by query. A negative grade is no judgment."""

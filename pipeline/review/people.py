@@ -23,8 +23,6 @@ from schemas.review import Event, Lane, Review
 Grades = dict[str, dict[str, int]]
 Pair = tuple[str, str]
 
-"""The folder that keeps what a set was before people's decisions were applied to it."""
-
 _DEPTH = 3
 
 
