@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from schemas.agreement import Estimate
+from schemas.agreement_report import Estimate
 from schemas.record import Record
 
 

@@ -7,20 +7,20 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from schemas.agreement import Agreement
-from schemas.answers import GeneratedQueries
+from schemas.agreement_report import Agreement
 from schemas.calibrated import Calibration
-from schemas.card import Card
 from schemas.corpus import Chunk, Document
 from schemas.experiment import Experiment, Timings
-from schemas.feedback import Feedback
+from schemas.feedback_row import Feedback
 from schemas.judgment import Judgment
 from schemas.manifest import Manifest
-from schemas.pool import Pooled
+from schemas.pooled import Pooled
 from schemas.query import Candidate, DroppedQuery, Query, Rejection
-from schemas.review import Event
+from schemas.replies import GeneratedQueries
+from schemas.review_event import Event
 from schemas.review_report import ReviewReport
 from schemas.scorecard import Baseline, HistoryEntry, Scorecard
+from schemas.set_card import Card
 from schemas.testset import TestSet
 
 FOLDER = Path(__file__).parent / "json"

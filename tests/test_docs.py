@@ -93,7 +93,7 @@ def test_the_readme_shows_more_than_a_few_commands() -> None:
 
 
 def test_the_experiment_in_the_readme_is_one(tmp_path: Path) -> None:
-    from pipeline.experiment.settings import load_bench
+    from pipeline.bench.bench_file import load_bench
 
     block = next(block for kind, block in BLOCKS if kind == "toml" and block.startswith("# bench.toml"))
     (tmp_path / "bench.toml").write_text(block, encoding="utf-8")

@@ -17,7 +17,7 @@ from typing import BinaryIO
 from chardet import EncodingEra, detect
 
 from pipeline.errors import UnreadableDocument
-from pipeline.formats.opening import open_regular, shown
+from pipeline.formats.regular_files import open_regular, read_whole, shown
 
 MAX_LINE = 16 * 2**20
 """The longest line of a table, in bytes (and in characters of a record)."""
@@ -42,6 +42,11 @@ _ERAS = EncodingEra.ALL & ~EncodingEra.MAINFRAME & ~EncodingEra.LEGACY_MAC
 _WINDOW = 200_000
 _PIECE = re.compile(rb"[\r\n]+|(?<=[.!?>;])(?= )")  # at bytes that are part of no other character
 _CONTROL = re.compile(r"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
+
+
+def read_text(path: Path, *, megabytes: int) -> str:
+    """Return the text of a file; see `decode` and `regular_files.read_whole` for what is refused."""
+    return decode(read_whole(path, megabytes=megabytes), path)
 
 
 def decode(data: bytes, path: Path) -> str:

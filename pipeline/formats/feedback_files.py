@@ -12,11 +12,11 @@ from typing import Any, BinaryIO, NamedTuple
 
 from pipeline.errors import InputError
 from pipeline.formats.charsets import MAX_LINE
-from pipeline.formats.opening import shown
 from pipeline.formats.query_logs import folded
-from pipeline.formats.scoring_files import Source
-from pipeline.formats.trec import not_utf8
-from schemas.feedback import Feedback
+from pipeline.formats.regular_files import shown
+from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.runs.trec import not_utf8
+from schemas.feedback_row import Feedback
 
 _QUERY = ("query_id", "query", "question", "q")
 _CHUNK = ("chunk_id", "doc_id", "passage_id", "docid", "document", "chunk")

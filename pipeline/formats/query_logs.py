@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipeline.errors import InputError, UsageError
-from pipeline.formats.opening import shown
-from pipeline.formats.scoring_files import Source
+from pipeline.formats.regular_files import shown
+from pipeline.formats.runs.packed_files import Source
 
 COLUMNS = ("query", "question", "q", "search", "keywords", "text")
 """What the column of queries is called, where it is not named."""

@@ -20,9 +20,8 @@ from typing import Literal
 import jsonlines
 
 from pipeline.errors import UnreadableDocument
-from pipeline.formats.charsets import MAX_LINE, encoding_of
-from pipeline.formats.opening import open_regular, shown
-from pipeline.formats.plain import read_text
+from pipeline.formats.charsets import MAX_LINE, encoding_of, read_text
+from pipeline.formats.regular_files import open_regular, shown
 
 _Quoting = Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
 _MAX_COLUMNS = 10_000

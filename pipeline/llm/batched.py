@@ -23,12 +23,12 @@ from pipeline.llm.batch_files import ENDED, MOST_BYTES, MOST_LINES, BatchFiles, 
 from pipeline.llm.budget import Budget, Reservation
 from pipeline.llm.chat import Answered, DialectMemory, Repeat, answered, is_filtered, priced, request_body, usage_of
 from pipeline.llm.dialect import Dialect, learn
-from pipeline.llm.gate import Gate
 from pipeline.llm.limited import Accounts, input_at_most
 from pipeline.llm.prices import PriceList
 from pipeline.llm.recorded import request_key
-from pipeline.llm.retrying import persist
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.retried import persist
+from pipeline.llm.server_settings import ModelSettings
+from pipeline.llm.throttle import Gate
 from pipeline.llm.wire import RETRIED, NotThere, ParameterRefused
 from pipeline.ports import ChatRequest, Usage
 

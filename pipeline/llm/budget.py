@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from pipeline.errors import LimitReached
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.server_settings import ModelSettings
 from pipeline.text.amounts import dollars
 
 _RESUME = "raise it and run again; every answer so far is kept"

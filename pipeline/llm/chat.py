@@ -13,8 +13,8 @@ from pipeline.llm.dialect import Dialect, Question, body_of, learn
 from pipeline.llm.faults import Cause, ExchangeFailed, Reply, ReplyRejected
 from pipeline.llm.headers import allowance
 from pipeline.llm.prices import PriceList
-from pipeline.llm.reading import Misfit, read_answer
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.reply import Misfit, read_answer
+from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.wire import ParameterRefused, Wire
 from pipeline.ports import ChatRequest, Completion, Usage
 

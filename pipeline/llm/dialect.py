@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pipeline.llm.schema import answer_schema, schema_text
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.reply_schema import answer_schema, schema_text
+from pipeline.llm.server_settings import ModelSettings
 
 _LONE = re.compile("[\ud800-\udfff]")
 FORMATS = ("json_schema", "json_object", "text")

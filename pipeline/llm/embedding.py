@@ -17,14 +17,14 @@ from pipeline.llm.budget import Budget
 from pipeline.llm.chat import priced, usage_of
 from pipeline.llm.dialect import sendable
 from pipeline.llm.faults import Reply, ReplyRejected
-from pipeline.llm.gate import Gate
 from pipeline.llm.headers import allowance
 from pipeline.llm.limited import Accounts, Door, call_label, tokens_at_most
 from pipeline.llm.memory import Memory, portions
 from pipeline.llm.prices import PriceList
-from pipeline.llm.retrying import persist
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.retried import persist
+from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import AnswerStore
+from pipeline.llm.throttle import Gate
 from pipeline.llm.wire import ParameterRefused, Wire
 
 _STAGE = "embed"

@@ -15,10 +15,10 @@ from pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelUnava
 from pipeline.llm.budget import Budget, Reservation
 from pipeline.llm.chat import Answered, OpenAIChat, Repeat
 from pipeline.llm.faults import Allowance, Cause, ExchangeFailed, Reply, ReplyRejected
-from pipeline.llm.gate import NO_JSON, Gate
 from pipeline.llm.prices import PriceList
-from pipeline.llm.schema import schema_text
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.reply_schema import schema_text
+from pipeline.llm.server_settings import ModelSettings
+from pipeline.llm.throttle import NO_JSON, Gate
 from pipeline.ports import ChatRequest, Usage
 from schemas.manifest import StageUsage
 

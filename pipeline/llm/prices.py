@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.errors import UsageError
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.server_settings import ModelSettings
 from pipeline.ports import Usage
 
 

@@ -13,9 +13,9 @@ from pipeline.errors import AnswerMissing, AnswerRejected
 from pipeline.llm.budget import Budget
 from pipeline.llm.faults import Reply, ReplyRejected
 from pipeline.llm.limited import Accounts
-from pipeline.llm.reading import Misfit, read_answer
-from pipeline.llm.repairing import Repairing
-from pipeline.llm.schema import schema_text
+from pipeline.llm.repaired import Repairing
+from pipeline.llm.reply import Misfit, read_answer
+from pipeline.llm.reply_schema import schema_text
 from pipeline.llm.store import AnswerStore, StoredReply
 from pipeline.ports import ChatRequest, Completion
 

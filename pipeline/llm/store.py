@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.errors import GoldsetError, OutputError
-from pipeline.llm.tables import TAKE_OVER, connect, is_alive, process_start, store_problem
+from pipeline.llm.store_tables import TAKE_OVER, connect, is_alive, process_start, store_problem
 from pipeline.ports import Usage
 
 R = TypeVar("R")

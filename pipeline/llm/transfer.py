@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, V
 
 from pipeline.errors import GoldsetError, InputError, OutputError, UsageError
 from pipeline.llm.recorded import KEPT_REJECTIONS
-from pipeline.llm.tables import blaming, connect
+from pipeline.llm.store_tables import blaming, connect
 
 _MOST_TOKENS = 2**53
 """Beyond it numbers are no longer exact everywhere, and no reply comes near."""

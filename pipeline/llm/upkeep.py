@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.errors import UsageError
 from pipeline.llm.batch_book import forget_answered
-from pipeline.llm.tables import blaming, connect
+from pipeline.llm.store_tables import blaming, connect
 
 
 @dataclass(frozen=True, slots=True)

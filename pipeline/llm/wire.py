@@ -19,7 +19,7 @@ from pipeline.llm.bounded import TooLong, bound
 from pipeline.llm.faults import Cause, ExchangeFailed
 from pipeline.llm.headers import allowance, retry_after_s
 from pipeline.llm.proxies import uses_proxies
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.server_settings import ModelSettings
 
 R = TypeVar("R")
 

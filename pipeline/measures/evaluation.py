@@ -8,9 +8,9 @@ from itertools import chain
 from typing import Any, Literal
 
 from pipeline.errors import InputError, UsageError
-from pipeline.measures.assess import Missing, assess
+from pipeline.measures.assessment import Missing, assess
 from pipeline.measures.names import DEFAULT, Measure, parse_measures
-from pipeline.measures.ranks import BadScore, DuplicateDocument, Qrels, Scores, place_mapping
+from pipeline.measures.ranks.judged_ranks import BadScore, DuplicateDocument, Qrels, Scores, place_mapping
 from pipeline.measures.result import Result
 
 HIGHEST_GRADE = 1000
@@ -48,7 +48,7 @@ def evaluate(
     asked = _measures(measures, rel)
     grades = read_qrels(qrels)
     if not isinstance(run, Mapping):
-        from pipeline.measures.frames import place_frame
+        from pipeline.measures.ranks.frames import place_frame
 
         placed, extra = place_frame(grades, run, scores=scores)
         return assess(grades, placed, asked, extra=extra, missing=missing)
@@ -75,7 +75,7 @@ def read_qrels(qrels: Any, name: str = "qrels") -> Qrels:  # noqa: ANN401  a map
         InputError: an id is no string, a grade no whole number, or a document judged twice.
     """
     if not isinstance(qrels, Mapping):
-        from pipeline.measures.frames import qrels_of_frame
+        from pipeline.measures.ranks.frames import qrels_of_frame
 
         return qrels_of_frame(qrels)
     grades: dict[str, dict[str, int]] = {}

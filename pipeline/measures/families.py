@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pipeline.measures.average_precision import AVERAGE_PRECISION
 from pipeline.measures.bpref import BPREF
-from pipeline.measures.cumulated_gain import DCG, IDEAL_DCG, NDCG
 from pipeline.measures.f1 import F1
 from pipeline.measures.family import Family
 from pipeline.measures.hit import HIT
 from pipeline.measures.judged import JUDGED
+from pipeline.measures.map import AVERAGE_PRECISION
+from pipeline.measures.mrr import RECIPROCAL_RANK
+from pipeline.measures.ndcg import DCG, IDEAL_DCG, NDCG
 from pipeline.measures.precision import PRECISION
-from pipeline.measures.r_precision import R_PRECISION
 from pipeline.measures.recall import RECALL
-from pipeline.measures.reciprocal_rank import RECIPROCAL_RANK
+from pipeline.measures.rprec import R_PRECISION
 
 FAMILIES: dict[str, Family] = {
     family.name: family

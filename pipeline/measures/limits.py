@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 
 from pipeline.errors import UsageError
-from pipeline.measures.regression import Drop
+from pipeline.measures.statistics.regression import Drop
 
 
 def parse_drop(text: str) -> tuple[str | None, Drop]:

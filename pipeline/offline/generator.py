@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Literal, Self
 
 from pipeline.offline.analysis import LONGEST_TEXT, Analysis
+from pipeline.offline.corpus_sample import Pool, Sample
 from pipeline.offline.draws import Draws
-from pipeline.offline.headings import Headings, heading_draft
-from pipeline.offline.pool import Pool, Sample
+from pipeline.offline.heading_queries import Headings, heading_draft
 from pipeline.offline.recipes import BORROWED_AGAIN, Draft, Passage, Recipes
 from pipeline.offline.sentences_seen import SentencesSeen
 from pipeline.ports import Brief, Proposal

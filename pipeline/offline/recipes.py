@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.offline.analysis import LONGEST_TEXT, Analysis, Token
+from pipeline.offline.constraints_kept import allowed_terms, fitted_sentence, fitted_terms, obeys
+from pipeline.offline.corpus_sample import Neighbourhood, Pool
 from pipeline.offline.draws import Draws
-from pipeline.offline.evidence import heaviest_piece, pieces
 from pipeline.offline.function_words import function_words
-from pipeline.offline.pool import Neighbourhood, Pool
-from pipeline.offline.wording import allowed_terms, fitted_sentence, fitted_terms, obeys
+from pipeline.offline.stretches import heaviest_piece, pieces
 from pipeline.text.deixis import deixis
 from schemas.constraints import Constraints
 from schemas.query import Recipe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xxhash
 
-from pipeline.offline.evidence import pieces
+from pipeline.offline.stretches import pieces
 from schemas.corpus import Chunk
 
 _SLOTS = 2**25

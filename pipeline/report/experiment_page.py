@@ -8,8 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pipeline.report.comparison import method_line
-from pipeline.report.experiment import (
+from pipeline.report.charts import Points, bars, drawn, forest
+from pipeline.report.charts import by_cutoff as curve
+from pipeline.report.experiment_tables import (
     alone,
     beside_published,
     by_cutoff,
@@ -22,9 +23,8 @@ from pipeline.report.experiment import (
     verdict,
     warned,
 )
-from pipeline.report.figures import Points, bars, drawn, forest
-from pipeline.report.figures import by_cutoff as curve
-from pipeline.report.pages import rendered
+from pipeline.report.scorecard_tables import method_line
+from pipeline.report.standalone_page import rendered
 from pipeline.report.verdicts import SMOKE, unbeaten
 from schemas.experiment import Experiment, Timings
 
@@ -126,7 +126,7 @@ def _latency(timings: Timings, order: Sequence[str]) -> Markup:
 
 def _price(found: Experiment, timings: Timings) -> Markup:
     """Return each system's first measure over its latency: what a better figure costs."""
-    from pipeline.report.figures import scattered
+    from pipeline.report.charts import scattered
 
     measure = found.compared[0]
     points = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.report.figures import Points, drawn, lines
-from pipeline.report.pages import rendered
+from pipeline.report.charts import Points, drawn, lines
+from pipeline.report.standalone_page import rendered
 from schemas.scorecard import HistoryEntry
 
 

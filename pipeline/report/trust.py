@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
-from pipeline.report.agreement import LABELS, method
-from pipeline.report.card import said, shown, verdict
-from schemas.agreement import Agreement, Estimate
-from schemas.card import Card, State
+from pipeline.report.agreement_tables import LABELS, method
+from pipeline.report.card_text import said, shown, verdict
+from schemas.agreement_report import Agreement, Estimate
+from schemas.set_card import Card, State
 
 SHADES = 5
 """A cell of the confusion is shaded in so many steps, by its share of the reference's grade."""

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RetrieverFailed
-from pipeline.retrieval.answers import Found, Returns, read_answer
 from pipeline.retrieval.deadline import answered, described
+from pipeline.retrieval.foreign_results import Found, Returns, read_answer
 
 _IMPORT = 10
 """Importing the module, which may load a model, may take so many times what a query may take."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import GoldsetError, RetrieverFailed
-from pipeline.retrieval.answers import ID_KEYS, Found, Returns, read_answer
+from pipeline.retrieval.foreign_results import ID_KEYS, Found, Returns, read_answer
 
 Ask = Callable[[str, int], Any]
 """A query and how many results are wanted in; results out, or something to await that gives them."""

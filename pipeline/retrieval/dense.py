@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.errors import RetrieverFailed
-from pipeline.retrieval.settings import EmbeddingSettings, Vectors
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import EmbeddingSettings, Vectors
 from pipeline.retrieval.vectors import Rows, VectorIndex
 
 Embed = Callable[[Sequence[str]], npt.NDArray[Any]]

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.errors import RetrieverFailed
+from pipeline.measures.ranks.ranking_order import best
 from pipeline.ports import ChatRequest, Retriever
 from pipeline.retrieval.fusion import reciprocal_ranks
 from pipeline.retrieval.model_calls import CompleteAll, answers, readable
-from pipeline.retrieval.ranking import best
-from pipeline.retrieval.settings import HyDESettings, RewriteSettings
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import HyDESettings, RewriteSettings
 from pipeline.text.delimiter import delimiter
 from prompts.loader import load
-from schemas.answers import HypotheticalPassage, RewrittenQueries, rewritten_queries
+from schemas.replies import HypotheticalPassage, RewrittenQueries, rewritten_queries
 
 REWRITE_PROMPT, HYDE_PROMPT = "rewrite-query.v1", "hyde.v1"
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pipeline.errors import MissingExtra, RetrieverFailed
 from pipeline.retrieval.dense import embedded
 from pipeline.retrieval.hub import load, quiet
-from pipeline.retrieval.settings import FastembedSettings
+from pipeline.retrieval.system_settings import FastembedSettings
 from pipeline.retrieval.vectors import Rows
 
 _AT_ONCE = 2048

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from pipeline.measures.ranks.ranking_order import best
 from pipeline.ports import Retriever
-from pipeline.retrieval.names import Normalisation
-from pipeline.retrieval.ranking import best
-from pipeline.retrieval.settings import RRFSettings, WeightedSettings
+from pipeline.retrieval.analyzer_names import Normalisation
+from pipeline.retrieval.system_settings import RRFSettings, WeightedSettings
 
 Merge = Callable[[Sequence[Mapping[str, float]]], dict[str, float]]
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pipeline.errors import RetrieverFailed
 from pipeline.ports import ChatRequest, Retriever
 from pipeline.retrieval.model_calls import CompleteAll, answers, readable
-from pipeline.retrieval.reordering import by_rank
-from pipeline.retrieval.settings import ListwiseSettings
+from pipeline.retrieval.reorder import by_rank
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import ListwiseSettings
 from pipeline.text.delimiter import delimiter
 from prompts.loader import load
-from schemas.answers import PassageOrder, passage_order
+from schemas.replies import PassageOrder, passage_order
 
 PROMPT = "listwise.v1"
 

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.extmath import randomized_svd
 
-from pipeline.products import of_finite_numbers
-from pipeline.retrieval.settings import LSISettings
+from pipeline.measures.statistics.products import of_finite_numbers
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import LSISettings
 from pipeline.retrieval.token_files import TokenFiles
 from pipeline.retrieval.tokens import Tokenizer, cut
 from pipeline.retrieval.vectors import Rows, VectorIndex

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from pipeline.measures.statistics.products import of_finite_numbers
 from pipeline.ports import Retriever
-from pipeline.products import of_finite_numbers
+from pipeline.retrieval.analyzer_names import Analyzer, Normalisation
 from pipeline.retrieval.fusion import normalised
 from pipeline.retrieval.lsi import weighed
-from pipeline.retrieval.names import Analyzer, Normalisation
-from pipeline.retrieval.reordering import by_rank
-from pipeline.retrieval.settings import MMRSettings
+from pipeline.retrieval.reorder import by_rank
+from pipeline.retrieval.system_settings import MMRSettings
 from pipeline.retrieval.token_files import TokenFiles
 from pipeline.retrieval.tokens import Tokenizer, tokenizer
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from pipeline.retrieval.settings import NgramSettings
+from pipeline.retrieval.system_settings import NgramSettings
 
 _QUERIES = 64
 """So many queries are compared with every passage at a time."""

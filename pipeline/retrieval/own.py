@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from pipeline.errors import RetrieverFailed
-from pipeline.retrieval.answers import Found
+from pipeline.measures.ranks.ranking_order import best
+from pipeline.retrieval.foreign_results import Found
 from pipeline.retrieval.passages_by_text import PassagesByText
-from pipeline.retrieval.ranking import best
 
 
 class Answering(Protocol):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pipeline.errors import RetrieverFailed
 from pipeline.ports import Retriever
-from pipeline.retrieval.reordering import above_the_rest
-from pipeline.retrieval.settings import CrossEncoderSettings, RerankEndpointSettings
+from pipeline.retrieval.reorder import above_the_rest
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import CrossEncoderSettings, RerankEndpointSettings
 
 RateAll = Callable[[Sequence[tuple[str, Sequence[str]]]], Sequence[Sequence[float]]]
 """For each query and its passages one score per passage, in order; the higher the better."""

@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pipeline.errors import RetrieverFailed
+from pipeline.measures.ranks.ranking_order import best
 from pipeline.retrieval.endpoint import Endpoint
-from pipeline.retrieval.ranking import best
-from pipeline.retrieval.settings import SearchServerSettings
+from pipeline.retrieval.system_settings import SearchServerSettings
 
 _BULK_BYTES, _BULK_ROWS = 5 * 2**20, 2_000
 _SEARCHES = 64

@@ -13,8 +13,8 @@ from pipeline.ports import Retriever
 from pipeline.retrieval.dense import embedded
 from pipeline.retrieval.hub import check_folder, load, quiet
 from pipeline.retrieval.rerank import Reranker
-from pipeline.retrieval.settings import CrossEncoderSettings, SentenceTransformersSettings
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import CrossEncoderSettings, SentenceTransformersSettings
 from pipeline.retrieval.vectors import Rows
 
 _DEVICE = "cpu"

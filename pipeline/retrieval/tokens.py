@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from pipeline.errors import MissingExtra
-from pipeline.retrieval.names import Analyzer
-from pipeline.retrieval.standard import cjk_bigrams, standard
+from pipeline.retrieval.analyzer_names import Analyzer
+from pipeline.retrieval.lucene_standard import cjk_bigrams, standard
 from pipeline.retrieval.token_files import TokenFiles
 from pipeline.text.stopwords import stop_words
 from pipeline.text.words import stems, terms

@@ -7,7 +7,6 @@ in double precision, so that a score depends on its two vectors alone and equal 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -15,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.errors import MissingExtra, RetrieverFailed
-from pipeline.products import of_finite_numbers
-from pipeline.retrieval.names import IndexKind
-from pipeline.retrieval.settings import Vectors
+from pipeline.measures.statistics.products import of_finite_numbers
+from pipeline.retrieval.analyzer_names import IndexKind
+from pipeline.retrieval.system_settings import Vectors
 
 Rows = npt.NDArray[np.float32]
 
@@ -191,9 +190,10 @@ def _graph(rows: Rows, settings: Vectors) -> Any:  # noqa: ANN401  an index of a
 
 def _faiss() -> ModuleType | None:
     try:
-        return import_module("faiss")
+        import faiss
     except ImportError:
         return None
+    return faiss
 
 
 def _many(what: str) -> str:

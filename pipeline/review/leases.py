@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from sqlalchemy.engine import Connection
 
 from pipeline.errors import GoldsetError
+from pipeline.review.lease_rows import Lent, give_back, holders_of, leases_of, lend
 from pipeline.review.ledger import Ledger
-from pipeline.review.lending import Lent, give_back, holders_of, leases_of, lend
 from pipeline.review.queue import Item
 from pipeline.review.state import Pair, State
-from schemas.review import Event, EventKind, Lane
+from schemas.review_event import Event, EventKind, Lane
 
 AT_ONCE = 40
 """The most pairs that are lent to one person at a time."""

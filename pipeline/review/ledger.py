@@ -13,10 +13,10 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from pipeline.errors import GoldsetError, InputError
-from pipeline.formats.opening import shown
-from pipeline.review import tables
+from pipeline.formats.regular_files import shown
+from pipeline.review import ledger_tables
 from schemas.judgment import RUBRIC
-from schemas.review import Event
+from schemas.review_event import Event
 
 RUBRIC_SHA = hashlib.sha256("\n".join(f"{grade:d} {RUBRIC[grade]}" for grade in sorted(RUBRIC)).encode()).hexdigest()
 """The digest of the rubric that people see."""
@@ -26,10 +26,14 @@ FILE = "review.sqlite"
 _UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 """NUL, which PostgreSQL cannot store, and halves of characters, which nobody can."""
 
-_KNOWN = sa.select(tables.event).where(tables.event.c.client_id == sa.bindparam("client"))
-_AFTER = sa.select(tables.event).where(tables.event.c.seq > sa.bindparam("after")).order_by(tables.event.c.seq)
-_ADD = sa.insert(tables.event).returning(tables.event.c.seq)
-_HOLD = sa.select(tables.about.c.data_sha).with_for_update()
+_KNOWN = sa.select(ledger_tables.event).where(ledger_tables.event.c.client_id == sa.bindparam("client"))
+_AFTER = (
+    sa.select(ledger_tables.event)
+    .where(ledger_tables.event.c.seq > sa.bindparam("after"))
+    .order_by(ledger_tables.event.c.seq)
+)
+_ADD = sa.insert(ledger_tables.event).returning(ledger_tables.event.c.seq)
+_HOLD = sa.select(ledger_tables.about.c.data_sha).with_for_update()
 
 _SAME_ACT = ("annotator", "kind", "query_id", "chunk_id", "grade", "reason", "text", "undoes", "repeat")
 
@@ -62,18 +66,18 @@ def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SH
         MissingExtra: The driver for PostgreSQL is not installed.
     """
     name = _name(str(place))
-    file = tables.file_of(str(place))
+    file = ledger_tables.file_of(str(place))
     if file is not None and not file.exists():
         if not create:
             raise InputError(name, "is missing: nobody has judged here yet; goldset review DIR opens the page")
         if not file.parent.is_dir():
             raise InputError(name, "cannot be made: its folder is missing")
-    engine = tables.open_engine(str(place))
+    engine = ledger_tables.open_engine(str(place))
     try:
         with _told(name):
             found = _identity(engine, data_sha, rubric_sha, create=create, name=name)
-        if found[0] != tables.FORMAT:
-            raise InputError(name, f"is a ledger of format {found[0]}, this goldset knows {tables.FORMAT}")
+        if found[0] != ledger_tables.FORMAT:
+            raise InputError(name, f"is a ledger of format {found[0]}, this goldset knows {ledger_tables.FORMAT}")
         if found[1] != data_sha:
             raise InputError(name, "holds judgments of another data set; give another --ledger")
         if found[2] != rubric_sha:
@@ -90,16 +94,16 @@ def _identity(engine: Engine, data_sha: str, rubric_sha: str, *, create: bool, n
         if engine.dialect.name == "postgresql":  # two servers may start at once
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(7305811)"))
         known = set(sa.inspect(connection).get_table_names())
-        if not create and tables.about.name not in known:
+        if not create and ledger_tables.about.name not in known:
             raise InputError(name, "holds no ledger; goldset review DIR makes one")
-        if engine.dialect.name == "sqlite" and known - set(tables.metadata.tables):
+        if engine.dialect.name == "sqlite" and known - set(ledger_tables.metadata.tables):
             raise InputError(name, "is a database of something else; give another --ledger")
-        tables.metadata.create_all(connection)
-        row = connection.execute(sa.select(tables.about)).one_or_none()
+        ledger_tables.metadata.create_all(connection)
+        row = connection.execute(sa.select(ledger_tables.about)).one_or_none()
         if row is None:
-            values = {"one": 1, "format": tables.FORMAT, "data_sha": data_sha, "rubric_sha": rubric_sha}
-            connection.execute(sa.insert(tables.about).values(values))
-            return tables.FORMAT, data_sha, rubric_sha
+            values = {"one": 1, "format": ledger_tables.FORMAT, "data_sha": data_sha, "rubric_sha": rubric_sha}
+            connection.execute(sa.insert(ledger_tables.about).values(values))
+            return ledger_tables.FORMAT, data_sha, rubric_sha
         return row.format, row.data_sha, row.rubric_sha
 
 

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pipeline.review.leases import Handed
-from pipeline.review.material import Material, Place
 from pipeline.review.queue import Item
+from pipeline.review.reviewable_set import Material, Place
 from pipeline.review.state import Pair
 from pipeline.text.words import content_terms, index_terms, word_spans
 from schemas.judgment import Judgment, Relevance, settled
-from schemas.review import Event, EventKind, Review
+from schemas.review_event import Event, EventKind, Review
 
 LONGEST = 50_000
 """Characters of a passage that are shown; chunks are far shorter, rows of a table need not be."""

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError
-from pipeline.formats.folder import UNREVIEWED
-from pipeline.formats.scoring_files import Source
-from pipeline.formats.trec import read_qrels
-from pipeline.measures.calibration import Rated
+from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.runs.trec import read_qrels
+from pipeline.goldset.folder import UNREVIEWED
+from pipeline.measures.statistics.calibration import Rated
 from pipeline.review.ledger import ledger_url, open_ledger
-from pipeline.review.material import Material, load_material
+from pipeline.review.reviewable_set import Material, load_material
 from pipeline.review.state import State, fold
 from schemas.judgment import settled
-from schemas.pool import Origin, Pooled
-from schemas.review import Event, Lane, Review
+from schemas.pooled import Origin, Pooled
+from schemas.review_event import Event, Lane, Review
 
 Grades = dict[str, dict[str, int]]
 Pair = tuple[str, str]

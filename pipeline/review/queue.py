@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import Any
 
 from schemas.judgment import RELEVANT, Judgment, Relevance, settled
-from schemas.pool import Origin, Pooled
-from schemas.review import Lane
+from schemas.pooled import Origin, Pooled
+from schemas.review_event import Lane
 
 Pair = tuple[str, str]
 Runs = Mapping[str, Mapping[str, Sequence[str]]]

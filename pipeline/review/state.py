@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from schemas.judgment import RELEVANT, Relevance
-from schemas.review import BadQuery, Event, EventKind, Review
+from schemas.review_event import BadQuery, Event, EventKind, Review
 
 Pair = tuple[str, str]
 """The ids of a query and a chunk."""

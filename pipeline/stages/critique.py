@@ -15,8 +15,8 @@ from enum import StrEnum
 from pipeline.ports import Brief, ChatModel, ChatRequest
 from pipeline.text.delimiter import delimiter
 from prompts.loader import Prompt
-from schemas.answers import Verdict
 from schemas.query import Candidate
+from schemas.replies import Verdict
 
 
 class Critic(StrEnum):

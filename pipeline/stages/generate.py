@@ -16,10 +16,10 @@ from pipeline.ports import Brief, ChatModel, ChatRequest, Proposal
 from pipeline.text.delimiter import delimiter
 from pipeline.text.evidence import find_quote
 from prompts.loader import Prompt
-from schemas.answers import GeneratedQueries, GeneratedQuery
 from schemas.constraints import Constraints
 from schemas.corpus import Chunk, Evidence
 from schemas.query import Assignment, Candidate, QueryKind, QueryStyle
+from schemas.replies import GeneratedQueries, GeneratedQuery
 
 K = TypeVar("K")
 

@@ -12,16 +12,16 @@ def read_finished(path: Path) -> Mapping[str, Mapping[str, float]]:
     Raises:
         InputError: There is no such file, or it is no run.
     """
-    from pipeline.formats.runs import read_json_run, read_table
-    from pipeline.formats.trec import read_run
-    from pipeline.scoring import load_run
+    from pipeline.formats.runs.run_tables import read_json_run, read_table
+    from pipeline.formats.runs.trec import read_run
+    from pipeline.score.runs import load_run
 
     run = load_run(path)
     if run.kind == "trec":
         return read_run(run.source)
     if run.kind in {"json", "jsonl"}:
         return read_json_run(run.source)
-    from pipeline.columns import results
+    from pipeline.measures.ranks.columns import results
 
     table, where = read_table(run.source, run.kind)
     found: dict[str, dict[str, float]] = {}

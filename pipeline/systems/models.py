@@ -18,9 +18,9 @@ from schemas.manifest import StageUsage
 if TYPE_CHECKING:
     import numpy as np
 
-    from pipeline.llm.settings import ModelSettings
+    from pipeline.llm.server_settings import ModelSettings
     from pipeline.llm.store import AnswerStore
-    from pipeline.retrieval.settings import EmbeddingSettings, RerankEndpointSettings
+    from pipeline.retrieval.system_settings import EmbeddingSettings, RerankEndpointSettings
 
 
 class Models:
@@ -99,7 +99,7 @@ class Models:
         Raises:
             RetrieverFailed: The variable that should hold the key is not set.
         """
-        from pipeline.llm.rerank import RerankSettings, open_reranker
+        from pipeline.llm.rerank_endpoint import RerankSettings, open_reranker
 
         key = self._key(name, settings.api_key_env)
         wanted = RerankSettings(url=settings.url, model=settings.model, api_key=key)
@@ -123,7 +123,7 @@ class Models:
         return self._config
 
     def _server(self, name: str, base_url: str | None, api_key_env: str | None) -> ModelSettings:
-        from pipeline.wiring import model_settings
+        from pipeline.build.writers import model_settings
 
         config = self._configured()
         if not (base_url or config.model.base_url or config.api_key()) and not self._replay:
@@ -142,7 +142,7 @@ class Models:
         return key
 
     def _path(self, settings: ModelSettings) -> Any:  # noqa: ANN401  a ModelPath, whose module is heavy
-        from pipeline.llm.open import open_model
+        from pipeline.llm.model_path import open_model
 
         return self._opened(settings, lambda: open_model(settings, answers=self._store, replay=self._replay))
 
@@ -164,7 +164,7 @@ class Models:
             return
         from anyio.from_thread import start_blocking_portal
 
-        from pipeline.formats.folder import explained
+        from pipeline.goldset.folder import explained
         from pipeline.llm.store import AnswerStore
 
         if self._answers is not None:

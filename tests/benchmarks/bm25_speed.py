@@ -49,7 +49,7 @@ GOLDSET = (
     COMMON
     + """
 from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.names import Analyzer
+from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.tokens import tokenizer
 started = time.perf_counter()
 index = BM25(tokens=tokenizer(Analyzer.UNICODE))

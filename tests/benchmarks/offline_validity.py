@@ -24,7 +24,7 @@ from scipy.stats import kendalltau
 from pipeline.offline.draws import key_of
 from pipeline.offline.generator import OfflineGenerator, RecipeName
 from pipeline.ports import Brief
-from pipeline.text.masking import masked_text
+from pipeline.text.mask import masked_text
 from schemas.constraints import Constraints
 from schemas.corpus import Chunk, Span
 from schemas.query import Assignment, QueryKind, QueryStyle

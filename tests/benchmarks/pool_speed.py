@@ -28,13 +28,13 @@ CHARACTERS = 1000
 def child(folder: str, place: str) -> None:
     """Pool one set, label it and write it; print what it took."""
     from pipeline.config import GradeSettings
-    from pipeline.formats.folder import read_manifest
-    from pipeline.grading.judging import Answered, Answers, Slot
-    from pipeline.grading.material import read_material
-    from pipeline.grading.opening import pool_settings
-    from pipeline.grading.outcome import figures, outcome_of
-    from pipeline.grading.pooling import Asked, pool_of
-    from pipeline.grading.writing import write_graded
+    from pipeline.goldset.folder import read_manifest
+    from pipeline.grade.calls import Answered, Answers, Slot
+    from pipeline.grade.gradable_set import read_material
+    from pipeline.grade.graded_files import write_graded
+    from pipeline.grade.outcome import figures, outcome_of
+    from pipeline.grade.preparation import pool_settings
+    from pipeline.grade.retriever_pool import Asked, pool_of
     from pipeline.systems import open_systems
     from schemas.judgment import Judgment, Relevance
 
@@ -94,9 +94,9 @@ def _words(text: str) -> str:
 
 def _write(folder: Path, size: int) -> None:
     """Write a set of so many chunks, as a build does."""
-    from pipeline.formats.folder import publish, staging
-    from pipeline.formats.gold import GoldSet, Passage, write_gold
     from pipeline.formats.jsonl import RecordFile
+    from pipeline.goldset.dataset import GoldSet, Passage, write_gold
+    from pipeline.goldset.folder import publish, staging
     from pipeline.stages.chunk import chunk_documents
     from schemas.corpus import Chunk, Document
     from schemas.judgment import Relevance

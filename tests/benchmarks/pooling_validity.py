@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau
 
-from pipeline.grading.opening import pool_settings
+from pipeline.grade.preparation import pool_settings
 from pipeline.stages.pool import pool_query
 from pipeline.systems import open_systems
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load

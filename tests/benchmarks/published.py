@@ -13,8 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.bench.published_experiment import MINILM, bench_toml
 from tests.benchmarks.collections import collections_folder
-from tests.published_experiment import MINILM, bench_toml
 
 
 def main() -> None:

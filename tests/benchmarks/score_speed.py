@@ -27,15 +27,15 @@ OURS = "hit@10 p@10 r@10 f1@10 rr@10 ap@100 ndcg@10"
 GOLDSET = f"""
 MEASURES = {OURS!r}
 import sys
-from pipeline.cli import main
+from pipeline.cli.app import main
 sys.argv = ["goldset", "score", sys.argv[1], "--run", "A=" + sys.argv[2], "--measure", MEASURES]
 main()
 """
 
 PARSING = """
 import sys
-from pipeline.formats.scoring_files import Source
-from pipeline.formats.trec_frames import run_frames
+from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.runs.trec_frames import run_frames
 sum(frame.height for frame in run_frames(Source(sys.argv[2])))
 """
 
@@ -114,8 +114,8 @@ def dicts(shape: Shape, folder: Path, name: str) -> None:
     """Score the same dicts in one process, as a program does."""
     import pytrec_eval
 
-    from pipeline.formats.scoring_files import Source
-    from pipeline.formats.trec import read_qrels, read_run
+    from pipeline.formats.runs.packed_files import Source
+    from pipeline.formats.runs.trec import read_qrels, read_run
     from pipeline.measures import evaluate
     from pipeline.measures.names import parse_measures
 

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 import psutil
 
-from pipeline.measures.intervals import bootstrap_intervals
-from pipeline.measures.randomization import sign_flip_p
-from pipeline.measures.significance import Settings, compare
+from pipeline.measures.statistics.intervals import bootstrap_intervals
+from pipeline.measures.statistics.randomization import sign_flip_p
+from pipeline.measures.statistics.significance import Settings, compare
 
 QUERIES, SYSTEMS, MEASURES, DRAWS = 6980, 5, 7, 10_000
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import UnreadableDocument
 from pipeline.formats.charsets import MAX_LINE, decode, encoding_of
-from tests.formats.reading import read
+from tests.formats.documents.reading import read
 
 HERE = Path("text.txt")
 LEGACY = [
@@ -204,7 +204,7 @@ def test_a_line_longer_than_the_limit_is_named(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
 @pytest.mark.timeout(10)
 def test_a_pipe_put_in_a_files_place_does_not_block(tmp_path: Path) -> None:
-    from pipeline.formats.opening import open_regular
+    from pipeline.formats.regular_files import open_regular
 
     os.mkfifo(tmp_path / "pipe.txt")
     with pytest.raises(UnreadableDocument, match="not a regular file"):

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.formats.reading import Read, read
+from tests.formats.documents.reading import Read, read
 
 ROWS = [{"text": "first text", "title": "One", "key": "k1"}, {"text": "second text", "title": "Two", "key": "k2"}]
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.llm.open import ModelPath, open_model
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.model_path import ModelPath, open_model
+from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import AnswerStore
 from pipeline.ports import ChatRequest
 from tests.model_server.fixture import ServerHandle

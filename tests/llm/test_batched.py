@@ -19,13 +19,13 @@ import pytest
 
 from pipeline.errors import CallFailed, LimitReached, ModelUnavailable
 from pipeline.llm.batched import BatchLimits
-from pipeline.llm.open import ModelPath, open_model
-from pipeline.llm.settings import ModelSettings, Prices
+from pipeline.llm.model_path import ModelPath, open_model
+from pipeline.llm.server_settings import ModelSettings, Prices
 from pipeline.llm.store import AnswerStore
+from tests.build.test_build import artifacts, corpus
 from tests.conftest import ROOT, SETTINGS
 from tests.llm.conftest import verdict_request
 from tests.model_server.fixture import ServerHandle
-from tests.test_build import artifacts, corpus
 
 QUICK = BatchLimits(quiet_s=0.05)
 

@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 
 from pipeline.errors import CallFailed
-from pipeline.llm.open import open_model
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.model_path import open_model
+from pipeline.llm.server_settings import ModelSettings
 from tests.llm.conftest import verdict_request
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import LimitReached, UsageError
 from pipeline.llm.prices import check_price
-from pipeline.llm.settings import ModelSettings, Prices
+from pipeline.llm.server_settings import ModelSettings, Prices
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 

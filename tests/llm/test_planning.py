@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import AnswerRejected, NotAsked
-from pipeline.llm.planning import Planning, recollect
-from pipeline.llm.settings import ModelSettings, Prices
-from pipeline.llm.tokens import estimate_tokens
+from pipeline.llm.rehearsal import Planning, recollect
+from pipeline.llm.server_settings import ModelSettings, Prices
+from pipeline.llm.token_counts import estimate_tokens
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 from tests.model_server.tokens import count_tokens

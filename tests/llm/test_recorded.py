@@ -121,8 +121,8 @@ async def test_one_writer_serves_many_answers_quickly(tmp_path: Path):
 _KILLED = """
 import asyncio, sys
 from pathlib import Path
-from pipeline.llm.open import open_model
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.model_path import open_model
+from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import AnswerStore
 from tests.llm.conftest import verdict_request
 

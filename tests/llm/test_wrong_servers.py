@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pipeline.errors import ModelUnavailable, UsageError
-from pipeline.llm.open import open_model
+from pipeline.llm.model_path import open_model
 from pipeline.llm.probe import probe
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.server_settings import ModelSettings
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.measures import evaluate, ranks
+from pipeline.measures import evaluate
 from pipeline.measures.names import parse_measures
+from pipeline.measures.ranks import judged_ranks
 from pipeline.measures.result import Result
 from tests.measures.cases import order, plain, qrels, runs
 
@@ -49,8 +50,8 @@ def test_from_dicts(judgments, run, scores) -> None:
 def test_from_dicts_by_numpy(judgments, run, scores) -> None:
     if met(judgments, run):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ranks, "_MANY_DOCUMENTS", 0)
-            patch.setattr(ranks, "_NUMPY_PAYS", 0)
+            patch.setattr(judged_ranks, "_MANY_DOCUMENTS", 0)
+            patch.setattr(judged_ranks, "_NUMPY_PAYS", 0)
             check(judgments, run, evaluate(judgments, run, ASKED, scores=scores), single=scores == "float32")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.errors import UsageError
 from pipeline.measures.limits import parse_bound, parse_drop
-from pipeline.measures.regression import Drop
+from pipeline.measures.statistics.regression import Drop
 
 
 @pytest.mark.parametrize(

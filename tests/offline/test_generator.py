@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.offline.generator import OfflineGenerator, RecipeName
-from pipeline.text.masking import masked_text
+from pipeline.text.mask import masked_text
 from pipeline.text.words import words
 from schemas.constraints import Constraints
 from schemas.query import QueryStyle, Recipe

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pipeline.measures.result import Counts, Result
-from pipeline.measures.scorecard import scorecard
-from pipeline.measures.slices import Part, Slicing
-from pipeline.report.figures import Points
-from pipeline.report.page import Details, Found
+from pipeline.measures.statistics.comparison import scorecard
+from pipeline.measures.statistics.slices import Part, Slicing
+from pipeline.report.charts import Points
+from pipeline.report.scorecard_page import Details, Found
 from schemas.scorecard import GoldReference, Method, Score, Scorecard
 
 SCRIPT = "<script>window.broken=1</script>"

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.measures.regression import Check, Fall
-from pipeline.report.gate import fallen, github, junit, line
+from pipeline.measures.statistics.regression import Check, Fall
+from pipeline.report.gate_report import fallen, github, junit, line
 
 FAILED = Check(
     kind="drop",

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from lxml import html
 
-from pipeline.agreeing import agree
-from pipeline.formats.judgment_files import Labels
+from pipeline.agreement import agree
+from pipeline.formats.runs.judgment_files import Labels
 from pipeline.report.trust import Trust
-from pipeline.reporting import trust_in, write_report
-from pipeline.scoring import load_gold, load_run
-from schemas.card import Card, Figure, State
+from pipeline.score.page_data import trust_in, write_report
+from pipeline.score.runs import load_gold, load_run
 from schemas.scorecard import Method
-from tests.carding.sets import write_dataset
+from schemas.set_card import Card, Figure, State
+from tests.card.sets import write_dataset
 
 EVIL = "<script>window.broken=1</script>"
 

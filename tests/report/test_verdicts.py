@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.report.comparison import markdown, words
+from pipeline.report.scorecard_tables import markdown, words
 from pipeline.report.verdicts import best, p_value, sentence
 from schemas.scorecard import (
     Comparison,

@@ -8,8 +8,8 @@ from pathlib import Path
 import ir_measures
 import pytest
 
+from tests.build.test_build import corpus
 from tests.conftest import Goldset
-from tests.test_build import corpus
 
 
 @pytest.fixture

@@ -15,12 +15,12 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from pipeline.errors import RetrieverFailed
-from pipeline.llm.open import open_model
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.model_path import open_model
+from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import AnswerStore
 from pipeline.retrieval.dense import Dense, ServerEncoder, embedded
-from pipeline.retrieval.settings import EmbeddingSettings
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import EmbeddingSettings
 from tests.model_server.fixture import ServerHandle
 
 PASSAGES = {

@@ -10,13 +10,13 @@ import pytest
 
 from pipeline.errors import InputError, RetrieverFailed
 from pipeline.formats.rewrites import read_rewrites
+from pipeline.measures.ranks.ranking_order import best
+from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
 from pipeline.retrieval.expand import FileRewrites, HyDE, ModelRewrites, Rewriting
 from pipeline.retrieval.fusion import reciprocal_ranks
-from pipeline.retrieval.names import Analyzer
-from pipeline.retrieval.ranking import best
-from pipeline.retrieval.settings import HyDESettings, RewriteSettings
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import HyDESettings, RewriteSettings
 from pipeline.retrieval.tokens import tokenizer
 from tests.model_server.fixture import ServerHandle
 from tests.retrieval.test_listwise import asking

@@ -14,15 +14,15 @@ from anyio.from_thread import start_blocking_portal
 from pydantic import ValidationError
 
 from pipeline.errors import ModelError, RetrieverFailed
-from pipeline.llm.open import open_model
-from pipeline.llm.settings import ModelSettings
+from pipeline.llm.model_path import open_model
+from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import AnswerStore
 from pipeline.ports import ChatRequest, Completion, Usage
 from pipeline.retrieval.listwise import Listwise, reordered, windows
 from pipeline.retrieval.model_calls import CompleteAll
-from pipeline.retrieval.settings import ListwiseSettings
 from pipeline.retrieval.stopwatch import Stopwatch
-from schemas.answers import passage_order
+from pipeline.retrieval.system_settings import ListwiseSettings
+from schemas.replies import passage_order
 from tests.model_server.fixture import ServerHandle
 from tests.model_server.searching import relevance
 

@@ -12,10 +12,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
 from pipeline.measures import evaluate
+from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.lsi import LSI
-from pipeline.retrieval.names import Analyzer
-from pipeline.retrieval.settings import LSISettings
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import LSISettings
 from pipeline.retrieval.tokens import tokenizer
 
 WORDS = tokenizer(Analyzer.UNICODE)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
 from pipeline.retrieval.dense import Dense
 from pipeline.retrieval.mmr import MMR, marginal_order
-from pipeline.retrieval.names import Analyzer
-from pipeline.retrieval.settings import MMRSettings, Vectors
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import MMRSettings, Vectors
 from pipeline.retrieval.tokens import tokenizer
 
 RELEVANCE = [0.9, 0.8, 0.7, 0.1]

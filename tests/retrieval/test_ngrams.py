@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pipeline.retrieval.ngrams import Ngrams
-from pipeline.retrieval.settings import NgramSettings
+from pipeline.retrieval.system_settings import NgramSettings
 from tests.conftest import ROOT
 
 CORPUS = {"a": "centrifugal pump", "b": "valves and seals", "c": "pumps", "d": "", "e": "pumps"}

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from pipeline.errors import RetrieverFailed
-from pipeline.retrieval import answers
+from pipeline.retrieval import foreign_results
 from pipeline.systems import adapt, open_systems
 from tests.conftest import ROOT
 
@@ -102,7 +102,7 @@ def test_one_that_does_not_come_back_is_given_up_and_not_asked_again() -> None:
 
 
 def test_an_answer_without_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "MOST", 1000)
+    monkeypatch.setattr(foreign_results, "MOST", 1000)
     retriever = adapt(lambda query, k: itertools.repeat("c1"), name="endless")
     retriever.index(CORPUS)
     with pytest.raises(RetrieverFailed, match="system endless: answered more than 1,000 results for one query"):

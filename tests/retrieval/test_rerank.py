@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import AnswerMissing, CallFailed, ModelUnavailable, RetrieverFailed
-from pipeline.llm.rerank import RerankSettings, open_reranker
+from pipeline.llm.rerank_endpoint import RerankSettings, open_reranker
 from pipeline.llm.store import AnswerStore
 from pipeline.llm.transfer import export_answers, import_answers
+from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.names import Analyzer
-from pipeline.retrieval.reordering import above_the_rest, by_rank
+from pipeline.retrieval.reorder import above_the_rest, by_rank
 from pipeline.retrieval.rerank import EndpointReranker, RateAll
-from pipeline.retrieval.settings import RerankEndpointSettings
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import RerankEndpointSettings
 from pipeline.retrieval.tokens import tokenizer
 from tests.model_server.fixture import ServerHandle
 from tests.model_server.searching import relevance

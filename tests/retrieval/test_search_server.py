@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RetrieverFailed
+from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.names import Analyzer
 from pipeline.retrieval.search_server import SearchServer, server_url
-from pipeline.retrieval.settings import SearchServerSettings
+from pipeline.retrieval.system_settings import SearchServerSettings
 from pipeline.retrieval.tokens import tokenizer
 from tests.retrieval.search_engine import Engine, running
 

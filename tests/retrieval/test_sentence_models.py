@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from pipeline.errors import MissingExtra, RetrieverFailed
+from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
 from pipeline.retrieval.dense import Dense
 from pipeline.retrieval.fastembed_models import FastembedEncoder
-from pipeline.retrieval.names import Analyzer
 from pipeline.retrieval.sentence_models import CrossEncoder, SentenceTransformersEncoder
-from pipeline.retrieval.settings import (
+from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import (
     CrossEncoderSettings,
     FastembedSettings,
     SentenceTransformersSettings,
 )
-from pipeline.retrieval.stopwatch import Stopwatch
 from pipeline.retrieval.tokens import tokenizer
 
 PASSAGES = {

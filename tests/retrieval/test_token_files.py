@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import RetrieverFailed
+from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.names import Analyzer
 from pipeline.retrieval.token_files import TokenFiles
 from pipeline.retrieval.tokens import Tokenizer, cut, tokenizer
 

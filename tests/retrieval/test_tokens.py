@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.retrieval import standard as lucene
-from pipeline.retrieval.names import Analyzer
+from pipeline.retrieval import lucene_standard as lucene
+from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.tokens import cut, tokenizer
 
 

@@ -13,8 +13,8 @@ import pytest
 from pipeline.errors import InputError, RetrieverFailed
 from pipeline.formats.vectors import VectorTable, read_vectors
 from pipeline.retrieval.dense import Dense
-from pipeline.retrieval.settings import Vectors
 from pipeline.retrieval.stopwatch import Stopwatch
+from pipeline.retrieval.system_settings import Vectors
 from pipeline.retrieval.vector_files import FileEncoder
 
 ROWS = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import MissingExtra, RetrieverFailed
-from pipeline.retrieval.names import IndexKind
-from pipeline.retrieval.settings import Vectors
+from pipeline.retrieval.analyzer_names import IndexKind
+from pipeline.retrieval.system_settings import Vectors
 from pipeline.retrieval.vectors import VectorIndex
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from pipeline.review.queue import QueueSettings
-from pipeline.review.serving import Place, bound, opened, server_of
-from schemas.review import Event
+from pipeline.review.server import Place, bound, opened, server_of
+from schemas.review_event import Event
 from tests.conftest import ROOT
 from tests.review.review_set import write_set
 
@@ -51,7 +51,7 @@ class Site:
 
 def events_of(folder: Path) -> list[Event]:
     from pipeline.review.ledger import open_ledger
-    from pipeline.review.material import load_material
+    from pipeline.review.reviewable_set import load_material
 
     with open_ledger(folder / "review.sqlite", data_sha=load_material(folder).data_sha) as ledger:
         return ledger.events()

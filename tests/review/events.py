@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from pipeline.review.ledger import RUBRIC_SHA
-from schemas.review import Event
+from schemas.review_event import Event
 
 DATA = "d" * 64
 _numbers = itertools.count()

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.formats.folder import publish, staging
-from pipeline.formats.gold import GoldSet, Passage, write_gold
 from pipeline.formats.jsonl import RecordFile
+from pipeline.goldset.dataset import GoldSet, Passage, write_gold
+from pipeline.goldset.folder import publish, staging
 from pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
-from pipeline.review.material import Material, load_material
 from pipeline.review.queue import Item, QueueSettings, plan
+from pipeline.review.reviewable_set import Material, load_material
 from schemas.corpus import Chunk, Document, Evidence, Span
 from schemas.judgment import Judgment, Relevance
 from schemas.manifest import Manifest
-from schemas.pool import Origin, Pooled
+from schemas.pooled import Origin, Pooled
 from schemas.query import Query, QueryKind, QueryStyle
-from schemas.review import Event, EventKind, Lane
+from schemas.review_event import Event, EventKind, Lane
 
 Grades = dict[tuple[str, str], int]
 

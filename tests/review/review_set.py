@@ -8,7 +8,7 @@ from pathlib import Path
 
 from schemas.corpus import Chunk, Span
 from schemas.judgment import Judgment, Relevance
-from schemas.pool import Origin, Pooled
+from schemas.pooled import Origin, Pooled
 
 JUDGE, SYSTEM = "secret-model/grade.v1", "secret-system"
 RATIONALE = "a rationale nobody may see"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from PIL import Image
 
+from pipeline.build.flow import cut
 from pipeline.config import load_config
-from pipeline.flow import cut
-from pipeline.formats.sources import find_files
+from pipeline.formats.documents.sources import find_files
 from schemas.corpus import Chunk
 from tests.conftest import ROOT
 from tests.review.conftest import BROWSER, start_process

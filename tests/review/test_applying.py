@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.applying import apply_review
 from pipeline.errors import InputError, OutputError
-from pipeline.formats.gold import read_dataset
 from pipeline.formats.jsonl import RecordFile
+from pipeline.goldset.dataset import read_dataset
+from pipeline.goldset.integrity import validate
+from pipeline.review.apply import apply_review
 from pipeline.review.people import load_reviewed
-from pipeline.validate import validate
 from schemas.judgment import RELEVANT, Relevance
 from schemas.query import DroppedQuery, Query
-from schemas.review import BadQuery, Event, EventKind
+from schemas.review_event import BadQuery, Event, EventKind
 from tests.conftest import Goldset
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, queue_of
 

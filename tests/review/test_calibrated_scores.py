@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.cli_score import _check_calibrated
+from pipeline.cli.score import _check_calibrated
 from pipeline.errors import InputError, UsageError
 from pipeline.measures.names import parse_measures
-from pipeline.measures.ppi import estimate
-from pipeline.review.calibrating import Reading, calibrate
-from pipeline.scoring import Gold, load_gold, named_runs, score_run
+from pipeline.measures.statistics.ppi import estimate
+from pipeline.review.corrected_scores import Reading, calibrate
+from pipeline.score.runs import Gold, load_gold, named_runs, score_run
 from schemas.calibrated import Calibration
 from schemas.judgment import Relevance
-from schemas.review import Event, EventKind, Lane
+from schemas.review_event import Event, EventKind, Lane
 from tests.conftest import Goldset
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
 

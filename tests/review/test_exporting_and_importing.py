@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import InputError, OutputError, UsageError
-from pipeline.review.exporting import DOWNLOADS, Format, download, export
-from pipeline.review.importing import import_file
+from pipeline.review.exports import DOWNLOADS, Format, download, export
+from pipeline.review.imports import import_file
 from pipeline.review.ledger import RUBRIC_SHA, Ledger
-from pipeline.review.material import Material
 from pipeline.review.people import load_reviewed
+from pipeline.review.reviewable_set import Material
 from pipeline.review.state import State, fold
 from schemas.judgment import Relevance
-from schemas.review import BadQuery, EventKind, Lane
+from schemas.review_event import BadQuery, EventKind, Lane
 from tests.conftest import Goldset
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
 

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.formats.annotation_csv import safe, unsafe
-from pipeline.review.exporting import Format, export
-from pipeline.review.importing import import_file
+from pipeline.formats.annotations.judgment_table import safe, unsafe
+from pipeline.review.exports import Format, export
+from pipeline.review.imports import import_file
+from pipeline.review.lease_rows import LEASE_S
 from pipeline.review.leases import AT_ONCE, Desk
 from pipeline.review.ledger import RUBRIC_SHA, open_ledger
-from pipeline.review.lending import LEASE_S
 from pipeline.review.people import load_reviewed
 from pipeline.review.queue import Item
 from pipeline.review.state import fold
-from schemas.review import EventKind, Lane
+from schemas.review_event import EventKind, Lane
 from tests.review.conftest import Site, only
 from tests.review.events import DATA
 from tests.review.made_set import event as made_event

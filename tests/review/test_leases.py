@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.review.lease_rows import LEASE_S
 from pipeline.review.leases import Desk, Handed, NotYours
 from pipeline.review.ledger import Ledger, open_ledger
-from pipeline.review.lending import LEASE_S
 from pipeline.review.queue import Item
 from pipeline.review.state import fold
-from schemas.review import Lane
+from schemas.review_event import Lane
 from tests.review.events import DATA, event
 
 

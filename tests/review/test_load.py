@@ -17,11 +17,11 @@ import pytest
 
 from pipeline.review.leases import Desk
 from pipeline.review.ledger import open_ledger
-from pipeline.review.material import load_material
 from pipeline.review.queue import QueueSettings
-from pipeline.review.serving import draw
+from pipeline.review.reviewable_set import load_material
+from pipeline.review.server import draw
 from pipeline.review.state import fold
-from schemas.review import EventKind
+from schemas.review_event import EventKind
 from tests.review.conftest import start_process
 from tests.review.postgres import postgres
 from tests.review.review_set import write_set

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pipeline.review.queue import QueueSettings, error_scores, plan
 from schemas.judgment import Canary, Judgment, Relevance
-from schemas.pool import Origin, Pooled
-from schemas.review import Lane
+from schemas.pooled import Origin, Pooled
+from schemas.review_event import Lane
 
 
 def _pool(queries: int, passages: int) -> list[Pooled]:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pipeline import cli
+from pipeline.cli import app
 from pipeline.errors import InputError
 from pipeline.review.ledger import open_ledger
-from pipeline.review.material import load_material
 from pipeline.review.queue import QueueSettings
-from pipeline.review.serving import opened
+from pipeline.review.reviewable_set import load_material
+from pipeline.review.server import opened
 from tests.conftest import Goldset
 from tests.review.review_set import write_set
 
@@ -32,7 +32,7 @@ from tests.review.review_set import write_set
 )
 def test_a_wrong_call_is_refused(tmp_path: Path, options: list[str], code: int, says: str) -> None:
     folder = write_set(tmp_path / "set", queries=1, passages=1)
-    line = cli.command_line("review")
+    line = app.command_line("review")
     done = CliRunner().invoke(line, ["review", str(folder), "--port", "0", *options], standalone_mode=False)
     assert getattr(done.exception, "exit_code", None) == code
     told = getattr(done.exception, "message", "") or str(done.exception)

@@ -10,11 +10,11 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from pipeline.errors import InputError
-from pipeline.measures.proportions import wilson
+from pipeline.measures.statistics.proportions import wilson
+from pipeline.review.findings import report
 from pipeline.review.people import load_reviewed
-from pipeline.review.reporting import report
 from schemas.judgment import RELEVANT, Relevance
-from schemas.review import EventKind, Lane
+from schemas.review_event import EventKind, Lane
 from schemas.review_report import ReviewReport
 from tests.conftest import Goldset
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of

@@ -19,12 +19,12 @@ import numpy.typing as npt
 import pytest
 
 from pipeline.measures import evaluate
-from pipeline.measures.ppi import estimate
+from pipeline.measures.statistics.ppi import estimate
 from pipeline.review.queue import QueueSettings, plan
-from pipeline.stages.grade import escalates, of_one_mind
+from pipeline.stages.judge import escalates, of_one_mind
 from schemas.judgment import RELEVANT, Judgment, Relevance, settled
-from schemas.pool import Pooled
-from schemas.review import Lane
+from schemas.pooled import Pooled
+from schemas.review_event import Lane
 
 Floats = npt.NDArray[np.float64]
 Grades = dict[str, dict[str, int]]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.review.state import fold
-from schemas.review import Event
+from schemas.review_event import Event
 from tests.review.events import event, judge
 
 ACTS = st.lists(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.formats.jsonl import RecordFile
 from pipeline.stages.assemble import label
-from pipeline.text.masking import masked_text
+from pipeline.text.mask import masked_text
 from schemas.corpus import Chunk, Evidence, Span
 from schemas.query import Query
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.stages.grade import quoted
+from pipeline.stages.judge import quoted
 from pipeline.text.injection import tells_how_to_judge
 
 PASSAGE = "The pump is greased every four weeks. Ask the engineer for the key."

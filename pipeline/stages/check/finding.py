@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import regex
 
 from pipeline.ports import Brief
-from pipeline.text.masking import masked_text
+from pipeline.text.mask import masked_text
 from schemas.constraints import Constraints
 from schemas.corpus import Chunk
 from schemas.query import Candidate

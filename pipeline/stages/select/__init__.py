@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.ports import Stored
+from pipeline.stages.select.draw_order import draw_hash, drawing_order, firsts, source_hash
 from pipeline.stages.select.eligibility import READY, RULES, Limits, fault
 from pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
-from pipeline.stages.select.sampling import draw_hash, drawing_order, firsts, source_hash
 from schemas.corpus import Chunk
 
 __all__ = ["READY", "Limits", "Selection", "fault", "select"]

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import openai.resources.chat  # noqa: F401  the client loads its parts when first used: these are imports too
 
-import pipeline.llm.open
+import pipeline.llm.model_path
 import pipeline.llm.store  # noqa: F401  as above
-from pipeline import flow
+from pipeline.build import flow
+from pipeline.build.writers import ModelWriter
 from pipeline.config import load_config
-from pipeline.formats.sources import find_files
-from pipeline.wiring import ModelWriter
+from pipeline.formats.documents.sources import find_files
 from tests.benchmarks.build_speed import Clock
 
 

@@ -1,0 +1,6 @@
+"""Two sets of labels compared: on the pairs both graded, and on the order of systems that each of them gives."""
+
+from pipeline.agreement.label_pairs import agree, agree_within, final_grades
+from pipeline.agreement.rankings import rank_runs, rank_scores
+
+__all__ = ["agree", "agree_within", "final_grades", "rank_runs", "rank_scores"]

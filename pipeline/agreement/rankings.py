@@ -1,0 +1,175 @@
+"""The order of systems under two sets of labels, beside the order two halves of the same queries give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipeline.errors import InputError
+from pipeline.formats.regular_files import shown
+from pipeline.formats.runs.judgments import Grades
+from pipeline.formats.runs.score_tables import ScoreTable
+from pipeline.measures.statistics.rank_correlation import (
+    kendall_tau_b,
+    split_halves,
+    tau_ap,
+    tau_ap_rows,
+    tau_b_rows,
+)
+from pipeline.score.runs import Gold, Run, score_run
+from schemas.agreement_report import Estimate, RankedSystem, Ranking
+
+if TYPE_CHECKING:
+    from pipeline.measures.names import Measure
+    from pipeline.measures.statistics.resamples import Floats
+
+FEWEST_SYSTEMS = 3
+TOP = 10
+SPLITS = 200
+FEWEST_QUERIES = 4
+LEVEL_SYSTEMS = "one of the two orders puts all systems level"
+
+
+def rank_runs(reference: Grades, judge: Grades, runs: Mapping[str, Run], *, measure: Measure, seed: int = 0) -> Ranking:
+    """Return how alike two sets of labels order runs, over the queries that both sets grade.
+
+    Args:
+        reference: grade by document and query.
+        judge: the same of the other set.
+        runs: the runs by name.
+        measure: what orders them.
+        seed: of the halves.
+
+    Raises:
+        InputError: The sets share no query, a run cannot be read, or no document reaches the measure's grade.
+    """
+    shared = sorted(reference.keys() & judge.keys())
+    if not shared:
+        raise InputError("--run", "the two sets of labels share no query, so they rank nothing in common")
+    sides = []
+    for name, grades in (("the reference", reference), ("the judge", judge)):
+        gold = Gold(Path(name), {query_id: grades[query_id] for query_id in shared}, measure.rel)
+        results = [score_run(gold, run, [measure]) for run in runs.values()]
+        sides.append(np.stack([np.asarray(r.values[measure.name], dtype=np.float64) for r in results], axis=1))
+    counts = (len(shared), len(shared), len(shared))
+    return ranking(list(runs), sides[0], sides[1], measure=measure.name, counts=counts, seed=seed)
+
+
+def rank_scores(table: ScoreTable, first: str, second: str, *, measure: str, seed: int = 0) -> Ranking:
+    """Return how alike two sets of labels order systems whose scores are given, each set over its own queries.
+
+    Args:
+        table: the scores.
+        first: the set of labels taken for right.
+        second: the other.
+        measure: which scores, one of ``table.measures``.
+        seed: of the halves.
+
+    Raises:
+        InputError: The sets have fewer than two systems in common.
+    """
+    one, other = table.scores(first, measure), table.scores(second, measure)
+    systems = sorted(one.keys() & other.keys())
+    if len(systems) < 2:
+        raise InputError(table.name, f"{first} and {second} have fewer than two systems in common")
+    sides, queries = [], []
+    for side in (one, other):
+        common = sorted(set.intersection(*({*side[system]} for system in systems)))
+        if not common:
+            raise InputError(table.name, "the systems have no query in common")
+        sides.append(np.array([[side[system][query_id] for system in systems] for query_id in common]))
+        queries.append(set(common))
+    counts = (len(queries[0]), len(queries[1]), len(queries[0] & queries[1]))
+    per_system = not table.has_queries
+    if per_system:
+        counts = (0, 0, 0)
+    return ranking(systems, sides[0], sides[1], measure=measure, counts=counts, seed=seed, own=True)
+
+
+def ranking(
+    systems: list[str],
+    reference: Floats,
+    judge: Floats,
+    *,
+    measure: str,
+    counts: tuple[int, int, int],
+    seed: int,
+    own: bool = False,
+) -> Ranking:
+    """Return the correlation of two orders of systems.
+
+    Args:
+        systems: their names.
+        reference: scores under the one set of labels, shape (queries, systems).
+        judge: scores under the other, shape (its queries, systems).
+        measure: what the scores are.
+        counts: queries of the reference, of the judge, and of both; 0 where only means were given.
+        seed: of the halves.
+        own: whether each side has queries of its own.
+    """
+    means = reference.mean(axis=0), judge.mean(axis=0)
+    best = sorted(range(len(systems)), key=lambda place: (-means[0][place], systems[place]))
+    ceiling, ceiling_ap, half = halves(reference if counts[0] else reference[:0], seed=seed)
+    top = best[:TOP]
+    same = len(systems) <= TOP
+    return Ranking(
+        measure=measure,
+        systems=[
+            RankedSystem(system=shown(systems[place]), reference=float(means[0][place]), judge=float(means[1][place]))
+            for place in best
+        ],
+        queries_reference=counts[0],
+        queries_judge=counts[1],
+        queries_shared=counts[2],
+        own_queries=own,
+        tau=_tau(*means, kendall_tau_b),
+        tau_ap=_tau(*means, tau_ap),
+        top=TOP,
+        tau_top=Estimate(reason=f"there are no more than {TOP} systems")
+        if same
+        else _tau(means[0][top], means[1][top], kendall_tau_b),
+        ceiling=ceiling,
+        ceiling_ap=ceiling_ap,
+        half=half,
+        splits=SPLITS,
+    )
+
+
+def halves(scores: Floats, *, seed: int, size: int | None = None) -> tuple[Estimate, Estimate, int]:
+    """Return tau and tau_AP between disjoint draws of the queries (mean, middle 95 % of the splits), and their size.
+
+    Args:
+        scores: shape (queries, systems); no query where only means are known.
+        seed: not negative.
+        size: queries in each draw; None for half of them.
+    """
+    queries, systems = scores.shape
+    half = queries // 2 if size is None else size
+    if queries == 0:
+        reason = "only means over queries were given"
+    elif queries < FEWEST_QUERIES or half < 2:
+        reason = f"{queries} queries are too few to halve"
+    elif systems < FEWEST_SYSTEMS:
+        reason = f"{systems} systems have hardly an order; {FEWEST_SYSTEMS} are the least"
+    else:
+        one, other = split_halves(scores, size=half, splits=SPLITS, seed=seed)
+        return _middle(tau_b_rows(one, other)), _middle(tau_ap_rows(one, other)), half
+    return Estimate(reason=reason), Estimate(reason=reason), half
+
+
+def _middle(values: Floats) -> Estimate:
+    defined = np.sort(values[~np.isnan(values)])
+    if len(defined) < len(values) / 2:
+        return Estimate(reason="in most halves all systems are level")
+    cut = int(0.025 * len(defined))
+    return Estimate(value=float(defined.mean()), low=float(defined[cut]), high=float(defined[len(defined) - 1 - cut]))
+
+
+def _tau(reference: Floats, judge: Floats, correlation: Callable[[Floats, Floats], float]) -> Estimate:
+    if len(reference) < FEWEST_SYSTEMS:
+        return Estimate(reason=f"{len(reference)} systems have hardly an order; {FEWEST_SYSTEMS} are the least")
+    value = correlation(reference, judge)
+    return Estimate(reason=LEVEL_SYSTEMS) if np.isnan(value) else Estimate(value=value)

@@ -1,0 +1,263 @@
+"""From runs to figures: means with intervals for every system and measure, tests, and published figures beside."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipeline.bench.experiment_files import RUNS, run_path
+from pipeline.bench.fingerprints import parts_with_settings
+from pipeline.bench.search import Outcome
+from pipeline.errors import InputError
+from pipeline.formats.runs.trec import read_run
+from pipeline.measures.assessment import assess
+from pipeline.measures.names import parse_measure
+from pipeline.measures.ranks.judged_ranks import place_mapping
+from pipeline.measures.ranks.text_match import match_texts
+from pipeline.measures.statistics.comparison import aligned, warnings
+from pipeline.measures.statistics.intervals import bootstrap_intervals
+from pipeline.measures.statistics.published_tables import differences
+from pipeline.measures.statistics.significance import Settings, compare, holm
+from pipeline.score.runs import load_run
+from schemas.experiment import Chunking, Experiment, Measurable, PublishedRow, Timings
+from schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Score, Scorecard, SystemScores, Verdict
+
+if TYPE_CHECKING:
+    from pipeline.bench.bench_file import Bench
+    from pipeline.bench.sweeps import Point
+    from pipeline.measures.names import Measure
+    from pipeline.measures.result import Result
+    from pipeline.measures.statistics.resamples import Floats
+    from pipeline.score.runs import Gold
+
+MOST_COMPARED = 40
+"""From more systems than this no pair stands out after correcting for all of them: a baseline is to be named."""
+
+_PRESENT = ("embedding", "rewrite", "hyde", "listwise")
+
+
+def results_of(
+    bench: Bench, gold: Gold, outcome: Outcome, query_ids: Iterable[str], *, folder: Path
+) -> dict[str, Result]:
+    """Return the result of every measured system, each by the judgments of the passages it searched.
+
+    Args:
+        bench: the experiment.
+        gold: the judgments.
+        outcome: what was measured.
+        query_ids: the queries that were searched; one for which nothing was found is not missing.
+        folder: where the runs are.
+
+    Raises:
+        InputError: A run cannot be read again.
+    """
+    texts = _truths(gold) if bench.match == "text" else {}
+    judged = _judged(bench)
+    asked = list(dict.fromkeys([*bench.measures, judged]))
+    found = {}
+    for point in outcome.measured:
+        run: dict[str, dict[str, float]] = {query_id: {} for query_id in query_ids} | read_run(
+            load_run(run_path(folder, point.name)).source
+        )
+        corpus = outcome.corpora[point.cut]
+        outcome.empty[point.name] = sum(not documents for documents in run.values())
+        if bench.match == "text":
+            ordered = {query_id: [corpus.passages[doc_id] for doc_id in docs] for query_id, docs in run.items()}
+            run = match_texts(gold.qrels, texts, ordered)
+        qrels = {query_id: dict(grades) for query_id, grades in corpus.qrels.items()}
+        placed = place_mapping(qrels, run, scores="float64")
+        extra = len(run.keys() - qrels.keys())
+        found[point.name] = assess(
+            qrels, placed, asked, extra=extra, missing="zero", names=(str(gold.path), point.name)
+        )
+    return found
+
+
+def experiment_of(
+    bench: Bench,
+    gold: GoldReference,
+    outcome: Outcome,
+    results: Mapping[str, Result],
+    *,
+    settings: Mapping[str, object],
+    notice: str | None,
+) -> Experiment:
+    """Return what was found, of at least one system.
+
+    Args:
+        bench: the experiment.
+        gold: which judgments.
+        outcome: what was measured and what failed.
+        results: by system.
+        settings: of every system, by name.
+        notice: what the gold set wants said.
+    """
+    card = card_of(bench, gold, results)
+    means = {system.system: {name: score.mean for name, score in system.scores.items()} for system in card.systems}
+    points = {point.name: point for point in outcome.measured}
+    systems = [
+        Measurable(
+            system=name,
+            settings=parts_with_settings(settings, point.system, bench.folder),
+            chunking=Chunking(size=point.cut.size, overlap=point.cut.overlap) if point.cut else None,
+            passages=outcome.corpora[point.cut].count,
+            run=f"{RUNS}/{run_path(Path(), name).name}",
+            run_sha256=outcome.measured[point].run_sha256,
+        )
+        for name, point in ((system.system, points[system.system]) for system in card.systems)
+    ]
+    return Experiment(
+        compared=tuple(one.name for one in bench.compared),
+        baseline=bench.baseline,
+        depth=bench.depth,
+        match=bench.match,
+        card=card,
+        systems=systems,
+        failures=outcome.failures,
+        published=list(bench.published),
+        differences=list(differences(bench.published, means, gold.queries)),
+        notes=list(_notes(bench, outcome, settings)),
+        notice=notice,
+    )
+
+
+def timings_of(outcome: Outcome) -> Timings:
+    """Return how long every system took."""
+    return Timings(timings={point.name: known.timing for point, known in outcome.measured.items()})
+
+
+def card_of(bench: Bench, gold: GoldReference, results: Mapping[str, Result]) -> Scorecard:
+    """Return the scorecard of all measures, the best system by the first compared measure first."""
+    first = bench.compared[0].name
+    judged = _judged(bench).name
+    measures = list(dict.fromkeys([first, *(one.name for one in bench.measures)]))
+    ranked = dict(sorted(results.items(), key=lambda item: (-item[1].mean(first), item[0])))
+    scores = aligned(ranked, measures).scores
+    method = Method(missing="zero", scores="float64", seed=bench.seed)
+    ends = _ends(scores, method)
+    systems = [
+        SystemScores(
+            system=name,
+            scores={
+                measure: Score(
+                    mean=result.mean(measure),
+                    low=None if ends is None else float(ends[0][row, column]),
+                    high=None if ends is None else float(ends[1][row, column]),
+                )
+                for column, measure in enumerate(measures)
+            },
+            judged={judged: result.mean(judged)},
+            counts=RunCounts(**asdict(result.counts)),
+        )
+        for row, (name, result) in enumerate(ranked.items())
+    ]
+    return Scorecard(
+        goldset=version("goldset"),
+        gold=gold,
+        measures=measures,
+        systems=systems,
+        comparisons=comparisons_of(bench, ranked, method),
+        warnings=_warnings(systems, judged, shared=len(scores)),
+        method=method,
+    )
+
+
+def _warnings(systems: Sequence[SystemScores], judged: str, *, shared: int) -> list[str]:
+    """Return what to be wary of; of all pairs that differ in what is judged only the one that differs most."""
+    gap = f"{judged} is "
+    ordered = sorted(systems, key=lambda system: (system.judged[judged], system.system))
+    widest = warnings([ordered[0], ordered[-1]], judged, shared=shared) if len(ordered) > 1 else ()
+    plain = [line for line in warnings(systems, judged, shared=shared) if not line.startswith(gap)]
+    return [*plain, *(line for line in widest if line.startswith(gap))]
+
+
+def comparisons_of(bench: Bench, ranked: Mapping[str, Result], method: Method) -> list[Comparison]:
+    """Return every pair of systems, or each with the baseline, by every compared measure; Holm over all of them."""
+    names = list(ranked)
+    measures = [one.name for one in bench.compared]
+    scores = aligned(ranked, measures).scores
+    if len(scores) < 2 or (bench.baseline is None and len(names) > MOST_COMPARED):
+        return []
+    settings = Settings(
+        permutations=method.permutations,
+        resamples=method.resamples,
+        seed=method.seed,
+        alpha=method.alpha,
+        confidence=method.confidence,
+    )
+    found: list[Comparison] = []
+    for pair in combinations(range(len(names)), 2):
+        if bench.baseline is None or bench.baseline in {names[pair[0]], names[pair[1]]}:
+            found += compare(scores[:, pair], [names[one] for one in pair], measures, settings).comparisons
+    return list(_corrected(found, method.alpha))
+
+
+def _corrected(found: Sequence[Comparison], alpha: float) -> Iterator[Comparison]:
+    """Yield the comparisons with p-values adjusted for all of them, and what they say then."""
+    for one, p_holm in zip(found, holm([one.p for one in found]), strict=True):
+        verdict = one.verdict
+        if verdict is not Verdict.SAME:
+            better = Verdict.FIRST if one.difference > 0 else Verdict.SECOND
+            verdict = better if p_holm <= alpha else Verdict.NOT_SEPARABLE
+        yield one.model_copy(update={"p_holm": p_holm, "verdict": verdict})
+
+
+def _ends(scores: Floats, method: Method) -> tuple[Floats, Floats] | None:
+    """Return lower and upper ends of the means, system by system and measure by measure, for 2 queries or more."""
+    if len(scores) < 2:
+        return None
+    ends = [
+        bootstrap_intervals(
+            scores[:, [row]], [], resamples=method.resamples, seed=method.seed, confidence=method.confidence
+        )
+        for row in range(scores.shape[1])
+    ]
+    return np.concatenate([one.mean_low for one in ends]), np.concatenate([one.mean_high for one in ends])
+
+
+def _judged(bench: Bench) -> Measure:
+    cutoff = next((one.k for one in bench.compared if one.k), 10)
+    return parse_measure(f"judged@{cutoff}")
+
+
+def _truths(gold: Gold) -> dict[str, str]:
+    judged = {doc_id for grades in gold.qrels.values() for doc_id in grades}
+    texts = gold.corpus(judged)
+    if not texts:
+        raise InputError(str(gold.path), 'has no texts beside the judgments, which match = "text" needs')
+    return texts
+
+
+def _notes(bench: Bench, outcome: Outcome, settings: Mapping[str, object]) -> Iterator[str]:
+    """Yield what a reader must know beside the figures, a line each."""
+    points: list[Point] = list(outcome.measured)
+    parts = (parts_with_settings(settings, point.system, bench.folder) for point in points)
+    kinds = {table.get("kind") for tables in parts for table in tables.values()}
+    if kinds & set(_PRESENT):
+        yield "what a model's server answered before comes from the store: such times are the store's, not the server's"
+    yield from (f"{name}: found nothing for {count:,} queries" for name, count in outcome.empty.items() if count)
+    if any(point.cut for point in points):
+        yield "other cuts are measured by labels projected from evidence spans; k counts passages of any length"
+    for cut, corpus in outcome.corpora.items():
+        if cut and corpus.lost:
+            yield f"cut {cut.size}/{cut.overlap}: {len(corpus.lost):,} queries have no evidence in any passage: 0"
+    if bench.baseline is None and len(points) > MOST_COMPARED:
+        yield f"{len(points):,} systems are too many to test every pair; name a baseline and each is tested with it"
+    names = {point.name for point in points}
+    if bench.baseline and bench.baseline not in names:
+        yield f"the baseline {bench.baseline} was not measured, so nothing is tested"
+    yield from (line for row in bench.published for line in _about(row, names))
+
+
+def _about(row: PublishedRow, ours: Collection[str]) -> Iterator[str]:
+    """Yield what is to be said of a published row."""
+    if set(ours).isdisjoint(row.beside or (row.published,)):
+        yield f"published {row.published}: no system of ours stands beside it" + (f" ({row.note})" if row.note else "")
+    elif row.note:
+        yield f"published {row.published}: {row.note}"

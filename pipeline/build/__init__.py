@@ -1,0 +1,1 @@
+"""Documents to gold set: ``flow`` first, it is the table of contents."""

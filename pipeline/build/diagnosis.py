@@ -1,0 +1,55 @@
+"""What is configured, and what can be reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipeline.config import Config
+from pipeline.llm.probe import probe, probe_local
+from pipeline.llm.server_settings import OPENAI
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at. ``good`` is None where it is neither right nor wrong."""
+
+    what: str
+    says: str
+    good: bool | None = None
+
+
+async def examine(config: Config) -> list[Finding]:
+    """Return what a person should know before a run; no model is asked anything."""
+    key = config.api_key()
+    findings = [
+        Finding("key", f"{config.model.api_key_env} is {'set' if key else 'not set'}"),
+        Finding("server", config.model.base_url or (OPENAI if key else "none")),
+        Finding("model", config.model.name or "not named"),
+        Finding(
+            "queries would be written by",
+            "the model" if config.uses_model() else f"the offline generator ({config.generate.recipe}), no model",
+        ),
+    ]
+    if config.uses_model():
+        findings.append(await _reach(config, key))
+    for name, answer in (await probe_local()).items():
+        says = "not listening" if answer.problem else f"listening at {answer.base_url}: {_listed(answer.models)}"
+        findings.append(Finding(name, says, None if answer.problem else True))
+    return findings
+
+
+async def _reach(config: Config, key: str | None) -> Finding:
+    answer = await probe(config.model.base_url or OPENAI, key)
+    if answer.problem:
+        return Finding("reach", f"{answer.base_url} {answer.problem}", good=False)
+    name = config.model.name
+    if name and name not in answer.models:
+        return Finding(
+            "reach", f"{answer.base_url} does not offer {name}; it offers {_listed(answer.models)}", good=False
+        )
+    return Finding("reach", f"{answer.base_url} offers {_listed(answer.models)}", good=True)
+
+
+def _listed(models: tuple[str, ...]) -> str:
+    shown = ", ".join(models[:5])
+    return f"{shown} and {len(models) - 5} more" if len(models) > 5 else shown or "no model"

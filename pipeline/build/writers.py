@@ -1,0 +1,219 @@
+"""Who writes the queries: a model or the offline generator, opened for one run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.config import Config, Generator
+from pipeline.errors import UsageError
+from pipeline.goldset.folder import explained
+from pipeline.llm.prices import check_price
+from pipeline.llm.server_settings import OPENAI, ModelSettings, Prices
+from pipeline.ports import ChatModel, Stored, Writing
+from pipeline.stages.critique import ModelCritics
+from pipeline.stages.generate import ModelGenerator
+from prompts.loader import Prompt, PromptError, load
+from schemas.corpus import Chunk
+from schemas.manifest import StageUsage
+
+if TYPE_CHECKING:
+    from pipeline.llm.rehearsal import Planning
+
+GENERATE, REWRITE = "generate.v1", "rewrite.v1"
+
+PATIENCE_S = 30.0
+"""A call that takes longer than this, or a quarter of what it may take, is named."""
+
+WAVE = 100_000
+"""So many chunks under way at once put a whole wave into one batch."""
+
+
+class OfflineWriter:
+    """Simulated queries: no model, no network."""
+
+    def __init__(self, config: Config, reason: str) -> None:
+        self.config, self.prompts = config, dict[str, str]()
+        self.announcement = f"Queries are simulated offline, recipe {config.generate.recipe.value}, no model{reason}."
+
+    @contextlib.asynccontextmanager
+    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:
+        """Fit the generator to the corpus."""
+        from pipeline.offline.generator import OfflineGenerator
+
+        generate = self.config.generate
+        yield Writing(OfflineGenerator.fit(chunks, recipe=generate.recipe.value, seed=generate.seed))
+
+    def usage(self) -> Mapping[str, StageUsage]:
+        """Return nothing: nothing was called."""
+        return {}
+
+
+class ModelWriter:
+    """A model behind an OpenAI-compatible server, every answer stored before it is used.
+
+    Where ``batches`` is set, questions go in batches, and it takes a line about each. A replay asks nobody.
+    """
+
+    def __init__(self, config: Config, answers: Path, reason: str, *, replay: bool = False) -> None:
+        self.config, self._answers, self._replay = config, answers, replay
+        self.batches: Callable[[str], None] | None = None
+        self._usage: Mapping[str, StageUsage] = {}
+        self._prompts = {name: _prompt(name, config.generate.prompts) for name in prompts_of(config)}
+        self.prompts = {name: prompt.sha256 for name, prompt in self._prompts.items()}
+        server = model_settings(config).shown_url()
+        asked = "are replayed: nobody is asked, answers of" if replay else "are written by"
+        self.announcement = f"Queries {asked} {config.model.name} at {server}{reason}; answers: {answers}."
+
+    @contextlib.asynccontextmanager
+    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  it needs no corpus
+        """Open the path to the model."""
+        from pipeline.llm.model_path import open_model
+        from pipeline.llm.store import AnswerStore
+
+        if self._replay and not self._answers.exists():
+            raise UsageError(f"{self._answers}: there is no such store to replay")
+        with explained(self._answers.parent):
+            self._answers.parent.mkdir(parents=True, exist_ok=True)
+        settings = model_settings(self.config)
+        with AnswerStore(self._answers) as answers:
+            async with open_model(settings, answers=answers, replay=self._replay, batch=self.batches) as chat:
+                try:
+                    yield Writing(
+                        self._generator(chat),
+                        self._critics(chat),
+                        at_once=WAVE if self.batches else None,
+                        traffic=None if self.batches or self._replay else chat.snapshot,
+                        patience_s=min(PATIENCE_S, settings.call_timeout_s / 4),
+                    )
+                finally:
+                    self._usage = chat.usage()
+
+    @contextlib.asynccontextmanager
+    async def rehearse(self) -> AsyncIterator[tuple[Writing, Planning]]:
+        """Open who answers from the store and asks nobody, and the books of what asking would take."""
+        from pipeline.llm.rehearsal import Planning, recollect
+
+        with recollect(self._answers) as known:
+            items = {GENERATE: self.config.generate.constraints.per_chunk}
+            chat = Planning(settings=model_settings(self.config), store=known, items=items)
+            yield Writing(self._generator(chat), self._critics(chat)), chat
+
+    def _generator(self, chat: ChatModel) -> ModelGenerator:
+        generate, model = self.config.generate, self.config.model
+        return ModelGenerator(
+            model=chat,
+            prompt=self._prompts[GENERATE],
+            rewrite_prompt=self._prompts[REWRITE],
+            context=generate.context,
+            examples=generate.seed_queries,
+            temperature=model.temperature,
+            max_answer_tokens=model.max_answer_tokens,
+        )
+
+    def _critics(self, chat: ChatModel) -> ModelCritics | None:
+        critics, generate = self.config.critics, self.config.generate
+        if not critics.use:
+            return None
+        prompts = {critic: self._prompts[critic.prompt_id] for critic in critics.use}
+        return ModelCritics(
+            model=chat, prompts=prompts, context=generate.context, share=critics.share, seed=generate.seed
+        )
+
+    def usage(self) -> Mapping[str, StageUsage]:
+        """Return what the calls so far cost, by stage."""
+        return self._usage
+
+
+def _prompt(name: str, folder: Path | None) -> Prompt:
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"generate.prompts: {folder} is no folder")
+    try:
+        return load(name, folder)
+    except (PromptError, OSError, UnicodeDecodeError) as error:
+        raise UsageError(str(error)) from None
+
+
+def prompts_of(config: Config) -> tuple[str, ...]:
+    """Return the ids of the prompts a run with a model uses."""
+    return (GENERATE, REWRITE, *(critic.prompt_id for critic in config.critics.use))
+
+
+def model_settings(config: Config) -> ModelSettings:
+    """Return what the model path needs to know."""
+    model = config.model
+    prices = None
+    if model.usd_per_million_input is not None and model.usd_per_million_output is not None:
+        prices = Prices(model.usd_per_million_input, model.usd_per_million_output)
+    return ModelSettings(
+        model=model.name or "",
+        base_url=model.base_url or OPENAI,
+        api_key=config.api_key(),
+        embedding_model=model.embedding,
+        dimensions=model.dimensions,
+        concurrency=model.concurrency,
+        requests_per_minute=model.requests_per_minute,
+        tokens_per_minute=model.tokens_per_minute,
+        max_requests=model.max_requests,
+        max_tokens=model.max_tokens,
+        max_usd=model.max_usd,
+        prices=prices,
+        call_timeout_s=model.timeout_seconds,
+        deadline_s=None if model.deadline_minutes is None else model.deadline_minutes * 60,
+    )
+
+
+async def writer_for(
+    config: Config, answers: Path, *, asks: bool = True, replay: bool = False
+) -> OfflineWriter | ModelWriter:
+    """Return who writes the queries of a run: as asked, or the model where a key or a base URL is set.
+
+    Args:
+        config: The configuration.
+        answers: The store of answers.
+        asks: Whether a server may be asked which models it offers.
+        replay: Whether everything comes from the store, and nobody is asked.
+
+    Raises:
+        UsageError: No model is named, and the server does not offer exactly one or may not be asked; or money is capped
+            and the price is not known.
+    """
+    asked = config.generate.generator
+    chosen = Generator.MODEL if replay or config.uses_model() else Generator.OFFLINE
+    reason = "" if replay or chosen is asked else _reason(config, chosen)
+    config = config.model_copy(update={"generate": config.generate.model_copy(update={"generator": chosen})})
+    if chosen is Generator.OFFLINE:
+        if config.model.name is not None and asked is not chosen:
+            key = config.model.api_key_env
+            raise UsageError(f"a model is named, but no server: set {key} or --base-url, or give --generator offline")
+        return OfflineWriter(config, reason)
+    if config.model.name is None:
+        if not asks or replay:
+            run = "replay" if replay else "dry run"
+            raise UsageError(f"no model is named, and a {run} asks no server which it offers: give --model")
+        config = config.model_copy(update={"model": config.model.model_copy(update={"name": await only_model(config)})})
+    check_price(model_settings(config))
+    return ModelWriter(config, answers, reason, replay=replay)
+
+
+def _reason(config: Config, chosen: Generator) -> str:
+    if chosen is Generator.OFFLINE:
+        return f" (neither {config.model.api_key_env} nor a base URL is set)"
+    return f" ({'a base URL' if config.model.base_url else config.model.api_key_env} is set)"
+
+
+async def only_model(config: Config) -> str:
+    """Return the one model that the configured server offers.
+
+    Raises:
+        UsageError: It offers none or several, or cannot be reached.
+    """
+    from pipeline.llm.probe import probe  # its HTTP client takes a while to import
+
+    answer = await probe(config.model.base_url or OPENAI, config.api_key())
+    if len(answer.models) == 1:
+        return answer.models[0]
+    offers = f"it offers {', '.join(answer.models[:8])}" if answer.models else f"it {answer.problem or 'offers none'}"
+    raise UsageError(f"no model is named: give --model, or --generator offline ({answer.base_url}: {offers})")

@@ -1,0 +1,112 @@
+"""Our own cheap retrieval systems over a gold set: what its figures on rankings, reach and power are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pipeline.card.described_set import Material
+from pipeline.errors import GoldsetError
+from pipeline.measures.assessment import assess
+from pipeline.measures.names import parse_measure
+from pipeline.measures.ranks.judged_ranks import place_mapping
+from pipeline.measures.statistics.resamples import Floats
+from pipeline.systems import open_systems
+
+DEEP = 100
+"""Results of each system for each query."""
+WORDS, DENSE = "bm25", "lsi-200"
+"""The system of words and the dense one that are set against each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baselines:
+    """What each system found, best first, and its nDCG@10 for every judged query.
+
+    ``scores`` has the shape (queries, systems), in the order of ``query_ids`` and ``ranked``; ``failed`` says why a
+    system is not among them.
+    """
+
+    query_ids: list[str]
+    ranked: dict[str, dict[str, list[str]]]
+    scores: Floats
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The systems that could be run."""
+        return list(self.ranked)
+
+    def column(self, name: str) -> Floats:
+        """Return the nDCG@10 of one system by query."""
+        return np.asarray(self.scores[:, self.names.index(name)])
+
+
+def described(language: str | None) -> dict[str, dict[str, object]]:
+    """Return the systems: three settings of BM25, two of character n-grams, two of LSI, one fusion.
+
+    Args:
+        language: that of the corpus, for stems and stop words; None for none.
+    """
+    stemmed: dict[str, object] = {"language": language} if language else {}
+    return {
+        WORDS: {"kind": "bm25"},
+        "bm25-short": {"kind": "bm25", "k1": 0.9, "b": 0.4, "analyzer": "cjk-bigram", **stemmed},
+        "bm25-long": {"kind": "bm25", "k1": 2.0, "b": 0.9, "analyzer": "cjk-bigram"},
+        "lsi-100": {"kind": "lsi", "dimensions": 100, "analyzer": "cjk-bigram", **stemmed},
+        DENSE: {"kind": "lsi", "dimensions": 200, "analyzer": "cjk-bigram", **stemmed},
+        "fusion": {"kind": "rrf", "of": [WORDS, DENSE]},
+        "ngrams-3": {"kind": "ngrams", "shortest": 3, "longest": 3},
+        "ngrams-4": {"kind": "ngrams", "shortest": 4, "longest": 4},
+    }
+
+
+def run_baselines(material: Material) -> Baselines:
+    """Return what our systems make of the set; a system that fails is left out and named."""
+    query_ids = sorted(query_id for query_id in material.qrels if material.relevant(query_id))
+    queries = {query_id: material.queries[query_id] for query_id in query_ids}
+    ranked: dict[str, dict[str, list[str]]] = {}
+    failed: dict[str, str] = {}
+    if queries:
+        from threadpoolctl import threadpool_limits
+
+        tables = described(material.main_language())
+        shared = [name for name in tables if not name.startswith("ngrams")]
+        with threadpool_limits(1):  # the same bits whatever the number of processors, and sooner on small corpora
+            for names in (shared, *([name] for name in tables if name.startswith("ngrams"))):
+                _search(names, tables, material.corpus, queries, ranked, failed)
+    qrels = {query_id: material.qrels[query_id] for query_id in query_ids}
+    columns = [ndcg(qrels, found) for found in ranked.values()]
+    scores = np.stack(columns, axis=1) if columns else np.zeros((len(query_ids), 0))
+    return Baselines(query_ids, ranked, scores, failed)
+
+
+def _search(
+    names: list[str],
+    tables: Mapping[str, Mapping[str, object]],
+    corpus: Mapping[str, str],
+    queries: Mapping[str, str],
+    ranked: dict[str, dict[str, list[str]]],
+    failed: dict[str, str],
+) -> None:
+    """Search with systems that share parts; their indexes are let go of at the end, so that memory is bounded."""
+    with open_systems(names, {name: dict(tables[name]) for name in names}, where="baselines") as systems:
+        for name in names:
+            try:
+                system = systems.retriever(name)
+                system.index(corpus)
+                found = system.search(queries, k=min(DEEP, len(corpus)))
+            except GoldsetError as error:
+                failed[name] = str(error)
+                continue
+            ranked[name] = {query_id: list(found.get(query_id, {})) for query_id in queries}
+
+
+def ndcg(qrels: Mapping[str, Mapping[str, int]], ranked: Mapping[str, list[str]]) -> Floats:
+    """Return nDCG@10 by query, in the order of their ids."""
+    measure = parse_measure("ndcg@10")
+    run = {query_id: {doc_id: -float(rank) for rank, doc_id in enumerate(found)} for query_id, found in ranked.items()}
+    result = assess(qrels, place_mapping(qrels, run, scores="float64"), [measure], extra=0, missing="zero")
+    return np.asarray(result.values[measure.name], dtype=np.float64)

@@ -1,0 +1,96 @@
+"""From the folder of a gold set to its card, and into the folder."""
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+
+from pipeline.card.baselines import run_baselines
+from pipeline.card.described_set import read_material
+from pipeline.card.figures import writable
+from pipeline.card.judge_trust import JUDGE
+from pipeline.card.labels import label_figures
+from pipeline.card.origin import CIRCULARITY, PROVENANCE, making_figures, origin_figures
+from pipeline.card.queries import asking_figures, overlaps
+from pipeline.card.stability import FEWEST, POWER, ordering_figures
+from pipeline.errors import InputError, OutputError
+from pipeline.formats.jsonl import write_texts
+from pipeline.goldset.folder import explained
+from pipeline.report.card_text import markdown
+from schemas.set_card import Card, Figure, State
+
+CARD_JSON, CARD_MARKDOWN = "card.json", "card.md"
+_WHATEVER_THE_NUMBER = frozenset({POWER, JUDGE, CIRCULARITY, PROVENANCE})
+
+
+def make_card(folder: Path, *, seed: int = 0) -> Card:
+    """Return the card of a gold set.
+
+    Args:
+        folder: a build, graded or not, an import, a BEIR folder, or a folder with ``dataset.json``.
+        seed: of every draw; the same one gives the same card.
+
+    Raises:
+        InputError: There is no gold set, it has no texts, or one of its files is damaged.
+    """
+    material = read_material(folder)
+    if not any(material.relevant(query_id) for query_id in material.queries):
+        raise InputError(folder, "no query has a relevant passage: there is nothing to say of such a set")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of libraries, on degenerate corpora; figures are checked
+        baselines = run_baselines(material)
+    shares = overlaps(material)
+    notice, level = material.metadata.get("notice"), material.level_of_evidence
+    figures = [
+        *making_figures(material),
+        *asking_figures(material, shares),
+        *label_figures(material, baselines),
+        *ordering_figures(material, baselines, shares, seed=seed),
+        *origin_figures(material),
+    ]
+    if len(material.queries) < FEWEST:
+        figures = [_of_few(one, len(material.queries)) for one in figures]
+    return Card(
+        goldset=version("goldset"),
+        name=writable(material.name),
+        evidence_level=None if level is None else writable(level),
+        notice=writable(notice) if isinstance(notice, str) else None,
+        queries=len(material.queries),
+        passages=len(material.corpus),
+        graded=material.graded,
+        baselines=baselines.names,
+        seed=seed,
+        figures=figures,
+    )
+
+
+def _of_few(one: Figure, count: int) -> Figure:
+    """Return a figure on very few queries without a verdict: no share of so few says anything about the set."""
+    if one.section in _WHATEVER_THE_NUMBER or one.state not in {State.OK, State.WARN}:
+        return one
+    meaning = f"{one.meaning} {count} queries are too few for a verdict."
+    return one.model_copy(update={"state": State.INFO, "threshold": None, "meaning": meaning})
+
+
+def write_card(folder: Path, card: Card) -> tuple[Path, Path]:
+    """Write ``card.json`` and ``card.md`` into the folder, each whole or not at all, and return their paths.
+
+    Raises:
+        OutputError: The folder cannot be written, or holds a file of that name that is no card.
+    """
+    for name, begins in ((CARD_JSON, b'{\n "format": 1,\n "goldset": '), (CARD_MARKDOWN, b"# Card of ")):
+        _check_ours(folder / name, begins)
+    with explained(folder):
+        write_texts(folder / CARD_JSON, card.model_dump_json(indent=1).split("\n"))
+        write_texts(folder / CARD_MARKDOWN, markdown(card).removesuffix("\n").split("\n"))
+    return folder / CARD_JSON, folder / CARD_MARKDOWN
+
+
+def _check_ours(path: Path, begins: bytes) -> None:
+    if not path.exists():
+        return
+    with explained(path):
+        found = path.read_bytes()[: len(begins)] if path.is_file() else b""
+    if found != begins:
+        raise OutputError(f"{path}: is no card of ours; move it away, or print the card with --no-write")

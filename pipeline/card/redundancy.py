@@ -1,0 +1,111 @@
+"""Figures on what stands in the set twice: queries that are alike, passages that say the same, labels they share."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from pipeline.card.described_set import Material
+from pipeline.card.figures import figure, good
+from pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from pipeline.text.words import terms
+from schemas.set_card import Figure
+
+ALIKE = "near-duplicates"
+ALIKE_FROM = 0.85
+_ROWS = 256
+
+
+def alike_figures(material: Material) -> Iterator[Figure]:
+    """Yield the figures on near-duplicates."""
+    yield _alike_queries(material)
+    yield from _alike_passages(material)
+
+
+def _alike_queries(material: Material) -> Figure:
+    texts = [" ".join(terms(text)) for text in material.queries.values()]
+    pairs, members = _alike_pairs(texts)
+    rate = len(members) / len(texts)
+    ids = list(material.queries)
+    return figure(
+        ALIKE,
+        "queries alike",
+        rate,
+        f"{len(members):,} queries are at least {ALIKE_FROM:.0%} alike in their characters with another.",
+        unit="share of queries",
+        values={"pairs": pairs},
+        items=[ids[place] for place in sorted(members)[:20]],
+        threshold="< 2 % (judgement)",
+        state=good(rate < 0.02),
+    )
+
+
+def _alike_pairs(texts: list[str]) -> tuple[int, set[int]]:
+    """Return how many pairs of texts have a cosine of ``ALIKE_FROM`` or more, and which texts are in one."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    if len(texts) < 2 or not any(texts):
+        return 0, set()
+    rows = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), dtype=np.float64).fit_transform(texts).tocsr()
+    pairs, members = 0, set[int]()
+    for start in range(0, len(texts), _ROWS):
+        near = (rows[start : start + _ROWS] @ rows.T).tocoo()
+        above = near.data >= ALIKE_FROM
+        for one, other in zip((near.row[above] + start).tolist(), near.col[above].tolist(), strict=True):
+            if one < other:
+                pairs += 1
+                members |= {one, other}
+    return pairs, members
+
+
+def _alike_passages(material: Material) -> Iterator[Figure]:
+    ids = sorted(material.corpus)
+    sketches = Sketches.empty(len(ids))
+    for position, doc_id in enumerate(ids):
+        write_sketch(material.corpus[doc_id], sketches, position)
+    labels = cluster(sketches, text_at=lambda position: material.corpus[ids[position]])
+    sizes = Counter(labels.tolist())
+    clusters = sum(size > 1 for size in sizes.values())
+    inside = sum(size for size in sizes.values() if size > 1)
+    yield figure(
+        ALIKE,
+        "passages alike",
+        inside / len(ids),
+        f"{inside:,} passages say nearly the same as another (Jaccard of 5-word shingles from 0.80), "
+        f"in {clusters:,} clusters.",
+        unit="share of passages",
+        values={"passages": inside, "clusters": clusters, "largest": max(sizes.values())},
+    )
+    label_of = dict(zip(ids, labels.tolist(), strict=True))
+    shared, missing = _propagated(material, label_of, {label for label, size in sizes.items() if size > 1})
+    yield figure(
+        ALIKE,
+        "propagated labels",
+        shared,
+        f"{shared:,} labels are those of a near-duplicate; {missing:,} near-duplicates of relevant passages have none.",
+        unit="labels",
+        values={"near-duplicates without a label": missing},
+        threshold="no near-duplicate without the label",
+        state=good(not missing),
+    )
+
+
+def _propagated(material: Material, label_of: Mapping[str, int], alike: set[int]) -> tuple[int, int]:
+    """Return how many labels near-duplicates share, and how many near-duplicates of a relevant passage have none."""
+    members: dict[int, list[str]] = defaultdict(list)
+    for doc_id, label in label_of.items():
+        if label in alike:
+            members[label].append(doc_id)
+    shared = missing = 0
+    for judged in material.qrels.values():
+        seen: Counter[int] = Counter(label_of[doc_id] for doc_id in judged if label_of.get(doc_id) in alike)
+        shared += sum(count - 1 for count in seen.values())
+        relevant = {
+            label_of[doc_id]
+            for doc_id, grade in judged.items()
+            if grade >= material.level and label_of.get(doc_id) in alike
+        }
+        missing += sum(doc_id not in judged for label in relevant for doc_id in members[label])
+    return shared, missing

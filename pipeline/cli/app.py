@@ -1,0 +1,162 @@
+"""The ``goldset`` command: wires the parts together and prints. Heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from pipeline.cli.build import GO_ON, Interrupted
+from pipeline.errors import GoldsetError, UsageError
+from prompts.loader import PromptError
+
+COMMANDS = {
+    "build": "build.build",
+    "chunk": "build.chunk",
+    "import": "import_.import_",
+    "grade": "grade.grade",
+    "topup": "grade.topup",
+    "card": "card.card",
+    "review": "review.app",
+    "agreement": "agreement.agreement",
+    "rechunk": "rechunk.rechunk",
+    "retrieve": "retrieve.retrieve",
+    "score": "score.score",
+    "compare": "compare.compare",
+    "bench": "bench.bench",
+    "gate": "gate.gate",
+    "monitor": "monitor.app",
+    "drift": "drift.drift",
+    "feedback": "feedback.feedback",
+    "ask": "ask.ask",
+    "answers": "answers.app",
+    "prompts": "prompts.app",
+    "validate": "validate.validate",
+    "doctor": "doctor.doctor",
+}
+"""Where each command is, in the order of the help."""
+
+
+def command_line(first: str | None = None) -> typer.Typer:
+    """Return the command line: of one command where the first word names it, else of all.
+
+    Reading the options of every command takes longer than scoring a small run.
+    """
+    line = typer.Typer(
+        name="goldset",
+        help="Turn a folder of documents into a retrieval test set one can trust.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        callback=_options,
+    )
+    for name in [first] if first in COMMANDS else COMMANDS:
+        module, _, attribute = COMMANDS[name].rpartition(".")
+        found = getattr(import_module(f"pipeline.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            line.add_typer(found, name=name)
+        else:
+            line.command(name)(found)
+    return line
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"goldset {version('goldset')}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; every error on purpose is one line and an exit code."""
+    _prepare()
+    try:
+        code = command_line(sys.argv[1] if len(sys.argv) > 1 else None)(standalone_mode=False)
+        if code == Interrupted.exit_code:  # typer's own word for a KeyboardInterrupt
+            code = _interrupted(GO_ON)
+    except (typer.Abort, KeyboardInterrupt):
+        code = _interrupted(GO_ON)
+    except Interrupted as stop:
+        code = _interrupted(str(stop))
+    except PromptError as error:
+        print(f"goldset: {_line(str(error))}", file=sys.stderr)
+        code = UsageError.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except OSError as error:
+        print(f"goldset: output cannot be written ({(error.strerror or 'closed').lower()})", file=sys.stderr)
+        code = 1
+    except GoldsetError as error:
+        print(f"goldset: {_line(str(error))}", file=sys.stderr)
+        code = error.exit_code
+    except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
+        code = _unexpected(error)
+    sys.exit(code)
+
+
+def _interrupted(how_to_go_on: str) -> int:
+    print(f"goldset: interrupted; {how_to_go_on}", file=sys.stderr)
+    return Interrupted.exit_code
+
+
+def _prepare() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  until the process ends
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no «−» shows a question mark
+
+
+def _interrupt(*_: object) -> NoReturn:
+    """End at once: the event loop's own handler would wait for the next await, and whole stages have none.
+
+    A second signal would only interrupt the tidying up.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _unexpected(error: Exception) -> int:
+    """Print one line for what nobody foresaw; usage errors of the command line keep their own words."""
+    format_message = getattr(error, "format_message", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error, file=sys.stderr)
+        return UsageError.exit_code
+    if format_message is not None:
+        print(f"goldset: {_line(format_message())} (see goldset --help)", file=sys.stderr)
+        return UsageError.exit_code
+    if os.environ.get("GOLDSET_DEBUG"):
+        traceback.print_exception(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}"
+    print(
+        f"goldset: internal error, {type(error).__name__} at {place}; nothing was replaced. "
+        "Set GOLDSET_DEBUG=1 for the traceback and report it.",
+        file=sys.stderr,
+    )
+    return 1
+
+
+def _line(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))

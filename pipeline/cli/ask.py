@@ -1,0 +1,162 @@
+"""``goldset ask``: a small loop of question, passages and answer, to feel a retriever before it is measured."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pipeline.cli.score import GoldPath
+from pipeline.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pipeline.config import Config
+    from pipeline.explore.dialogue import Asking, Chat
+
+_ENDS = frozenset({"exit", "quit", ":q"})
+
+
+def ask(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+    gold: GoldPath,
+    system: Annotated[
+        str, typer.Option("--system", metavar="NAME", help="bm25, lsi, hybrid, embedding … or one of --config.")
+    ] = "hybrid",
+    rerank: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What orders its results anew: mmr, listwise or one of --config.")
+    ] = None,
+    question: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Ask this and end. Repeatable.")] = None,
+    k: Annotated[int, typer.Option("--k", metavar="N", min=1, help="Passages per question.")] = 5,
+    config: Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="A bench.toml.")] = None,
+    model: Annotated[str | None, typer.Option(metavar="M", help="The model's name at its server.")] = None,
+    base_url: Annotated[str | None, typer.Option(metavar="U", help="Any OpenAI-compatible server.")] = None,
+    no_model: Annotated[bool, typer.Option("--no-model", help="Show passages only, whatever is configured.")] = False,
+    answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")] = None,
+    replay: Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")] = False,
+    width: Annotated[int, typer.Option(metavar="N", min=20, help="Characters shown of a passage.")] = 240,
+) -> None:
+    """Ask questions: the passages a retriever finds, a model's answer from them, figures where they are known."""
+    from pipeline.bench.bench_file import load_bench
+    from pipeline.score.runs import load_gold
+    from pipeline.systems import open_systems
+    from pipeline.systems.models import Models
+
+    bench = load_bench(config, level=1) if config else None
+    settings = _configured(bench.config if bench else None, model=model, base_url=base_url)
+    asks = not no_model and (replay or bool(settings.model.base_url or settings.api_key()))
+    if asks and not settings.model.name:
+        raise UsageError("no model is named: give --model, or --no-model to see passages only")
+    loaded = load_gold(gold)
+    corpus = loaded.corpus()
+    if not corpus:
+        raise InputError(gold, "holds no texts of passages to retrieve; name the folder of a build")
+    described = dict(bench.described) if bench else {}
+    name = _with_rerank(described, system, rerank)
+    home = Path(gold) if Path(gold).is_dir() else Path(gold).parent
+    store = answers or home.resolve().parent / "answers.sqlite"
+    with contextlib.ExitStack() as stack:
+        systems = stack.enter_context(
+            open_systems(
+                [name],
+                described,
+                config=settings,
+                answers=store,
+                replay=replay,
+                where=config or "command line",
+                folder=bench.folder if bench else None,
+            )
+        )
+        chat: Chat | None = None
+        if asks:
+            chat = stack.enter_context(Models(settings, answers=store, replay=replay)).chat(name="ask")
+        retriever = systems.retriever(name)
+        retriever.index(corpus)
+        from pipeline.explore.dialogue import Asking
+
+        asking = Asking(loaded, corpus, retriever=retriever, k=k, chat=chat)
+        answering = f"answers by {settings.model.name}" if asks else "no model: passages only"
+        typer.echo(f"{len(corpus):,} passages, {name}, {answering}" + ("" if question else "; exit ends"), err=True)
+        _converse(asking, _given(question) if question else _questions(), k=k, width=width)
+
+
+def _converse(asking: Asking, questions: Iterable[str], *, k: int, width: int) -> None:
+    """Take questions until there are no more, and print what comes of each."""
+    from pipeline.explore.dialogue import LONGEST, shown
+
+    for question in questions:
+        if len(question) > LONGEST:
+            typer.echo(f"Problem: the question has {len(question):,} characters, more than {LONGEST:,}")
+            continue
+        for line in shown(asking.ask(question), k=k, width=width):
+            typer.echo(line)
+        typer.echo("")
+        sys.stdout.flush()
+
+
+def _given(questions: list[str]) -> Iterator[str]:
+    """Yield the questions of the command line, each shown as if it had been typed."""
+    from pipeline.formats.query_logs import one_line
+
+    for text in questions:
+        if question := one_line(text):
+            typer.echo(f"? {question[:400]}")
+            yield question
+
+
+def _questions() -> Iterator[str]:
+    """Yield questions: typed at a prompt, or line by line where standard input is no terminal."""
+    from pipeline.formats.query_logs import one_line
+
+    typed = sys.stdin.isatty()
+    while True:
+        if typed:
+            try:
+                text = input("? ")
+            except EOFError:
+                typer.echo("")
+                return
+        else:
+            line = sys.stdin.buffer.readline()
+            if not line:
+                return
+            text = line.decode("utf-8", "replace")
+        question = one_line(text)
+        if question.casefold() in _ENDS:
+            return
+        if question:
+            if not typed:
+                typer.echo(f"? {question[:400]}")
+            yield question
+
+
+def _configured(config: Config | None, *, model: str | None, base_url: str | None) -> Config:
+    from pipeline.config import load_config
+
+    given = config.model.model_dump(exclude_none=True) if config else {}
+    given |= {key: value for key, value in (("name", model), ("base_url", base_url)) if value is not None}
+    return load_config(None, {"model": given})
+
+
+def _with_rerank(described: dict[str, Any], system: str, rerank: str | None) -> str:
+    """Return the name of the system to open: that of a reranker over the system, where one is asked for."""
+    if rerank is None:
+        return system
+    inner = described.get(rerank, {"kind": rerank})
+    name = f"{rerank}({system})"
+    described[name] = _over(inner, system, rerank)
+    return name
+
+
+def _over(settings: Any, system: str, rerank: str) -> Any:  # noqa: ANN401  a table or a record
+    if isinstance(settings, dict):
+        if settings.get("kind") not in {"mmr", "listwise", "rerank", "cross-encoder"}:
+            raise UsageError(f"--rerank {rerank}: is no reranker; mmr and listwise are, or describe one in --config")
+        table: Mapping[str, Any] = {**settings, "of": system}
+        return dict(table)
+    if getattr(settings, "kind", None) not in {"mmr", "listwise", "rerank", "cross-encoder"}:
+        raise UsageError(f"--rerank {rerank}: {getattr(settings, 'kind', 'it')} is no reranker")
+    return settings.model_copy(update={"of": system})

@@ -1,0 +1,165 @@
+"""``goldset bench``: many retrieval systems, or one with many settings, on one gold set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pipeline.cli.options import DONE_WITH_FAILURES
+from pipeline.cli.score import CutoffOption, GoldPath, MeasureOption
+from pipeline.errors import OutputError, UnknownMeasure
+
+if TYPE_CHECKING:
+    from pipeline.bench.trial import Found, Recut
+    from schemas.experiment import Experiment, Timings
+
+
+def bench(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+    gold: GoldPath,
+    config: Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="A bench.toml.")] = None,
+    system: Annotated[
+        list[str] | None, typer.Option("--system", metavar="NAME", help="Only this one; may be given more than once.")
+    ] = None,
+    measure: MeasureOption = None,
+    k: CutoffOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Where all goes (GOLD/bench; bench-GOLD here if that is no build)."),
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page.")] = None,
+    published: Annotated[
+        Path | None, typer.Option("--published", metavar="FILE", help="Figures to stand beside: TOML, JSON or CSV.")
+    ] = None,
+    answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also search where a finished run lies.")] = False,
+    replay: Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")] = False,
+) -> None:
+    """Measure retrieval systems: figures at every k, latency, tests; go on where it was."""
+    from rich.console import Console
+
+    from pipeline.bench.bench_file import load_bench
+    from pipeline.bench.experiment_files import read_published
+    from pipeline.bench.trial import conduct
+    from pipeline.formats.runs.scorecard_files import check_apart
+    from pipeline.report.terminal import TerminalProgress
+    from pipeline.score.runs import load_gold
+
+    loaded = load_gold(gold)
+    check_apart({"--html": html, "--out": out}, [loaded.path, *(one for one in (config, published) if one)])
+    if html is not None and not html.resolve().parent.is_dir():
+        raise OutputError(f"{html}: there is no folder {html.parent}; make it first")
+    settings = load_bench(
+        config,
+        level=loaded.level,
+        systems=system or (),
+        measures=measure or (),
+        cutoffs=_cutoffs(k),
+        published=read_published(published) if published else None,
+    )
+    home = loaded.path if loaded.path.is_dir() else loaded.path.parent
+    is_build = (home / "manifest.json").is_file()
+    folder = out or (home / "bench" if is_build else Path(f"bench-{_stem(loaded.path)}"))
+    messages = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
+    found = conduct(
+        settings,
+        loaded,
+        folder=folder,
+        answers=answers or (home if is_build else folder).resolve().parent / "answers.sqlite",
+        rechunk=_rechunk,
+        progress=TerminalProgress(messages),
+        again=again,
+        replay=replay,
+    )
+    if found.outcome.kept:
+        kept = ", ".join(found.outcome.kept[:8]) + (", …" if len(found.outcome.kept) > 8 else "")
+        messages.print(f"Kept from an earlier time, settings and data unchanged (--again searches again): {kept}")
+    if found.experiment is not None:
+        _show(found.experiment, found.timings)
+        _write(found.experiment, found.timings, folder, html)
+    _fail(found)
+
+
+def _stem(gold: Path) -> str:
+    """Return what a collection of somebody else's is called, into which nothing is written."""
+    return gold.resolve().name.split(".")[0] or "gold"
+
+
+def _cutoffs(k: str | None) -> list[int]:
+    cutoffs = []
+    for text in (k or "").replace(",", " ").split():
+        if not (text.isascii() and text.isdigit() and 0 < len(text) <= 9 and int(text)):
+            raise UnknownMeasure([f"--k {k}: {text!r} is no cutoff; give whole numbers from 1, as 1,3,5,10"])
+        cutoffs.append(int(text))
+    return cutoffs
+
+
+def _rechunk(gold: Path, size: int, overlap: int) -> Recut:
+    from pipeline.goldset.projection import rechunk
+
+    return rechunk(gold if gold.is_dir() else gold.parent, size=size, overlap=overlap)
+
+
+def _show(found: Experiment, timings: Timings) -> None:
+    from rich.console import Console
+
+    from pipeline.report import experiment_tables as report
+    from pipeline.report.scorecard_tables import method_line
+    from pipeline.report.terminal import printable
+
+    order = [system.system for system in found.card.systems]
+    console = Console(soft_wrap=True, markup=False, highlight=False, width=1000)
+    tables = [report.leaderboard(found), *(rows for _, rows in report.by_cutoff(found))]
+    tables += [rows for _, rows in report.beside_published(found)]
+    for rows in [*tables, report.times(timings, order)]:
+        if rows:
+            console.print(report.terminal_table(rows))
+            console.print()
+    compared = report.pairs(found, found.compared[0])[: report.MOST_PAIRS + 1]
+    if compared:
+        console.print(report.terminal_table(compared, words=3))
+        total, shown = len(found.card.comparisons), len(compared) - 1
+        if shown < total:
+            console.print(f"{shown:,} of {total:,} comparisons; all of them in figures.md and comparisons.csv")
+        console.print()
+    for line in report.verdict(found):
+        console.print(printable(line))
+    for line in report.warned(found):
+        console.print(f"Warning: {printable(line)}", style="yellow")
+    for line in found.notes:
+        console.print(f"Note: {printable(line)}")
+    console.print(report.timing_line(timings), style="dim")
+    console.print(method_line(found.card), style="dim")
+
+
+def _write(found: Experiment, timings: Timings, folder: Path, html: Path | None) -> None:
+    from pipeline.bench.experiment_files import csv_text, write_tables
+    from pipeline.formats.runs.scorecard_files import write_whole
+    from pipeline.report import experiment_tables as report
+
+    order = [system.system for system in found.card.systems]
+    records: dict[str, Any] = {"experiment.json": found, "timings.json": timings}
+    texts = {
+        "figures.csv": csv_text(report.figures_csv(found)),
+        "figures.md": report.figures_markdown(found),
+        "comparisons.csv": csv_text(report.pairs(found)),
+        "published.csv": csv_text(report.published_csv(found)),
+        "timings.csv": csv_text(report.times_csv(timings, order)),
+        "timings.md": report.times_markdown(timings, order),
+    }
+    kept = {name: text for name, text in texts.items() if text.count("\n") > 1}
+    write_tables(folder, records, kept)
+    typer.echo(f"Written: {folder}: experiment.json, {', '.join(kept)}, runs/, timings/", err=True)
+    if html is not None:
+        from pipeline.report.experiment_page import page
+
+        write_whole(html, page(found, timings).encode())
+        typer.echo(f"Written: {html}", err=True)
+
+
+def _fail(found: Found) -> None:
+    failed = [one.system for one in found.outcome.failures]
+    if failed:
+        typer.echo(f"Failed, for the reasons above: {', '.join(failed)}", err=True)
+        raise typer.Exit(DONE_WITH_FAILURES)

@@ -1,0 +1,76 @@
+"""``goldset feedback``: users' clicks and thumbs as weak judgments, in a file of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pipeline.errors import InputError, OutputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipeline.formats.feedback_files import Vote
+
+SHOWN = 20
+"""How many rows that match nothing are named on the screen."""
+
+
+def feedback(
+    gold: Annotated[str, typer.Argument(metavar="GOLD", help="The folder of a build, dataset.json or a BEIR folder.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Rows of query, chunk_id and +1 or -1: CSV, JSON Lines.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where it goes, as feedback.jsonl.")],
+) -> None:
+    """Count users' clicks and thumbs by query and passage; they never enter the judgments."""
+    from pipeline.formats.feedback_files import gather, read_votes
+    from pipeline.formats.jsonl import write_lines
+    from pipeline.goldset.folder import explained
+    from pipeline.score.runs import load_gold
+
+    _check_target(out, gold, file)
+    loaded = load_gold(gold)
+    queries, corpus = loaded.queries(), loaded.corpus()
+    if not queries or not corpus:
+        raise InputError(gold, "holds no texts of queries and passages to match; name the folder of a build")
+    found = gather(read_votes(file), queries, corpus)
+    if not found.rows:
+        raise InputError(file, "holds no feedback")
+    _name("whose query is not in the gold set", found.unmatched, by_query=True)
+    _name("whose passage is not in the gold set", found.unknown, by_query=False)
+    if not found.feedback:
+        raise InputError(file, f"no row is about a query and a passage of {gold}; nothing was written")
+    with explained(out.parent):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_lines(out, found.feedback)
+    kept = found.rows - len(found.unmatched) - len(found.unknown)
+    typer.echo(f"{kept:,} of {found.rows:,} rows kept, query-passage pairs in {out}: {len(found.feedback):,}")
+
+
+def _check_target(out: Path, gold: str, file: str) -> None:
+    if out.resolve() == Path(file).resolve():
+        raise UsageError(f"{out}: is the file that is read; give another --out")
+    if out.exists():
+        from pipeline.formats.jsonl import RecordFile
+        from schemas.feedback_row import Feedback
+
+        try:
+            for _ in RecordFile.open(out, Feedback):
+                pass
+        except (InputError, OSError):
+            raise OutputError(f"{out}: holds something else than feedback; give another --out") from None
+    if Path(gold).is_dir() and out.resolve().parent == Path(gold).resolve() and out.suffix != ".jsonl":
+        raise UsageError(f"{out}: inside a build, feedback goes into a file feedback.jsonl")
+
+
+def _name(what: str, votes: Sequence[Vote], *, by_query: bool) -> None:
+    """Print the rows that match nothing."""
+    from pipeline.report.terminal import printable
+
+    if votes:
+        typer.echo(f"{len(votes):,} {'row' if len(votes) == 1 else 'rows'} {what}:", err=True)
+    for vote in votes[:SHOWN]:
+        typer.echo(f"  line {vote.line}: {printable(vote.query if by_query else vote.chunk_id)[:200]}", err=True)
+    if len(votes) > SHOWN:
+        typer.echo(f"  and {len(votes) - SHOWN:,} more", err=True)

@@ -1,0 +1,133 @@
+"""``goldset gate``: stops a regression, for CI."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from pipeline.cli.compare import Alpha, Permutations, Seed, check_alpha, wide_console
+from pipeline.cli.score import GoldPath, MatchOption, MeasureOption, MissingOption, ScoresOption, chosen, warn
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from pipeline.measures.statistics.regression import Check
+    from pipeline.score.runs import Gold
+    from schemas.scorecard import Baseline
+
+FAILED = 1
+
+
+def gate(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+    gold: GoldPath,
+    run: Annotated[str, typer.Option(metavar="FILE", help="The run to check, as FILE or NAME=FILE.")],
+    baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="The values of an earlier run.")] = None,
+    init: Annotated[bool, typer.Option("--init", help="Write the baseline from this run.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Replace the baseline where every check passes.")] = False,
+    max_drop: Annotated[
+        list[str] | None, typer.Option(metavar="[M=]D", help="How far a mean may fall: 5%, 0.02, ndcg@10=2% (5%).")
+    ] = None,
+    minimum: Annotated[
+        list[str] | None, typer.Option("--min", metavar="M=X", help="Lowest mean: recall@10=0.8.")
+    ] = None,
+    target: Annotated[
+        Literal["precise-qa", "general", "exploratory"] | None, typer.Option(help="Lowest means for a purpose.")
+    ] = None,
+    significant_only: Annotated[
+        bool, typer.Option("--significant-only", help="Let a fall pass that chance explains.")
+    ] = False,
+    measure: MeasureOption = None,
+    missing: MissingOption = "zero",
+    scores: ScoresOption = "float64",
+    match: MatchOption = "id",
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML here.")] = None,
+    github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub Actions.")] = False,
+    permutations: Permutations = 10_000,
+    seed: Seed = 0,
+    alpha: Alpha = 0.05,
+) -> None:
+    """Check a run against lowest means and a baseline; exit 1 with the queries that fell most."""
+    from pipeline.formats.runs.scorecard_files import check_apart, write_record
+    from pipeline.measures.names import parse_measure
+    from pipeline.score.demands import Demands, allowed_drops, checks_of, differences, lowest_means
+    from pipeline.score.runs import load_gold, named_runs
+    from pipeline.score.scorecards import DECIDING, baseline_of, score_all
+    from pipeline.text.amounts import queries
+
+    check_alpha(alpha)
+    before = _earlier(baseline, init=init, update=update)
+    runs = named_runs([run])
+    check_apart({"--baseline": baseline, "--junit": junit}, [gold, *(one.path for one in runs.values())])
+    check_apart({"--junit": junit}, [baseline] if baseline else [])
+    loaded = load_gold(gold)
+    asked = [one.name for one in chosen(measure, None, loaded)] if measure else []
+    demands = Demands(
+        minimums=lowest_means(minimum or [], target, loaded.level),
+        drops=allowed_drops(max_drop or [], before, asked, loaded.level) if before else {},
+        significant_only=significant_only,
+        alpha=alpha,
+        permutations=permutations,
+        seed=seed,
+    )
+    kept = asked or [parse_measure(name, rel=loaded.level).name for name in DECIDING]
+    measures = {one.name: one for one in demands.measures()}
+    if init:
+        measures |= {name: parse_measure(name) for name in kept}
+    if not measures:
+        raise UsageError("gate: nothing to check; give --baseline, --min or --target")
+    results = score_all(loaded, runs, list(measures.values()), missing=missing, scores=scores, match=match)
+    ((system, result),) = results.items()
+    checks = checks_of(result, before, demands)
+    notes = list(differences(before, loaded, result)) if before else []
+    _report(checks, loaded, notes, junit=junit, github=github)
+    warn(loaded)
+    passed = all(check.passed for check in checks)
+    if baseline and (init or (update and passed)):
+        write_record(baseline, baseline_of(loaded, system, result, list(before.values if before else measures)))
+        typer.echo(f"Baseline of {queries(len(result.query_ids))} written to {baseline}")
+    if not passed:
+        raise typer.Exit(FAILED)
+
+
+def _earlier(path: Path | None, *, init: bool, update: bool) -> Baseline | None:
+    """Return the baseline to compare with, if there is to be one."""
+    from pipeline.formats.runs.scorecard_files import read_record
+    from schemas.scorecard import Baseline
+
+    if path is None:
+        if init or update:
+            raise UsageError("gate: --init and --update need --baseline FILE")
+        return None
+    if init:
+        if update:
+            raise UsageError("gate: give --init or --update, not both")
+        if path.exists():
+            raise UsageError(f"{path}: is there already; --update replaces it, or remove it first")
+        return None
+    if not path.exists():
+        raise UsageError(f"{path}: is missing; make it with --init")
+    return read_record(path, Baseline)
+
+
+def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit: Path | None, github: bool) -> None:
+    """Print how the gate came out, and write what was asked for."""
+    from pipeline.formats.runs.scorecard_files import write_whole
+    from pipeline.report import gate_report as shown
+    from pipeline.report.terminal import printable
+
+    texts = gold.queries() if any(check.fallen for check in checks) else {}
+    console = wide_console()
+    for check in checks:
+        console.print(printable(shown.line(check)), style=None if check.passed else "red")
+        if not check.passed:
+            for line in shown.fallen(check, texts):
+                console.print(f"  {line}")
+    for note in notes:
+        console.print(f"Note: {note}.")
+    if junit:
+        write_whole(junit, shown.junit(checks, texts, notes))
+    if github:
+        for line in shown.github(checks, texts):
+            typer.echo(line)

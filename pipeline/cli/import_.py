@@ -1,0 +1,95 @@
+"""``goldset import``: a public benchmark as a gold set."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.goldset.importer import Imported
+
+SHOWN = 20
+"""How many broken items that were left out are named on the screen."""
+
+
+class Kind(StrEnum):
+    """What can be imported."""
+
+    BEIR = "beir"
+    TREC = "trec"
+    MSMARCO = "msmarco"
+    SQUAD = "squad"
+    LLAMAINDEX = "llamaindex"
+    IR_DATASETS = "ir_datasets"
+    HF = "hf"
+
+
+def import_(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help=", ".join(Kind) + ".")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The folder or file; the id for ir_datasets and hf.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the gold set goes.")],
+    split: Annotated[str | None, typer.Option(metavar="NAME", help="Which judgments: test, dev … (test).")] = None,
+    corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="The passages, if not found by name.")] = None,
+    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="The queries, if not found by name.")] = None,
+    qrels: Annotated[Path | None, typer.Option(metavar="FILE", help="The judgments, if not found by name.")] = None,
+    grades: Annotated[
+        str | None, typer.Option(metavar="MAP", help="What grades become, 0 to 3 or none: 0=0,1..2=1,3=2,4=3,-1=none.")
+    ] = None,
+    relevant_from: Annotated[
+        int | None, typer.Option(metavar="N", help="The lowest grade that is relevant (1 of 0/1, else 2).")
+    ] = None,
+    drop_broken: Annotated[
+        bool, typer.Option("--drop-broken", help="Leave out broken references, doubles and empty texts; list them.")
+    ] = False,
+    evidence_level: Annotated[
+        Literal["human", "model", "smoke"] | None, typer.Option(help="Who judged (human; llamaindex: model).")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace another run in DIR.")] = False,
+) -> None:
+    """Make a public benchmark into a gold set, as a build writes it."""
+    from pipeline.formats.benchmarks.collection import Chosen
+    from pipeline.formats.benchmarks.kinds import open_collection
+    from pipeline.goldset.importer import Options, import_collection
+    from pipeline.goldset.provenance import metadata_of
+
+    chosen = Chosen(split=split, corpus=corpus, queries=queries, qrels=qrels)
+    level, notice = evidence_level, None
+    if evidence_level is None and Path(path).exists():  # a gold set of goldset's, in another format, stays what it is
+        known = metadata_of(Path(path))
+        level, notice = known.get("evidence_level"), known.get("notice")
+    options = Options(chosen, grades, relevant_from, drop_broken, level, replace, notice)
+    imported = import_collection(open_collection(kind.value, path, chosen), out, options)
+    for line in _remarks(imported):
+        typer.echo(line, err=True)
+    manifest = imported.manifest
+    labels = manifest.stages[-1].written
+    typer.echo(f"{manifest.documents:,} passages, {manifest.queries:,} queries, {labels:,} judgments in {out}")
+    typer.echo(f"Next: goldset validate {out}")
+
+
+def _remarks(imported: Imported) -> Iterator[str]:
+    """Yield what is not as one might think: grades that changed their number, items left out, ids changed."""
+    from pipeline.report.terminal import printable
+
+    changed = {old: new for old, new in imported.grades.items() if old != new}
+    if changed:
+        said = ", ".join(f"{old} is {new}" for old, new in imported.grades.items())
+        yield f"Grades: {said} here, where 2 and 3 are relevant."
+    elif "1" in imported.grades:
+        yield "Grades are kept: 1 is of the same topic and not relevant here; --relevant-from 1 counts it as relevant."
+    for stage in imported.manifest.stages:
+        if stage.rejected:
+            rules = ", ".join(f"{rule} {count:,}" for rule, count in stage.rules.items())
+            yield f"{stage.stage}: {stage.rejected:,} of {stage.read:,} left out: {rules}."
+    failures = imported.manifest.failures
+    for failure in failures[:SHOWN]:
+        yield f"left out {printable(failure.message)}"
+    if len(failures) > SHOWN:
+        yield f"left out {len(failures) - SHOWN:,} more, listed in manifest.json"
+    if imported.renamed:
+        yield f"{imported.renamed:,} ids cannot stand in a TREC file and were changed; 0-renamed.jsonl lists them."

@@ -1,0 +1,179 @@
+"""``goldset monitor``: a run's scores over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from pipeline.cli.compare import wide_console
+from pipeline.cli.score import (
+    GoldPath,
+    MatchOption,
+    MeasureOption,
+    MissingOption,
+    RunOption,
+    ScoresOption,
+    chosen,
+    warn,
+)
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from pipeline.measures.result import Result
+    from schemas.scorecard import HistoryEntry
+
+ALERT = 1
+DEFAULT = "record"
+
+
+class _RecordUnlessNamed(TyperGroup):
+    """A group whose first command may be left out: ``goldset monitor GOLD`` is ``goldset monitor record GOLD``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer keeps its class to itself
+        """Put the command in front where none is named."""
+        if args and args[0] not in {*self.commands, "--help"}:
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_RecordUnlessNamed,
+    help="Keep a history of scores; `goldset monitor GOLD --run …` is short for record.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+History = Annotated[Path, typer.Option(metavar="FILE", help="Where the scores are kept, one line each.")]
+
+
+@app.command()
+def record(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+    gold: GoldPath,
+    run: RunOption,
+    history: History,
+    measure: MeasureOption = None,
+    baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="A baseline of goldset gate.")] = None,
+    alert_below: Annotated[
+        list[str] | None, typer.Option(metavar="M=X", help="Exit 1 where a mean is lower: recall@10=0.75.")
+    ] = None,
+    webhook: Annotated[
+        str | None, typer.Option(metavar="URL", envvar="GOLDSET_WEBHOOK", help="Where alerts are posted, as JSON.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(metavar="TEXT", help="What was scored, as a commit.")] = None,
+    at: Annotated[str | None, typer.Option(metavar="TIME", help="When, in ISO 8601 (now).")] = None,
+    missing: MissingOption = "zero",
+    scores: ScoresOption = "float64",
+    match: MatchOption = "id",
+) -> None:
+    """Score runs, add them to the history, compare with the last time; exit 1 on an alert."""
+    from pipeline.formats.runs.history import append_history, read_history
+    from pipeline.formats.runs.scorecard_files import read_record
+    from pipeline.measures.names import parse_measure
+    from pipeline.score.demands import lowest_means
+    from pipeline.score.runs import load_gold, named_runs
+    from pipeline.score.scorecards import DECIDING, entry_of, score_all
+    from pipeline.score.webhook import check_address
+    from schemas.scorecard import Baseline
+
+    if webhook:
+        check_address(webhook)
+    when, label = _moment(at), _one_line(label)
+    known = read_history(history)
+    fixed = read_record(baseline, Baseline).means() if baseline else None
+    loaded = load_gold(gold)
+    lowest = lowest_means(alert_below or [], None, loaded.level, option="--alert-below")
+    asked = {one.name: one for one in chosen(measure or list(DECIDING), None, loaded)}
+    asked |= {name: parse_measure(name) for name in lowest}
+    results = score_all(loaded, named_runs(run), list(asked.values()), missing=missing, scores=scores, match=match)
+    entries = [
+        entry_of(loaded, name, result, list(asked), at=when, label=label, alerts=_alerts(name, result, lowest))
+        for name, result in results.items()
+    ]
+    append_history(history, entries)
+    warn(loaded)
+    for entry in entries:
+        _show(entry, [one for one in known if one.system == entry.system], fixed)
+    if any(entry.alerts for entry in entries):
+        if webhook:
+            _tell(webhook, entries)
+        raise typer.Exit(ALERT)
+
+
+@app.command()
+def plot(
+    history: Annotated[Path, typer.Argument(metavar="HISTORY", help="A history of goldset monitor.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the page goes.")] = Path("history.html"),
+) -> None:
+    """Draw the history as one page of HTML that asks no server for anything."""
+    from pipeline.errors import InputError
+    from pipeline.formats.runs.history import read_history
+    from pipeline.formats.runs.scorecard_files import check_apart, write_whole
+    from pipeline.report.timeline import page
+    from pipeline.text.amounts import amount
+
+    check_apart({"--out": out}, [history])
+    entries = read_history(history)
+    if not entries:
+        raise InputError(history, "is missing or empty; goldset monitor GOLD --run … --history fills it")
+    write_whole(out, page(entries).encode())
+    typer.echo(f"{amount(len(entries), 'entry', 'entries')} drawn in {out}")
+
+
+def _moment(at: str | None) -> str:
+    """Return a time as ISO 8601 in UTC, to the second."""
+    if at is None:
+        return datetime.now(UTC).isoformat(timespec="seconds")
+    try:
+        given = datetime.fromisoformat(at)
+        return (given if given.tzinfo else given.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
+        raise UsageError(f"--at {at!r}: give a time as 2026-01-31T12:00:00+00:00") from None
+
+
+def _one_line(label: str | None) -> str | None:
+    if label is not None and not (label.isprintable() and len(label) <= 200):
+        raise UsageError("--label: give one line of at most 200 printable characters")
+    return label
+
+
+def _alerts(system: str, result: Result, lowest: Mapping[str, float]) -> list[str]:
+    means = {measure: result.mean(measure) for measure in lowest}
+    return [
+        f"{system}: {measure} {means[measure]:.4f} is below {bound:.4f}"
+        for measure, bound in lowest.items()
+        if means[measure] < bound - 1e-9
+    ]
+
+
+def _show(entry: HistoryEntry, earlier: Sequence[HistoryEntry], baseline: Mapping[str, float] | None) -> None:
+    """Print an entry beside the last one of its system, and the baseline or else the system's first entry."""
+    from pipeline.report.monitor_text import change_table, notes
+    from pipeline.report.terminal import printable
+
+    if baseline is None:
+        baseline = {name: score.mean for name, score in earlier[0].means.items()} if earlier else {}
+    console = wide_console()
+    console.print(change_table(entry, earlier[-1] if earlier else None, baseline))
+    for line in notes(entry, earlier):
+        console.print(f"Note: {line}.")
+    for line in entry.alerts:
+        console.print(f"ALERT  {printable(line)}", style="red")
+
+
+def _tell(webhook: str, entries: Sequence[HistoryEntry]) -> None:
+    """Post the alerts; that it fails is said and ends nothing."""
+    from pipeline.score.webhook import tell
+
+    alerting = [entry for entry in entries if entry.alerts]
+    message = {
+        "text": "\n".join(line for entry in alerting for line in entry.alerts),
+        "entries": [entry.model_dump(mode="json") for entry in alerting],
+    }
+    problem = tell(webhook, message)
+    if problem:
+        typer.echo(f"Warning: the alert was not delivered: {problem}", err=True)

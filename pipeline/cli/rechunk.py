@@ -1,0 +1,42 @@
+"""``goldset rechunk``: a gold set on another chunking, so that chunkings can be compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SHOWN = 10
+"""How many queries that were left out are named."""
+
+
+def rechunk(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a finished run.")],
+    chunk_size: Annotated[int, typer.Option("--chunk-size", metavar="N", help="Characters per chunk.")],
+    chunk_overlap: Annotated[
+        int | None, typer.Option("--chunk-overlap", metavar="N", help="Shared by neighbours (size / 10).")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR2", help="Where the new run goes (DIR-SIZE-OVERLAP).")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a run with other settings in DIR2.")] = False,
+) -> None:
+    """Put the same queries on another chunking of the same documents; no model is asked."""
+    from pipeline.goldset.projection import write_rechunked
+    from pipeline.text.amounts import amount, queries
+
+    overlap = chunk_size // 10 if chunk_overlap is None else chunk_overlap
+    place = out or folder.with_name(f"{folder.name}-{chunk_size}-{overlap}")
+    outcome = write_rechunked(folder, place, size=chunk_size, overlap=overlap, replace=replace)
+    typer.echo(f"{queries(outcome.manifest.queries)} in {place / 'dataset.json'}")
+    if outcome.passages_lost:
+        typer.echo(
+            f"{amount(outcome.passages_lost, 'relevant passage')} beside the source in no chunk as evidence, "
+            "so without a label",
+            err=True,
+        )
+    for query_id, reason in list(outcome.left_out.items())[:SHOWN]:
+        typer.echo(f"left out {query_id}: {reason}", err=True)
+    if len(outcome.left_out) > SHOWN:
+        typer.echo(f"and {len(outcome.left_out) - SHOWN:,} more, all in {place / '3-rejections.jsonl'}", err=True)

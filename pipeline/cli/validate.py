@@ -1,0 +1,29 @@
+"""``goldset validate``: a run folder read again and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.options import console_for
+
+
+def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a finished run.")]) -> None:
+    """Read a run again and check every reference, span and copy."""
+    from pipeline.goldset.integrity import validate as check
+    from pipeline.text.amounts import amount, queries
+
+    found = check(folder)
+    console = console_for()
+    for problem in found.problems:
+        console.print(f"{folder}: {problem}", style="red")
+    console.print(
+        f"{amount(found.documents, 'document')}, {amount(found.chunks, 'chunk')}, {queries(found.queries)}, "
+        f"{amount(found.labels, 'label')}: "
+        + (amount(len(found.problems), "problem") if found.problems else "every reference and span holds")
+        + ("" if found.queries else "; with no query it measures nothing"),
+    )
+    if found.problems:
+        raise typer.Exit(1)

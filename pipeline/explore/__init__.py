@@ -1,0 +1,1 @@
+"""Looking before measuring: one question at a time, and a log of queries against a set."""

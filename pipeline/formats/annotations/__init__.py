@@ -1,0 +1,1 @@
+"""Judgments of people, to other tools and back."""

@@ -1,0 +1,1 @@
+"""Public test collections as they lie on disk."""

@@ -1,0 +1,104 @@
+"""A collection read item by item, each checked: one id each, a text each, and everything known by its place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Group
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.errors import InputError
+from pipeline.formats.benchmarks.collection import Collection, Entry, Place, Qrel, Topic, at
+from pipeline.formats.benchmarks.left_out import Books, Names, is_unicode
+from pipeline.formats.documents.identity import one_line
+from pipeline.formats.regular_files import shown
+from schemas.corpus import Document
+
+
+class Reading:
+    """What was read of a collection so far: the ids taken, and the queries that are judged."""
+
+    def __init__(self, collection: Collection, books: Books) -> None:
+        self.collection, self.books = collection, books
+        self.document_ids, self.query_ids = Names(), Names()
+        self.topics: dict[str, Topic] = {}
+
+    def judgments(self) -> list[Qrel]:
+        """Return the judgments, the first of those that stand twice."""
+        first: dict[tuple[str, str], Place] = {}
+        kept = []
+        for qrel in self.collection.judgments():
+            pair = (qrel.query_id, qrel.doc_id)
+            if pair in first:
+                problem = f"query {shown(pair[0])!r} has document {shown(pair[1])!r} already at {_words(first[pair])}"
+                self.books.broken("judgments", "duplicate", f"{pair[0]} {pair[1]}", self._at(2, qrel.place, problem))
+                continue
+            first[pair] = qrel.place
+            kept.append(qrel)
+        return kept
+
+    def read_topics(self, asked: Group[str]) -> None:
+        """Take the queries that are asked for; all others count as unjudged."""
+        for topic in self.collection.queries():
+            if not self.query_ids.add(topic.query_id, topic.place):
+                problem = (
+                    f"the id {shown(topic.query_id)!r} is that of {_words(self.query_ids.places[topic.query_id])} too"
+                )
+                self.books.broken("queries", "duplicate", topic.query_id, self._at(1, topic.place, problem))
+            elif topic.query_id not in asked:
+                self.books.leave_out("queries", "unjudged")
+            elif fault := _fault(topic.text):
+                del self.query_ids.places[topic.query_id]
+                self.books.broken("queries", "no-text", topic.query_id, self._at(1, topic.place, fault))
+            else:
+                self.topics[topic.query_id] = topic
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the passages that are in order, each under the id it has here."""
+        for number, entry in enumerate(self.collection.documents(), 1):
+            text = self._indexed(entry)
+            if fault := _fault(text, entry.title):
+                self.books.broken("documents", "no-text", entry.doc_id, self._at(0, entry.place, fault))
+            elif not self.document_ids.add(entry.doc_id, entry.place):
+                problem = (
+                    f"the id {shown(entry.doc_id)!r} is that of {_words(self.document_ids.places[entry.doc_id])} too"
+                )
+                self.books.broken("documents", "duplicate", entry.doc_id, self._at(0, entry.place, problem))
+            else:
+                yield Document(
+                    doc_id=self.document_ids[entry.doc_id],
+                    title=one_line(entry.title),
+                    text=text,
+                    source=f"{self.file(0)}#{entry.place if isinstance(entry.place, int) else number}",
+                    ready=True,
+                )
+
+    def _indexed(self, entry: Entry) -> str:
+        """Return what is indexed of a passage: title, a space and text, as BEIR joins and strips them."""
+        return f"{entry.title} {entry.text}".strip() if self.collection.joins_titles else entry.text
+
+    def file(self, which: int) -> str:
+        """Return the name of the file of passages (0), queries (1) or judgments (2)."""
+        return Path(self.collection.names[which]).name or self.collection.names[which]
+
+    def located(self, qrel: Qrel, problem: str) -> InputError:
+        """Return the error for a judgment, with its line wherever it can be found."""
+        line = self.collection.line_of(qrel) if self.collection.line_of else None
+        if line is not None:
+            return InputError(self.collection.names[2], f"{qrel.place}: {problem}", line=line)
+        return self._at(2, qrel.place, problem)
+
+    def _at(self, which: int, place: Place, problem: str) -> InputError:
+        return at(self.collection.names[which], place, problem)
+
+
+def _fault(text: str, title: str = "") -> str | None:
+    """Return what keeps a text from being used."""
+    if not text.strip():
+        return "has no text"
+    if not is_unicode(text + title):
+        return "holds half a character (a lone surrogate)"
+    return None
+
+
+def _words(place: Place) -> str:
+    return f"line {place}" if isinstance(place, int) else place

@@ -1,0 +1,38 @@
+"""The kinds of benchmarks that can be imported, and who reads each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pipeline.errors import UsageError
+from pipeline.formats.benchmarks.beir import read_beir
+from pipeline.formats.benchmarks.collection import Chosen, Collection
+from pipeline.formats.benchmarks.llamaindex import read_llamaindex
+from pipeline.formats.benchmarks.msmarco import read_msmarco
+from pipeline.formats.benchmarks.online import read_hugging_face, read_ir_datasets
+from pipeline.formats.benchmarks.squad import read_squad
+from pipeline.formats.benchmarks.trec_collection import read_trec
+from pipeline.formats.regular_files import shown
+
+READERS: dict[str, Callable[[str, Chosen], Collection]] = {
+    "beir": lambda path, chosen: read_beir(Path(path), chosen),
+    "trec": lambda path, chosen: read_trec(Path(path), chosen),
+    "msmarco": lambda path, chosen: read_msmarco(Path(path), chosen),
+    "squad": lambda path, _: read_squad(Path(path)),
+    "llamaindex": lambda path, _: read_llamaindex(Path(path)),
+    "ir_datasets": lambda path, _: read_ir_datasets(path),
+    "hf": read_hugging_face,
+}
+
+
+def open_collection(kind: str, path: str, chosen: Chosen) -> Collection:
+    """Return the collection at a path, or of an id.
+
+    Raises:
+        UsageError: there is no such kind.
+        InputError: nothing of that kind is there.
+    """
+    if kind not in READERS:
+        raise UsageError(f"{shown(kind)}: no such kind of benchmark; known are {', '.join(READERS)}")
+    return READERS[kind](path, chosen)

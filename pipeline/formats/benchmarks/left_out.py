@@ -1,0 +1,87 @@
+"""What an import leaves out and why, and the ids it takes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from pipeline.errors import InputError
+from pipeline.formats.benchmarks.collection import Place
+from pipeline.formats.regular_files import shown
+from schemas.manifest import Failure, StageReport
+from schemas.record import ID_PATTERN
+
+LISTED = 1000
+"""How many broken items are named in the manifest; all are counted."""
+
+_ID = re.compile(ID_PATTERN)
+_UNFIT = re.compile(r"[^\w.-]+", re.ASCII)
+
+
+@dataclass(slots=True)
+class Books:
+    """What is left out, and why. Broken items are refused, unless they may be dropped."""
+
+    drop: bool
+    failures: list[Failure] = field(default_factory=list)
+    rules: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def leave_out(self, stage: str, rule: str) -> None:
+        """Count an item that is in order and not needed."""
+        self.rules.setdefault(stage, Counter())[rule] += 1
+
+    def broken(self, stage: str, rule: str, item: str, error: InputError) -> None:
+        """Count and list a broken item.
+
+        Raises:
+            InputError: broken items are not to be dropped.
+        """
+        if not self.drop:
+            raise InputError(error.path, f"{error.problem}; --drop-broken leaves such out", line=error.line)
+        self.leave_out(stage, rule)
+        if len(self.failures) < LISTED:
+            self.failures.append(Failure(stage=stage, item=shown(item), kind=rule, message=str(error)))
+
+    def report(self, stage: str, reads: str, writes: str, written: int) -> StageReport:
+        """Return the report of a stage: what was left out was rejected."""
+        rules = {rule: count for rule, count in sorted(self.rules.get(stage, Counter()).items()) if count}
+        rejected = sum(rules.values())
+        return StageReport(
+            stage=stage, reads=reads, writes=writes, read=written + rejected, written=written, rejected=rejected,
+            rules=rules,
+        )  # fmt: skip
+
+
+def is_unicode(text: str) -> bool:
+    """Whether every character of the text can be written down: none is half of one (a lone surrogate)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class Names:
+    """The ids of one kind of thing: each once, and fit for a TREC file, or else with another name."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, Place] = {}
+        self.renamed: dict[str, str] = {}
+
+    def add(self, identity: str, place: Place) -> bool:
+        """Take an id; False where it was there before."""
+        if identity in self.places:
+            return False
+        self.places[identity] = place
+        if not (_ID.fullmatch(identity) and len(identity) <= 200 and is_unicode(identity)):
+            digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+            self.renamed[identity] = f"{_UNFIT.sub('-', identity)[:60].strip('-.') or 'id'}-{digest}"
+        return True
+
+    def __contains__(self, identity: str) -> bool:
+        return identity in self.places
+
+    def __getitem__(self, identity: str) -> str:
+        return self.renamed.get(identity, identity)

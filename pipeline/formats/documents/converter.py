@@ -1,0 +1,112 @@
+"""Conversions that may fail badly, handed to one worker process: reused, and replaced when it was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pipeline.errors import MissingExtra, UnreadableDocument
+from pipeline.formats.regular_files import shown
+
+_SECONDS_PER_MEGABYTE = 10.0
+_KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
+"""What the worker sees of the environment: no key is among it."""
+
+
+class Converter:
+    """Turns HTML, PDF and office files into text in a process of its own.
+
+    Args:
+        seconds: the time a file may take, beside 10 s per MB of its size.
+        megabytes: the largest file, and the longest text in millions of characters.
+    """
+
+    def __init__(self, *, seconds: float = 60.0, megabytes: int = 64) -> None:
+        self._seconds, self._megabytes = seconds, megabytes
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def convert(self, path: Path) -> tuple[str | None, str]:
+        """Return the title, where the document has one, and the text.
+
+        Raises:
+            UnreadableDocument: it is damaged, encrypted, holds no text, or took too much time or memory.
+            MissingExtra: the package that reads this type is not installed.
+        """
+        if path.suffix.lower() not in {".html", ".htm", ".xhtml"} and importlib.util.find_spec("markitdown") is None:
+            raise MissingExtra("markitdown", "documents")
+        size = 0
+        with contextlib.suppress(OSError):  # where it is gone, the worker will say so
+            size = path.stat().st_size
+        seconds = self._seconds + _SECONDS_PER_MEGABYTE * min(size / 2**20, self._megabytes)
+        request = {"path": os.fsencode(path.absolute()).hex(), "megabytes": self._megabytes, "seconds": seconds}
+        started = time.monotonic()
+        line = self._exchange(json.dumps(request).encode() + b"\n", seconds)
+        if not line.endswith(b"\n"):
+            self._stop()
+            late = time.monotonic() - started >= seconds
+            problem = f"took more than {seconds:.0f} s to convert" if late else "made the converter crash"
+            raise UnreadableDocument(shown(path), problem)
+        reply = json.loads(line)
+        if missing := reply.get("missing"):
+            raise MissingExtra(missing, "documents")
+        if problem := reply.get("problem"):
+            raise UnreadableDocument(shown(path), problem)
+        return reply["title"], reply["text"]
+
+    def _exchange(self, request: bytes, seconds: float) -> bytes:
+        if self._process is not None and self._process.poll() is not None:
+            self._stop()
+        process = self._process = self._process or _start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        deadline = threading.Timer(seconds, process.kill)
+        deadline.daemon = True
+        deadline.start()
+        try:
+            process.stdin.write(request)
+            process.stdin.flush()
+            return process.stdout.readline()
+        except BrokenPipeError:
+            return b""
+        finally:
+            deadline.cancel()
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()  # between two files it holds nothing worth finishing
+        for stream in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+        process.wait()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    environment = {name: value for name, value in os.environ.items() if name.upper() in _KEPT}
+    environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "pipeline.formats.documents.worker"],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )

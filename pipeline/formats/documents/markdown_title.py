@@ -1,0 +1,38 @@
+"""The title of a Markdown text."""
+
+from __future__ import annotations
+
+import re
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_TITLE = re.compile(r"^title:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r"^ {0,3}#[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t]*$")
+_LOWER_HEADING = re.compile(r"#{2,6}[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t]*(?:\n|\Z)")
+_UNDERLINE = re.compile(r"^ {0,3}=+[ \t]*$")
+
+
+def markdown_title(text: str) -> str | None:
+    """Return the title of a Markdown text, None where it has none.
+
+    It is ``title`` of the front matter, else the first heading of level 1 outside code, else a heading it begins with.
+    """
+    front = _FRONT_MATTER.match(text[:20_000])
+    if front and (title := _FRONT_TITLE.search(front.group(1))):
+        return title.group(1).strip("\"'")
+    body = text[front.end() if front else 0 :].lstrip("\n")
+    fence, before = "", ""
+    for line in body.split("\n"):
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark.group(1)
+        elif mark and mark.group(1).startswith(fence):
+            fence = ""
+        elif not fence:
+            if heading := _HEADING.match(line):
+                return heading.group(1)
+            if before.strip() and _UNDERLINE.match(line):
+                return before
+        before = line if not fence else ""
+    lower = _LOWER_HEADING.match(body)
+    return lower.group(1) if lower else None

@@ -1,0 +1,200 @@
+"""PDF, Word, PowerPoint, Excel and EPUB to Markdown-like text: the one door to ``markitdown``.
+
+Runs in the worker process (``worker.py``), because these parsers can spin, swallow memory or print. Where markitdown's
+own way loses text, its parts are used directly:
+
+- spreadsheets through openpyxl (markitdown's way, by pandas, writes empty cells as ``NaN``, loses ``N/A`` and ``NA``,
+  and makes 3.0 of 3);
+- a PDF whose columns of prose were taken for a table is read again by pdfminer alone, and one whose Arabic or Hebrew
+  came out in the order of the glyphs on paper by pdfium, which puts it into reading order.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from pipeline.errors import UnreadableDocument
+from pipeline.formats.documents.archives import check_archive
+from pipeline.formats.documents.html_text import tidy
+
+if TYPE_CHECKING:
+    from markitdown import DocumentConverter
+
+_PICTURE = re.compile(r"!\[([^\]]*)\]\([^)\n]*\)")
+_LINK = re.compile(
+    r"(?<!!)\[([^\]\n]*)\]"
+    r"\((?:(?:https?:|mailto:|file:|#|\.{0,2}/)[^)\s]*|[^)\s]*\.x?html?(?:#[^)\s]*)?)(?: \"[^\"\n]*\")?\)"
+)
+_SLIDE = re.compile(r"^<!-- Slide number: \d+ -->\n", re.MULTILINE)
+_EPUB_METADATA = re.compile(r"\A(?:\*\*[A-Z][a-z]+:\*\* .*\n)+\n")
+_UNMAPPED = re.compile(r"\(cid:\d+\)")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_HEADING = re.compile(r"#{1,6} +(\S.*)")
+
+
+class _Sheet(Protocol):
+    """What is used of openpyxl's worksheet, which carries no types."""
+
+    def reset_dimensions(self) -> None: ...
+
+    def iter_rows(self, *, values_only: bool) -> Iterator[tuple[object, ...]]: ...
+
+
+_HTML_OPTIONS = {"escape_asterisks": False, "escape_underscores": False, "table_infer_header": True}
+
+
+def office_to_text(data: bytes, path: Path) -> tuple[str | None, str]:
+    """Return the document's title, where it has one, and its text.
+
+    Raises:
+        UnreadableDocument: it is encrypted, holds no text, or is unsafe to open.
+        ImportError: the package for this type is not installed.
+        Exception: whatever the parser raises on a damaged file.
+    """
+    kind = path.suffix.lower()
+    if kind != ".pdf":
+        check_archive(io.BytesIO(data), path)
+    title, text = _CONVERTERS[kind](data)
+    text = tidy(_SURROGATE.sub("\ufffd", text))
+    if not text.strip():
+        hint = ": its pages are pictures, recognise them (OCR) first" if kind == ".pdf" else ""
+        raise UnreadableDocument(path, f"holds no text{hint}")
+    if title is None and kind in {".docx", ".pptx"} and (heading := _HEADING.match(text)):
+        title = heading.group(1)
+    return title, text
+
+
+def _pdf(data: bytes) -> tuple[str | None, str]:
+    from markitdown.converters import PdfConverter
+    from pdfminer.high_level import extract_text
+    from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
+
+    try:
+        text = _markitdown(PdfConverter, data, ".pdf")[1]
+    except (PDFPasswordIncorrect, PDFEncryptionError):
+        raise UnreadableDocument("", "is encrypted: save it without a password") from None
+    if is_misread_as_table(text, plain := extract_text(io.BytesIO(data)) if "\n|" in f"\n{text}" else ""):
+        text = plain
+    if is_in_paper_order(text):
+        text = _pdfium(data)
+    without = _UNMAPPED.sub("\ufffd", text)
+    if 2 * (len(text) - len(without)) > len(text):
+        raise UnreadableDocument("", "has fonts that do not say which characters they show: recognise it (OCR) first")
+    return None, without
+
+
+def is_misread_as_table(text: str, plain: str) -> bool:
+    """Whether prose in columns was taken for a table.
+
+    A cell is short. So the share of characters in table rows can be no larger than the share that pdfminer, which
+    looks for no tables, put into lines of fewer than six words.
+
+    Args:
+        text: what markitdown made, tables as rows beginning with ``|``.
+        plain: pdfminer's text of the same document.
+    """
+    rows = sum(_weight(line) for line in text.split("\n") if line.startswith("|"))
+    short = sum(_weight(line) for line in plain.split("\n") if len(line.split()) < 6)
+    return rows * max(1, _weight(plain)) > short * max(1, _weight(text))
+
+
+def _weight(text: str) -> int:
+    return len(re.sub(r"[\s|\-]", "", text))
+
+
+def is_in_paper_order(text: str) -> bool:
+    """Whether Arabic or Hebrew stands in the order of the glyphs from left to right: last letters begin the words."""
+    words = re.findall(r"[\u0590-\u06ff]{2,}", unicodedata.normalize("NFKC", text))
+    last = set("ةىךםןףץ")
+    return sum(word[0] in last for word in words) > sum(word[-1] in last for word in words)
+
+
+def _pdfium(data: bytes) -> str:
+    from pypdfium2 import PdfDocument
+
+    document = PdfDocument(data)
+    try:
+        return "\n\n".join(document[index].get_textpage().get_text_bounded() for index in range(len(document)))
+    finally:
+        document.close()
+
+
+def _docx(data: bytes) -> tuple[str | None, str]:
+    from markitdown.converters import DocxConverter
+
+    return None, _without_addresses(_markitdown(DocxConverter, data, ".docx")[1])
+
+
+def _pptx(data: bytes) -> tuple[str | None, str]:
+    from markitdown.converters import PptxConverter
+
+    return None, _without_addresses(_SLIDE.sub("", _markitdown(PptxConverter, data, ".pptx")[1]))
+
+
+def _epub(data: bytes) -> tuple[str | None, str]:
+    from markitdown.converters import EpubConverter
+
+    title, text = _markitdown(EpubConverter, data, ".epub")
+    return title, _without_addresses(_EPUB_METADATA.sub("", text))
+
+
+def _markitdown(converter: Callable[[], DocumentConverter], data: bytes, extension: str) -> tuple[str | None, str]:
+    from markitdown import MissingDependencyException, StreamInfo
+
+    try:
+        result = converter().convert(io.BytesIO(data), StreamInfo(extension=extension), **_HTML_OPTIONS)
+    except MissingDependencyException as error:
+        raise ImportError("markitdown", name=f"markitdown[{extension[1:]}]") from error
+    return result.title, result.markdown
+
+
+def _without_addresses(text: str) -> str:
+    return _LINK.sub(r"\1", _PICTURE.sub(r"\1", text))
+
+
+def _xlsx(data: bytes) -> tuple[str | None, str]:
+    from openpyxl import load_workbook
+
+    book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+    try:
+        sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+        return None, "\n\n".join(f"## {sheet.title}\n\n{table}" for sheet in sheets if (table := _table(sheet)))
+    finally:
+        book.close()
+
+
+def _table(sheet: _Sheet) -> str:
+    sheet.reset_dimensions()  # what the file claims can be wrong
+    rows = [cells for cells in _filled_rows(sheet) if cells]
+    width = max(map(len, rows), default=0)
+    lines = ["| " + " | ".join(cells + [""] * (width - len(cells))) + " |" for cells in rows]
+    return "\n".join([*lines[:1], "|" + " --- |" * width, *lines[1:]]) if lines else ""
+
+
+def _filled_rows(sheet: _Sheet) -> Iterator[list[str]]:
+    for values in sheet.iter_rows(values_only=True):
+        cells = [_cell(value) for value in values]
+        while cells and not cells[-1]:
+            cells.pop()
+        yield cells
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    if isinstance(value, (date, datetime, time)):
+        return value.isoformat()
+    if isinstance(value, float):
+        return f"{value:.15g}"  # as the spreadsheet shows it, not 0.30000000000000004
+    return " ".join(str(value).replace("|", "\\|").split())
+
+
+_CONVERTERS = {".pdf": _pdf, ".docx": _docx, ".pptx": _pptx, ".xlsx": _xlsx, ".epub": _epub}

@@ -1,0 +1,262 @@
+"""Which files to read: files, folders and globs to a sorted list, each file once.
+
+What is passed over is told apart by what a person would want to know of it:
+
+- *ignored*: types goldset does not read, counted by suffix; hidden files and folders, counted as ``hidden``;
+  folders of earlier runs, counted as ``goldset run``;
+- *repeated*: a file that was reached twice, and is read once: by two arguments, by a link to a file that is read
+  anyway, or as a copy, byte for byte, with the same ``source`` (the same file below two of the folders given);
+- *failures*: links that lead out of the folder given or nowhere, pipes and devices, folders that may not be listed.
+
+``source`` is the path below the folder given, for a glob below its part without wildcards, for a file its name, in
+NFC and with ``/``. Ids are made from it, so moving the folder changes none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.errors import InputError, UnreadableDocument, UsageError
+from pipeline.formats.documents.globs import Glob, is_glob
+from pipeline.formats.regular_files import open_regular, shown
+
+KINDS: Mapping[str, str] = {
+    **dict.fromkeys((".txt", ".text", ".log", ".rst", ".org", ".adoc", ".asciidoc"), "plain"),
+    **dict.fromkeys((".md", ".markdown"), "markdown"),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+    **dict.fromkeys((".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"), "table"),
+    **dict.fromkeys((".pdf", ".docx", ".pptx", ".xlsx", ".epub"), "office"),
+}
+"""Which reader a suffix (lower case) belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file to read. ``source`` is what its documents are said to come from."""
+
+    path: Path
+    source: str
+
+    @property
+    def kind(self) -> str:
+        """The reader it belongs to: ``plain``, ``markdown``, ``html``, ``table`` or ``office``."""
+        return KINDS[self.path.suffix.lower()]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the paths given hold; see the module. ``files`` are in order of ``source``, whatever the order given."""
+
+    files: tuple[SourceFile, ...]
+    ignored: Mapping[str, int]
+    repeated: tuple[str, ...]
+    failures: tuple[UnreadableDocument, ...]
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One argument while it is walked."""
+
+    top: Path
+    glob: Glob | None = None
+    files: list[tuple[str, Path]] = field(default_factory=list)
+    links: list[tuple[str, Path]] = field(default_factory=list)
+    ignored: Counter[str] = field(default_factory=Counter)
+    repeated: list[str] = field(default_factory=list)
+    failures: list[UnreadableDocument] = field(default_factory=list)
+    folders: set[Path] = field(default_factory=set)
+    """Listed already, by their real paths."""
+
+
+def find_files(paths: Sequence[str]) -> Found:
+    """Return the files to read.
+
+    Args:
+        paths: files, folders (read recursively) and globs (``*``, ``?``, ``[…]``, ``**``), in any order. A path that
+            exists is never taken for a glob. What a glob matches is read as if it had been given: a folder wholly.
+
+    Raises:
+        UsageError: a path does not exist, or a glob matches nothing.
+        InputError: a file of a type that is not read, or a folder without any file that is.
+    """
+    walks = [_walk_argument(given) for given in paths]
+    files: dict[str, SourceFile] = {}
+    repeated = [source for walk in walks for source in walk.repeated]
+    for source, path in sorted(
+        (pair for walk in walks for pair in walk.files), key=lambda pair: (pair[0], *_tie(pair))
+    ):
+        # A file given directly (source: its name) and through a folder (source: the path below it) is the same file.
+        if files.setdefault(os.path.realpath(path), SourceFile(path, source)).path is not path:
+            repeated.append(source)
+    kept, copies = _without_copies(files.values())
+    return Found(
+        files=tuple(kept),
+        ignored=dict(sorted(sum((walk.ignored for walk in walks), Counter()).items())),
+        repeated=tuple(sorted(repeated + copies)),
+        failures=tuple(sorted((one for walk in walks for one in walk.failures), key=str)),
+    )
+
+
+def _tie(pair: tuple[str, Path]) -> tuple[int, str]:
+    return (len(pair[1].parts), str(pair[1]))
+
+
+def _walk_argument(given: str) -> _Walk:
+    path = Path(given)
+    if not os.path.lexists(given):
+        if not is_glob(given):
+            raise UsageError(f"{shown(given)}: no such file or folder")
+        glob = Glob(given)
+        walk = _Walk(glob.top, glob)
+        if glob.top.is_dir():
+            _walk_folder(walk)
+        if not walk.files and not walk.failures:
+            raise UsageError(f"{shown(given)}: matches no file that can be read{_passed_over(walk)}")
+        return walk
+    if path.is_dir():
+        walk = _Walk(path)
+        _walk_folder(walk)
+        if not walk.files:
+            raise InputError(shown(given), f"holds no document that can be read{_passed_over(walk)}")
+        return walk
+    if not path.is_file():
+        raise InputError(shown(given), "is neither a file nor a folder (a broken link, a pipe or a device)")
+    if path.suffix.lower() not in KINDS:
+        raise InputError(shown(given), f"this type is not read; these are: {' '.join(sorted(KINDS))}")
+    return _Walk(path.parent, files=[(_source(path.name), path)])
+
+
+def _passed_over(walk: _Walk) -> str:
+    found = [f"{count} {suffix}" for suffix, count in sorted(walk.ignored.items())]
+    found += [f"{shown(failure.path)} {failure.problem}" for failure in walk.failures[:3]]
+    return f" (found: {', '.join(found[:8])})" if found else ""
+
+
+def _walk_folder(walk: _Walk) -> None:
+    """Walk real files first, then links in order of name: a file's own path is its source, not a link's."""
+    _list_tree(walk, walk.top, "")
+    inside = Path(os.path.realpath(walk.top))
+    known = {Path(os.path.realpath(path)) for _, path in walk.files}
+    while walk.links:
+        links, walk.links = sorted(walk.links), []
+        for relative, path in links:
+            _follow(walk, relative, path, inside=inside, known=known)
+
+
+def _follow(walk: _Walk, relative: str, path: Path, *, inside: Path, known: set[Path]) -> None:
+    target = Path(os.path.realpath(path))
+    if not target.exists():
+        walk.failures.append(UnreadableDocument(shown(path), "is a link that leads nowhere or to itself"))
+    elif not target.is_relative_to(inside):
+        walk.failures.append(UnreadableDocument(shown(path), "is a link out of the folder given: not followed"))
+    elif not target.is_dir():
+        _add_new(walk, lambda: _take(walk, relative, path), known)
+    elif target in walk.folders:
+        walk.repeated.append(_source(relative) + "/")
+    else:
+        _add_new(walk, lambda: _list_tree(walk, path, relative + "/"), known)
+
+
+def _add_new(walk: _Walk, list_more: Callable[[], None], known: set[Path]) -> None:
+    """Keep of what ``list_more`` adds to the files only those that are not read under another name."""
+    before = walk.files
+    walk.files = []
+    list_more()
+    more, walk.files = walk.files, before
+    for source, path in more:
+        real = Path(os.path.realpath(path))
+        if real in known:
+            walk.repeated.append(source)
+        else:
+            known.add(real)
+            walk.files.append((source, path))
+
+
+def _list_tree(walk: _Walk, top: Path, prefix: str) -> None:
+    stack = [(top, prefix)]
+    while stack:
+        folder, prefix = stack.pop()
+        walk.folders.add(Path(os.path.realpath(folder)))
+        for entry in _entries(walk, folder):
+            relative = prefix + entry.name
+            if entry.name.startswith("."):
+                walk.ignored["hidden"] += 1
+            elif entry.is_symlink():
+                if walk.glob is None or walk.glob.matches(relative) or walk.glob.may_hold_matches(relative):
+                    walk.links.append((relative, Path(entry.path)))
+            elif entry.is_dir(follow_symlinks=False):
+                if _is_run(Path(entry.path)):
+                    walk.ignored["goldset run"] += 1
+                elif walk.glob is None or walk.glob.may_hold_matches(relative):
+                    stack.append((Path(entry.path), relative + "/"))
+            else:
+                _take(walk, relative, Path(entry.path))
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder holds what a build wrote: its files would be read as documents."""
+    return all(os.path.isfile(folder / name) for name in ("manifest.json", "0-documents.jsonl"))  # noqa: PTH113  never raises
+
+
+def _entries(walk: _Walk, folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        problem = f"cannot be listed: {(error.strerror or 'unknown reason').lower()}"
+        walk.failures.append(UnreadableDocument(shown(folder), problem))
+        return []
+
+
+def _take(walk: _Walk, relative: str, path: Path) -> None:
+    if walk.glob is not None and not walk.glob.matches(relative):
+        return
+    suffix = path.suffix.lower()
+    if suffix not in KINDS:
+        walk.ignored[shown(suffix) or "without suffix"] += 1
+    elif not path.is_file():
+        walk.failures.append(UnreadableDocument(shown(path), "is not a regular file (a pipe, a socket or a device)"))
+    else:
+        walk.files.append((_source(relative), path))
+
+
+def _source(relative: str) -> str:
+    """Return a path as text that any file can hold: NFC, bytes that are no UTF-8 written as escapes."""
+    text = os.fsencode(relative.replace(os.sep, "/")).decode("utf-8", "backslashreplace")
+    return unicodedata.normalize("NFC", text)
+
+
+def _without_copies(files: Iterable[SourceFile]) -> tuple[list[SourceFile], list[str]]:
+    """Return the files in order of source and content, of copies with the same source only the first; and the others.
+
+    Two files with one source and different content are both kept: the ids differ by their text.
+    """
+    by_source: dict[str, list[SourceFile]] = {}
+    for file in files:
+        by_source.setdefault(file.source, []).append(file)
+    kept: list[SourceFile] = []
+    copies: list[str] = []
+    for source in sorted(by_source):
+        same = by_source[source]
+        distinct = {_fingerprint(file): file for file in reversed(same)} if len(same) > 1 else {"": same[0]}
+        kept += [file for _, file in sorted(distinct.items(), key=lambda item: item[0])]
+        copies += [source] * (len(same) - len(distinct))
+    return kept, copies
+
+
+def _fingerprint(file: SourceFile) -> str:
+    digest = hashlib.sha256()
+    try:
+        with open_regular(file.path) as stream:
+            while piece := stream.read(2**20):
+                digest.update(piece)
+    except (UnreadableDocument, OSError):
+        # It will fail again when it is read, and be named then; until then it is nobody's copy.
+        return f"unreadable {file.path}"
+    return digest.hexdigest()

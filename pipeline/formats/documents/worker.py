@@ -1,0 +1,119 @@
+"""The process that converts documents for ``converter.py``: one request a line on its input, one reply a line.
+
+It is there to be killed. It reaches no network and starts no program, takes no more than 2 GiB of memory, prints
+nothing, and ends when its input does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from pipeline.errors import UnreadableDocument
+from pipeline.formats.charsets import decode
+from pipeline.formats.regular_files import read_whole
+
+_MEMORY = 2 * 2**30
+_FORBIDDEN = frozenset(
+    {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"}
+)
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's: it closes our input
+    replies = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)  # what the parsers print can hold the document's text
+    os.dup2(nowhere, 2)
+    sys.addaudithook(_refuse)
+    serve(sys.stdin.buffer, replies)
+
+
+def serve(requests: BinaryIO, replies: BinaryIO) -> None:
+    """Answer each request until there are no more.
+
+    Args:
+        requests: ``path`` (bytes in hexadecimal), ``megabytes`` and ``seconds``, as one JSON object a line.
+        replies: where ``title`` and ``text``, or ``problem``, or ``missing`` go, as one JSON object a line.
+    """
+    for line in requests:
+        request = json.loads(line)
+        _alarm(int(request["seconds"]) + 30)  # should the parent be gone, nobody else would end a spin
+        reply = convert(Path(os.fsdecode(bytes.fromhex(request["path"]))), megabytes=request["megabytes"])
+        replies.write(json.dumps(reply).encode() + b"\n")
+        replies.flush()
+        _alarm(0)
+
+
+def _alarm(seconds: int) -> None:
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
+
+
+def convert(path: Path, *, megabytes: int) -> dict[str, str | None]:
+    """Return the reply for one file; every problem becomes a sentence that holds nothing of the document."""
+    try:
+        data = read_whole(path, megabytes=megabytes)
+        with _memory_limit():
+            title, text = _convert(data, path)
+        if len(text) > megabytes * 2**20:
+            return {"problem": f"gives more than {megabytes} million characters of text: split it"}
+    except ImportError as error:
+        return {"missing": error.name or "markitdown"}
+    except Exception as error:  # noqa: BLE001  # a parser of hostile files raises anything; its message may quote them
+        return {"problem": _problem(error, path)}
+    return {"title": title, "text": text}
+
+
+def _problem(error: Exception, path: Path) -> str:
+    if isinstance(error, UnreadableDocument):
+        return error.problem
+    if isinstance(error, RecursionError):
+        return "is nested too deeply"
+    if isinstance(error, MemoryError):
+        return f"needs more than {_MEMORY // 2**30} GB of memory"
+    return f"is damaged, or no {path.suffix.lower()} file ({type(error).__name__})"
+
+
+def _convert(data: bytes, path: Path) -> tuple[str | None, str]:
+    if path.suffix.lower() in {".html", ".htm", ".xhtml"}:
+        from pipeline.formats.documents.html_text import html_to_text
+
+        return html_to_text(decode(data, path))
+    from pipeline.formats.documents.office import office_to_text
+
+    return office_to_text(data, path)
+
+
+@contextlib.contextmanager
+def _memory_limit() -> Iterator[None]:
+    """Let the process grow by so much only; where the system has no such limit, go without."""
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (ImportError, OSError):
+        yield
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + _MEMORY, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def _refuse(event: str, _arguments: tuple[object, ...]) -> None:
+    if event in _FORBIDDEN:
+        raise PermissionError(f"a document may not cause {event}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Judgments, runs, score tables and scorecards: TREC, BEIR, JSON, CSV and Parquet."""

@@ -1,0 +1,130 @@
+"""Large TREC runs as frames of rows, a few megabytes at a time.
+
+A block of lines that are plain (six columns parted by one space or one tab each) is read by polars; that it is plain is
+counted, not assumed. Any other block goes line by line through the strict reader, which reads it or says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import polars as pl
+
+from pipeline.errors import InputError
+from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.runs.trec import duplicate, run_rows, without_mark
+
+_BLOCK = 8 * 2**20
+_IN_CACHE = 2**18
+_LONGEST_LINE = 64 * 2**20
+_COLUMNS = {f"column_{i}": pl.Float64 if i == 4 else pl.String for i in range(6)}
+_NAMES = ("column_0", "column_2", "column_4", "column_5")
+_KEPT = {"column_0": "query", "column_2": "doc", "column_4": "score"}
+_ROWS = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
+_SPACE, _TAB, _NEWLINE = b" \t\n"
+
+
+def run_frames(source: Source) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a run as frames with ``query``, ``doc`` and ``score``, in the order of the file, none empty.
+
+    The next frame is read while the last one is in use.
+
+    Raises:
+        InputError: a line is bad; the message has its number.
+    """
+    frames = _frames(source)
+    with ThreadPoolExecutor(1) as reader:
+        ahead = reader.submit(next, frames, None)
+        while (frame := ahead.result()) is not None:
+            ahead = reader.submit(next, frames, None)
+            yield frame
+
+
+def find_duplicate(source: Source, query_id: str, doc_id: str) -> InputError:
+    """Return the error that names the lines of a document that stands twice under a query."""
+    lines: list[int] = []
+    number = 1
+    for block in _blocks(source):
+        if doc_id.encode() in block:
+            rows = run_rows(block, source.name, first_line=number)
+            lines += [line for query, doc, _, line in rows if (query, doc) == (query_id, doc_id)]
+        if len(lines) > 1:
+            break
+        number += block.count(b"\n")
+    return duplicate(source.name, query_id, doc_id, *lines[:2])
+
+
+def _frames(source: Source) -> Iterator[pl.DataFrame]:
+    number = 1
+    for block in _blocks(source):
+        frame = _plain(block)
+        if frame is None:
+            rows = [(query, doc, score) for query, doc, score, _ in run_rows(block, source.name, first_line=number)]
+            frame = pl.DataFrame(rows, schema=_ROWS, orient="row")
+            number += block.count(b"\n")
+        else:
+            number += frame.height
+        if frame.height:
+            yield frame
+
+
+def _blocks(source: Source) -> Iterator[bytes]:
+    """Yield whole lines, the last one with its end even where the file has none."""
+    rest = b""
+    with source.open() as file:
+        first = True
+        while part := file.read(_BLOCK):
+            if first:
+                part, first = without_mark(part, source.name), False
+            end = part.rfind(b"\n") + 1
+            if not end:
+                rest += part
+                if len(rest) > _LONGEST_LINE:
+                    raise InputError(source.name, f"has a line of more than {_LONGEST_LINE // 2**20} MB: it is no run")
+                continue
+            yield b"".join((rest, memoryview(part)[:end]))
+            rest = part[end:]
+    if rest:
+        yield rest + b"\n"
+
+
+def _plain(block: bytes) -> pl.DataFrame | None:
+    """Return the rows of a block of plain lines, ``None`` for any other.
+
+    Plain: in every line one ``separator`` stands between two of six words, and nothing else that is white. Polars finds
+    at least six words in a line that has a tag; no line has more if there are five separators to a line on the whole.
+    """
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n")
+    separator = _TAB if b"\t" in block[: block.index(b"\n")] else _SPACE
+    lines = _plain_lines(block, separator)
+    if not lines or block.startswith((b"#", b"\xef\xbb\xbf")) or (b"#" in block and b"\n#" in block):
+        return None
+    try:
+        frame = pl.read_csv(
+            block, has_header=False, separator=chr(separator), quote_char=None, schema=_COLUMNS, columns=list(_NAMES)
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    if frame.height != lines or any(column.null_count() for column in frame.iter_columns()):
+        return None
+    scores = frame["column_4"].to_numpy()
+    return frame.drop("column_5").rename(_KEPT) if np.isfinite(scores).all() else None
+
+
+def _plain_lines(block: bytes, separator: int) -> int:
+    """Return how many lines there are, 0 if not five separators to a line, two together, or something else white."""
+    letters = np.frombuffer(block, np.uint8)
+    lines = separators = whites = 0
+    for start in range(0, len(letters), _IN_CACHE):
+        part = letters[start : start + _IN_CACHE]
+        white = letters[start : start + _IN_CACHE + 1] <= _SPACE
+        if (white[1:] & white[:-1]).any():
+            return 0
+        whites += int(np.count_nonzero(white[:_IN_CACHE]))
+        lines += int(np.count_nonzero(part == _NEWLINE))
+        separators += int(np.count_nonzero(part == separator))
+    plain = letters[0] > _SPACE and whites == 6 * lines and separators == 5 * lines
+    return lines if plain else 0

@@ -1,0 +1,1 @@
+"""The run folder, and what is done to it as a whole."""

@@ -1,0 +1,160 @@
+"""The gold set on disk: ``dataset.json``, a BEIR folder and TREC files, all of one content."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from pydantic import ValidationError
+
+from pipeline.errors import InputError
+from pipeline.formats.jsonl import as_line
+from pipeline.text.mask import masked_text
+from schemas.corpus import Chunk, Evidence
+from schemas.judgment import RELEVANT, Relevance
+from schemas.query import Query
+from schemas.testset import TestSet
+
+MAPS = ("queries", "corpus", "relevant_docs", "mode")
+"""What every reader of ``dataset.json`` may rely on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk as it is indexed. ``original`` is its text before held-out words were taken out, where there were any."""
+
+    chunk_id: str
+    title: str
+    text: str
+    original: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoldSet:
+    """What is written: the corpus is a function that reads it again, so that it need not be held in memory."""
+
+    queries: Sequence[Query]
+    corpus: Callable[[], Iterable[Passage]]
+    relevance: Mapping[str, Mapping[str, Relevance]]
+    metadata: Mapping[str, Any]
+
+    def relevant_docs(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield each query id with the ids of its relevant chunks, the highest grade first."""
+        for query in self.queries:
+            grades = self.relevance[query.query_id]
+            ranked = sorted(grades, key=lambda chunk_id: (-grades[chunk_id], chunk_id != query.chunk_id, chunk_id))
+            yield query.query_id, [chunk_id for chunk_id in ranked if grades[chunk_id] >= RELEVANT]
+
+
+def passages(chunks: Iterable[Chunk], queries: Iterable[Query]) -> Iterator[Passage]:
+    """Yield every chunk as it is indexed: without the words that were held out for queries."""
+    masks: dict[str, list[Evidence]] = {}
+    for query in queries:
+        for mask in query.masked:
+            masks.setdefault(mask.doc_id, []).append(mask)
+    for chunk in chunks:
+        text = masked_text(chunk, masks.get(chunk.span.doc_id, ()))
+        yield Passage(
+            chunk_id=chunk.chunk_id,
+            title=chunk.title,
+            text=text,
+            original=None if text == chunk.text else chunk.text,
+        )
+
+
+def write_gold(folder: Path, gold: GoldSet) -> None:
+    """Write ``dataset.json``, ``beir/`` and ``trec/`` below the folder.
+
+    Raises:
+        OSError: The disk is full or the folder cannot be written.
+    """
+    _write_dataset(folder / "dataset.json", gold)
+    _write_beir(folder / "beir", gold)
+    _write_trec(folder / "trec", gold)
+
+
+def read_dataset(path: Path) -> TestSet:
+    """Return the test set of a ``dataset.json``, every reference checked.
+
+    Raises:
+        InputError: The file is missing, is not JSON, or a reference does not resolve.
+    """
+    try:
+        return TestSet.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError(path, "is missing") from None
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"][:2])
+        raise InputError(path, f"{where + ': ' if where else ''}{first['msg']}") from None
+
+
+def _write_dataset(path: Path, gold: GoldSet) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write("{\n")
+        _write_map(file, "queries", ((query.query_id, query.text) for query in gold.queries))
+        _write_map(file, "corpus", ((passage.chunk_id, passage.text) for passage in gold.corpus()))
+        _write_map(file, "relevant_docs", gold.relevant_docs())
+        file.write('"mode": "text",\n')
+        _write_map(file, "relevance_scores", ((query.query_id, _plain(gold, query)) for query in gold.queries))
+        file.write('"metadata": ' + as_line(json.dumps(gold.metadata, ensure_ascii=False, sort_keys=True)))
+        file.write("}\n")
+
+
+def _write_map(file: TextIO, name: str, items: Iterable[tuple[str, object]]) -> None:
+    """Write one member of the outermost object, an entry per line."""
+    file.write(f'"{name}": {{')
+    separator = "\n"
+    for key, value in items:
+        pair = f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
+        file.write(separator + as_line(pair)[:-1])
+        separator = ",\n"
+    file.write("\n},\n")
+
+
+def _write_beir(folder: Path, gold: GoldSet) -> None:
+    (folder / "qrels").mkdir(parents=True, exist_ok=True)
+    with (folder / "corpus.jsonl").open("w", encoding="utf-8", newline="\n") as file:
+        for passage in gold.corpus():
+            metadata = {"title": passage.title}
+            if passage.original is not None:
+                metadata["original_text"] = passage.original
+            _write_json(file, {"_id": passage.chunk_id, "title": "", "text": passage.text, "metadata": metadata})
+    with (folder / "queries.jsonl").open("w", encoding="utf-8", newline="\n") as file:
+        for query in gold.queries:
+            _write_json(file, {"_id": query.query_id, "text": query.text, "metadata": {"source": query.chunk_id}})
+    with (folder / "qrels" / "test.tsv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, delimiter="\t", lineterminator="\n")
+        table.writerow(["query-id", "corpus-id", "score"])
+        table.writerows(_judgments(gold))
+
+
+def _write_trec(folder: Path, gold: GoldSet) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "qrels.txt").open("w", encoding="utf-8", newline="\n") as file:
+        for query_id, chunk_id, grade in _judgments(gold):
+            file.write(f"{query_id} 0 {chunk_id} {grade}\n")
+    with (folder / "topics.tsv").open("w", encoding="utf-8", newline="\n") as file:
+        for query in gold.queries:
+            file.write(f"{query.query_id}\t{' '.join(query.text.split())}\n")
+
+
+def _judgments(gold: GoldSet) -> Iterator[tuple[str, str, int]]:
+    for query in gold.queries:
+        for chunk_id, grade in _plain(gold, query).items():
+            yield query.query_id, chunk_id, grade
+
+
+def _plain(gold: GoldSet, query: Query) -> dict[str, int]:
+    grades = gold.relevance[query.query_id]
+    return {chunk_id: int(grades[chunk_id]) for chunk_id in sorted(grades)}
+
+
+def _write_json(file: TextIO, value: object) -> None:
+    file.write(as_line(json.dumps(value, ensure_ascii=False)))

@@ -1,0 +1,270 @@
+"""A public benchmark made into the folder that ``goldset build`` writes, so that everything works on it.
+
+A passage of the benchmark is a document and one ready chunk, its id kept wherever it can stand in a TREC file. A query
+without a relevant passage measures nothing and is left out, counted. A reference to something that is not there, a
+second item of the same id, or an empty text is refused with its line, or left out, counted and listed if asked for.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import InputError, UsageError
+from pipeline.formats.benchmarks.checked_items import Reading
+from pipeline.formats.benchmarks.collection import Chosen, Collection, Qrel
+from pipeline.formats.benchmarks.grades import Grading, choose_grading, in_words, parse_grades, suggestion
+from pipeline.formats.benchmarks.left_out import Books, Names
+from pipeline.formats.jsonl import RecordFile, write_texts
+from pipeline.formats.regular_files import shown
+from pipeline.formats.toml import write_toml
+from pipeline.goldset.dataset import GoldSet, Passage, write_gold
+from pipeline.goldset.folder import CONFIG, check_usable, explained, publish, staging
+from pipeline.stages.chunk import chunk_documents
+from schemas.corpus import Chunk, Document, Evidence
+from schemas.judgment import RELEVANT, Relevance
+from schemas.manifest import Manifest, StageReport
+from schemas.query import Query
+
+RENAMED = "0-renamed.jsonl"
+"""Ids that could not be kept, with what they are called here; only written where there are any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How an import is to be made. ``grades`` and ``relevant_from`` say what grades become; see ``choose_grading``.
+
+    ``notice`` is what a gold set that is imported again wants said wherever it is used.
+    """
+
+    chosen: Chosen
+    grades: str | None = None
+    relevant_from: int | None = None
+    drop_broken: bool = False
+    level: str | None = None
+    replace: bool = False
+    notice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of an import: the manifest, what each grade became, and how many ids had to be changed."""
+
+    manifest: Manifest
+    grades: Mapping[str, str]
+    renamed: int
+
+
+def import_collection(collection: Collection, out: Path, options: Options) -> Imported:
+    """Write a collection as a gold set and put it in place.
+
+    Raises:
+        InputError: Something in the collection is broken.
+        UsageError: The grades cannot be told from the options.
+        OutputError: The folder holds something else, or cannot be written.
+    """
+    if options.grades is not None and options.relevant_from is not None:
+        raise UsageError("--grades says all that --relevant-from could: give one of the two")
+    started = time.monotonic()
+    told = parse_grades(options.grades) if options.grades is not None else None
+    settings = {"import": _settings(collection, options)}
+    fingerprint = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    with explained(out):
+        check_usable(out, settings=settings, config_sha256=fingerprint, replace=options.replace)
+    with staging(out) as place, explained(out):
+        stale = check_usable(out, settings=settings, config_sha256=fingerprint, replace=options.replace)
+        work = _Import(collection, Books(options.drop_broken), place)
+        imported = work.run(told, options)
+        write_toml(place / CONFIG, settings)
+        manifest = Manifest(
+            goldset=importlib.metadata.version("goldset"),
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            seconds=round(time.monotonic() - started, 3),
+            generator=work.generator,
+            evidence_level=options.level or collection.level,
+            config_sha256=fingerprint,
+            documents=imported.documents,
+            queries=imported.queries,
+            stages=imported.reports,
+            failures=work.books.failures,
+            packages={"pydantic": importlib.metadata.version("pydantic")},
+        )
+        manifest = publish(place, out, manifest, stale=stale)
+    return Imported(manifest, imported.grades, sum(len(names.renamed) for _, names in _named(work.reading)))
+
+
+def _settings(collection: Collection, options: Options) -> dict[str, Any]:
+    """Return all that shapes the result, with a digest of every file that is read."""
+    read: dict[str, Any] = {}
+    for number, path in enumerate(dict.fromkeys(collection.files)):
+        try:
+            with path.open("rb") as file:
+                read[f"{number}-{shown(path.name)}"] = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise InputError(shown(path), f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+    given = {
+        "split": options.chosen.split,
+        "grades": options.grades,
+        "relevant_from": options.relevant_from,
+        "level": options.level,
+    }
+    named = {} if collection.files else {"source": collection.names[0]}
+    return {
+        "kind": collection.kind,
+        "drop_broken": options.drop_broken,
+        "files": read,
+        **named,
+        **{key: value for key, value in given.items() if value is not None},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    documents: int
+    queries: int
+    reports: list[StageReport]
+    grades: dict[str, str]
+
+
+class _Import:
+    """One import under way: what was read so far, and the place it is written to."""
+
+    def __init__(self, collection: Collection, books: Books, place: Path) -> None:
+        self.collection, self.books, self.place = collection, books, place
+        self.reading = Reading(collection, books)
+        self.generator = f"import-{collection.kind}"
+
+    def run(self, told: Grading | None, options: Options) -> _Written:
+        """Write everything but the manifest."""
+        judgments = self.reading.judgments()
+        if not judgments:
+            raise InputError(self.collection.names[2], "holds no judgment")
+        seen = Counter(qrel.grade for qrel in judgments)
+        grading, unknown = choose_grading(seen, told=told, relevant_from=options.relevant_from)
+        if unknown is not None:
+            raise self._unknown_grade(judgments, unknown, seen)
+        asked = {qrel.query_id for qrel in judgments}
+        self.reading.read_topics(asked)
+        documents = RecordFile.write(self.place / "0-documents.jsonl", Document, self.reading.documents())
+        chunks = RecordFile.write(self.place / "1-chunks.jsonl", Chunk, chunk_documents(documents))
+        relevance = self._relevance(judgments, grading)
+        queries = list(self._kept_queries(relevance))
+        if not queries:
+            raise InputError(self.collection.names[2], "no query is left that has a relevant passage")
+        RecordFile.write(self.place / "3-queries.jsonl", Query, queries)
+        grades = in_words(grading, seen)
+        self._write_renamed()
+        kept = {query.query_id: relevance[query.query_id] for query in queries}
+        metadata = self._metadata(grades, options)
+        write_gold(self.place, GoldSet(queries, lambda: _passages(chunks), kept, metadata))
+        return _Written(len(documents), len(queries), self._reports(len(documents), kept), grades)
+
+    def _unknown_grade(self, judgments: list[Qrel], grade: int, seen: Mapping[int, int]) -> InputError:
+        place = next(qrel for qrel in judgments if qrel.grade == grade)
+        scale = ", ".join(str(one) for one in sorted(seen))
+        return self.reading.located(
+            place,
+            f"the grade is {grade}, and not every grade here ({scale}) has one of goldset's, 0 to 3; say "
+            f"what each becomes (relevant are 2 and 3), as --grades {suggestion(seen)}",
+        )
+
+    def _relevance(self, judgments: list[Qrel], grading: Grading) -> dict[str, dict[str, Relevance]]:
+        """Return the grades of each query, by the ids in force; a reference to nothing is broken."""
+        relevance: dict[str, dict[str, Relevance]] = {}
+        for qrel in judgments:
+            grade = grading[qrel.grade]
+            absent = self._absent(qrel)
+            if absent is not None:
+                what, identity = absent
+                problem = (
+                    f"judges {what} {shown(identity)[:80]!r}, which is not in {self.reading.file(what == 'query')}"
+                )
+                self.books.broken("judgments", f"unknown-{what}", identity, self.reading.located(qrel, problem))
+            elif grade is None:
+                self.books.leave_out("judgments", "unjudged-by-option")
+            else:
+                judged = relevance.setdefault(self.reading.query_ids[qrel.query_id], {})
+                judged[self.reading.document_ids[qrel.doc_id]] = grade
+        return relevance
+
+    def _absent(self, qrel: Qrel) -> tuple[str, str] | None:
+        if qrel.query_id not in self.reading.topics:
+            return "query", qrel.query_id
+        return None if qrel.doc_id in self.reading.document_ids else ("document", qrel.doc_id)
+
+    def _kept_queries(self, relevance: Mapping[str, Mapping[str, Relevance]]) -> Iterator[Query]:
+        """Yield the queries that have a relevant passage, in the order of their file."""
+        for topic in self.reading.topics.values():
+            query_id = self.reading.query_ids[topic.query_id]
+            grades = relevance.get(query_id, {})
+            best = max(grades.values(), default=Relevance.UNRELATED)
+            if best < RELEVANT:
+                self.books.leave_out("queries", "none-relevant")
+                for _ in grades:
+                    self.books.leave_out("judgments", "query-left-out")
+                continue
+            yield Query(
+                query_id=query_id,
+                text=topic.text,
+                generator=self.generator,
+                chunk_id=next(doc_id for doc_id, grade in grades.items() if grade == best),
+                answer=topic.answers[0][3] if topic.answers else None,
+                evidence=tuple(
+                    Evidence(doc_id=self.reading.document_ids[doc_id], start=start, end=end, quote=words)
+                    for doc_id, start, end, words in topic.answers
+                ),
+            )
+
+    def _reports(self, documents: int, kept: Mapping[str, Mapping[str, Relevance]]) -> list[StageReport]:
+        labels = sum(len(grades) for grades in kept.values())
+        return [
+            self.books.report("documents", self.reading.file(0), "1-chunks.jsonl", documents),
+            self.books.report("queries", self.reading.file(1), "3-queries.jsonl", len(kept)),
+            self.books.report("judgments", self.reading.file(2), "dataset.json", labels),
+        ]
+
+    def _metadata(self, grades: Mapping[str, str], options: Options) -> dict[str, Any]:
+        """Return what travels with the gold set."""
+        return {
+            **self.collection.notes,
+            "generator": self.generator,
+            "evidence_level": options.level or self.collection.level,
+            "goldset": importlib.metadata.version("goldset"),
+            "chunk": "ready chunks, as given" + (", title and text" if self.collection.joins_titles else ""),
+            "grades": dict(grades),
+            "source": [self.reading.file(which) for which in range(3)],
+            **({"notice": options.notice} if options.notice else {}),
+        }
+
+    def _write_renamed(self) -> None:
+        lines = [
+            json.dumps({"kind": kind, "id": new, "original": original}, ensure_ascii=False)
+            for kind, names in _named(self.reading)
+            for original, new in names.renamed.items()
+        ]
+        clash = _clash(self.reading)
+        if clash is not None:
+            raise InputError(self.collection.names[0], f"the id {clash} is wanted for another that cannot be kept")
+        if lines:
+            write_texts(self.place / RENAMED, lines)
+
+
+def _passages(chunks: RecordFile[Chunk]) -> Iterator[Passage]:
+    for chunk in chunks:
+        yield Passage(chunk_id=chunk.chunk_id, title=chunk.title, text=chunk.text)
+
+
+def _named(reading: Reading) -> tuple[tuple[str, Names], ...]:
+    return ("document", reading.document_ids), ("query", reading.query_ids)
+
+
+def _clash(reading: Reading) -> str | None:
+    return next((new for _, names in _named(reading) for new in names.renamed.values() if new in names), None)

@@ -1,0 +1,153 @@
+"""Reading a run folder again and checking every reference, span and copy in it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.formats.jsonl import RecordFile
+from pipeline.goldset.dataset import read_dataset
+from pipeline.goldset.folder import changed_files, read_manifest
+from pipeline.text.mask import masked_text
+from schemas.corpus import Chunk, Document, Evidence
+from schemas.judgment import Judgment, Relevance, settled
+from schemas.query import DroppedQuery, Query
+from schemas.testset import TestSet
+
+JUDGMENTS, DROPPED = "4-judgments.jsonl", "4-rejections.jsonl"
+"""What a graded set has beside the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What was looked at, and every problem found, a line each."""
+
+    documents: int
+    chunks: int
+    queries: int
+    labels: int
+    problems: tuple[str, ...]
+
+
+def validate(folder: Path) -> Validation:
+    """Return what is wrong with a run folder, if anything.
+
+    Raises:
+        InputError: The folder is not that of a finished run, or one of its files cannot be read.
+    """
+    manifest = read_manifest(folder)
+    gold = read_dataset(folder / "dataset.json")
+    documents = RecordFile.open(folder / "0-documents.jsonl", Document)
+    chunks = RecordFile.open(folder / "1-chunks.jsonl", Chunk)
+    queries = list(RecordFile.open(folder / "3-queries.jsonl", Query))
+    graded = manifest.grading is not None and JUDGMENTS in manifest.files
+    dropped = [item.query for item in RecordFile.open(folder / DROPPED, DroppedQuery)] if graded else []
+    problems = [
+        *changed_files(folder, manifest),
+        *_problems_of_spans(documents, chunks, [*queries, *dropped], gold),
+        *_problems_of_queries(queries, gold, judged=graded or "review" in gold.metadata),
+        *(_problems_of_grades(folder, gold) if graded and "review" not in gold.metadata else ()),
+        *_problems_of_copies(folder, gold),
+    ]
+    labels = sum(len(ids) for ids in gold.relevant_docs.values())
+    return Validation(len(documents), len(chunks), len(queries), labels, tuple(problems))
+
+
+def _problems_of_spans(
+    documents: RecordFile[Document], chunks: RecordFile[Chunk], queries: list[Query], gold: TestSet
+) -> Iterator[str]:
+    """Walk documents and their chunks side by side; only one document is held."""
+    evidence = _by_document(item for query in queries for item in query.evidence)
+    masks = _by_document(item for query in queries for item in query.masked)
+    waiting = iter(chunks)
+    chunk = next(waiting, None)
+    for document in documents:
+        for item in evidence.pop(document.doc_id, ()):
+            if document.text[item.start : item.end] != item.quote:
+                yield f"evidence {item.doc_id} {item.start}-{item.end} is not what its document says there"
+        while chunk is not None and chunk.span.doc_id == document.doc_id:
+            if document.text[chunk.span.start : chunk.span.end] != chunk.text:
+                yield f"chunk {chunk.chunk_id} is not what its document says at its span"
+            if gold.corpus.get(chunk.chunk_id) != masked_text(chunk, masks.get(document.doc_id, ())):
+                yield f"chunk {chunk.chunk_id} is missing from the corpus of dataset.json, or reads otherwise there"
+            chunk = next(waiting, None)
+    if chunk is not None:
+        yield f"chunk {chunk.chunk_id} belongs to document {chunk.span.doc_id}, which is not there or out of order"
+    if len(chunks) != len(gold.corpus):
+        yield f"the corpus of dataset.json holds {len(gold.corpus)} passages, 1-chunks.jsonl {len(chunks)}"
+    for doc_id in evidence:
+        yield f"evidence names document {doc_id}, which is not there"
+
+
+def _by_document(items: Iterable[Evidence]) -> dict[str, list[Evidence]]:
+    grouped: dict[str, list[Evidence]] = {}
+    for item in items:
+        grouped.setdefault(item.doc_id, []).append(item)
+    return grouped
+
+
+def _problems_of_queries(queries: list[Query], gold: TestSet, *, judged: bool) -> Iterator[str]:
+    """Compare the queries with the set; where a judge or a person graded the source, it need not be relevant."""
+    if [query.query_id for query in queries] != list(gold.queries):
+        yield "3-queries.jsonl and dataset.json do not hold the same queries"
+    for query in queries:
+        if gold.queries.get(query.query_id) != query.text:
+            yield f"query {query.query_id} reads otherwise in dataset.json"
+        refuted = judged and query.chunk_id in (gold.relevance_scores or {}).get(query.query_id, {})
+        if query.chunk_id not in gold.relevant_docs.get(query.query_id, ()) and not refuted:
+            yield f"query {query.query_id}: its source chunk {query.chunk_id} is not among the relevant"
+
+
+def _problems_of_grades(folder: Path, gold: TestSet) -> Iterator[str]:
+    """Compare the labels with the judgments they come from: every grade is settled by those of its pair."""
+    grades: dict[tuple[str, str], list[Relevance]] = {}
+    for judgment in RecordFile.open(folder / JUDGMENTS, Judgment):
+        if judgment.canary is None:
+            grades.setdefault((judgment.query_id, judgment.chunk_id), []).append(judgment.relevance)
+    for query_id, labels in (gold.relevance_scores or {}).items():
+        for chunk_id, grade in labels.items():
+            found = grades.get((query_id, chunk_id))
+            if found is None or settled(found) != grade:
+                yield f"query {query_id}: chunk {chunk_id} is graded otherwise than its judgments say"
+
+
+def _problems_of_copies(folder: Path, gold: TestSet) -> Iterator[str]:
+    """Compare the BEIR folder and the TREC files with ``dataset.json``."""
+    judgments = {
+        (query_id, doc_id, int(grade))
+        for query_id, grades in (gold.relevance_scores or {}).items()
+        for doc_id, grade in grades.items()
+    }
+    copies: tuple[tuple[str, Callable[[Path], object], object], ...] = (
+        ("beir/qrels/test.tsv", _beir_judgments, judgments),
+        ("trec/qrels.txt", _trec_judgments, judgments),
+        ("beir/corpus.jsonl", _beir_texts, gold.corpus),
+        ("beir/queries.jsonl", _beir_texts, gold.queries),
+    )
+    for name, read, expected in copies:
+        try:
+            same = read(folder / name) == expected
+        except (OSError, ValueError, KeyError, IndexError, TypeError, csv.Error):
+            yield f"{name}: cannot be read as what it should be"
+        else:
+            if not same:
+                yield f"{name}: does not hold the same as dataset.json"
+
+
+def _beir_judgments(path: Path) -> set[tuple[str, str, int]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file, delimiter="\t"))[1:]
+    return {(query_id, doc_id, int(grade)) for query_id, doc_id, grade in rows}
+
+
+def _trec_judgments(path: Path) -> set[tuple[str, str, int]]:
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    return {(query_id, doc_id, int(grade)) for query_id, _, doc_id, grade in map(str.split, lines)}
+
+
+def _beir_texts(path: Path) -> dict[str, str]:
+    with path.open(encoding="utf-8") as file:
+        return {row["_id"]: row["text"] for row in map(json.loads, file)}

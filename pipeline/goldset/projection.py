@@ -1,0 +1,250 @@
+"""The same queries on another chunking of the same documents, without asking a model anything."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import time
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import InputError, UsageError
+from pipeline.formats.jsonl import RecordFile
+from pipeline.formats.toml import write_toml
+from pipeline.goldset.dataset import GoldSet, passages, read_dataset, write_gold
+from pipeline.goldset.folder import CONFIG, DOCUMENTS, check_usable, explained, publish, read_manifest, staging
+from pipeline.stages.chunk import check_sizes, chunk_documents
+from pipeline.stages.project import Cuts, Projection, judged_passage, project
+from schemas.corpus import Chunk, Document, Span
+from schemas.judgment import RELEVANT, Judgment, Relevance
+from schemas.manifest import Manifest, StageReport
+from schemas.query import Query, Rejection
+from schemas.relevance import TextRelevance
+
+CHUNKS, QUERIES, REJECTIONS, RELEVANCE = "1-chunks.jsonl", "3-queries.jsonl", "3-rejections.jsonl", "0-relevance.jsonl"
+JUDGMENTS = "4-judgments.jsonl"
+NOT_PROJECTED = "not-projected"
+
+
+@dataclass(frozen=True, slots=True)
+class Rechunked:
+    """A gold set on another chunking, in memory.
+
+    ``corpus`` is the text of each chunk by its id, in reading order; ``qrels`` the grades by query and chunk, ``level``
+    the lowest relevant one; ``lost`` the ids of the queries whose evidence no chunk holds.
+    """
+
+    corpus: dict[str, str]
+    qrels: dict[str, dict[str, int]]
+    level: int
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was written: the folder's manifest, why queries were left out, and how many relevant passages were."""
+
+    manifest: Manifest
+    left_out: Mapping[str, str]
+    passages_lost: int
+
+
+def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
+    """Return the gold set of a run folder on another chunking; nothing is written.
+
+    Args:
+        folder: The folder of a build, or of an earlier ``rechunk``.
+        size: Characters per chunk.
+        overlap: Characters that neighbours share.
+
+    Raises:
+        UsageError: The sizes are impossible.
+        InputError: The folder is not that of a finished run, or no query of it has evidence.
+    """
+    check_sizes(size, overlap)
+    relevance = read_relevance(folder)
+    chunks = list(_cut(folder, size, overlap))
+    cuts = _cuts(chunks, relevance)
+    projected = {one.query.query_id: project(one, cuts) for one in relevance}
+    kept = {name: found for name, found in projected.items() if isinstance(found, Projection)}
+    queries = [one.query for one in relevance if one.query.query_id in kept]
+    return Rechunked(
+        corpus={passage.chunk_id: passage.text for passage in passages(chunks, queries)},
+        qrels={name: {c: int(g) for c, g in sorted(found.grades.items())} for name, found in kept.items()},
+        level=int(RELEVANT),
+        lost=tuple(sorted(projected.keys() - kept.keys())),
+    )
+
+
+def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace: bool = False) -> Outcome:
+    """Write the gold set of a run folder on another chunking to a folder of its own.
+
+    Args:
+        folder: The folder of a build, or of an earlier ``rechunk``.
+        out: The new run folder.
+        size: Characters per chunk.
+        overlap: Characters that neighbours share.
+        replace: Whether another run in ``out`` may be replaced.
+
+    Raises:
+        UsageError: The sizes are impossible, or ``out`` is ``folder``.
+        InputError: The folder is not that of a finished run, or no query of it can be projected.
+        OutputError: The output folder cannot be written.
+    """
+    check_sizes(size, overlap)
+    if out.resolve() == folder.resolve():
+        raise UsageError(f"{out}: is the run itself; give another --out")
+    started, before = time.monotonic(), read_manifest(folder)
+    relevance = read_relevance(folder)
+    settings = {**_settings(folder), "chunk": {"size": size, "overlap": overlap}}
+    fingerprint = _digest([before.files.get(QUERIES), before.files.get(DOCUMENTS), settings])
+    with staging(out) as place, explained(out):
+        stale = check_usable(out, settings=settings, config_sha256=fingerprint, replace=replace)
+        documents = RecordFile.write(place / DOCUMENTS, Document, RecordFile.open(folder / DOCUMENTS, Document))
+        chunks = RecordFile.write(place / CHUNKS, Chunk, _cut(folder, size, overlap))
+        cuts = _cuts(chunks, relevance)
+        projected = [(one, project(one, cuts)) for one in relevance]
+        left_out = {one.query.query_id: found for one, found in projected if isinstance(found, str)}
+        kept = [(one.query, found) for one, found in projected if isinstance(found, Projection)]
+        if not kept:
+            raise InputError(folder, f"no query can be projected on chunks of {size}: {next(iter(left_out.values()))}")
+        queries = [_moved(query, found) for query, found in kept]
+        RecordFile.write(place / RELEVANCE, TextRelevance, relevance)
+        RecordFile.write(place / QUERIES, Query, queries)
+        RecordFile.write(place / REJECTIONS, Rejection, _rejections(relevance, left_out))
+        grades = {query.query_id: found.grades for query, found in kept}
+        metadata = read_dataset(folder / "dataset.json").metadata | {
+            "chunk": {"size": size, "overlap": overlap},
+            "rechunked": {"queries": len(relevance), "left_out": len(left_out)},
+        }
+        write_gold(place, GoldSet(queries, lambda: passages(chunks, queries), grades, metadata))
+        write_toml(place / CONFIG, settings)
+        report = StageReport(
+            stage="project",
+            reads=RELEVANCE,
+            writes="dataset.json",
+            read=len(relevance),
+            written=len(kept),
+            rejected=len(left_out),
+            rules={NOT_PROJECTED: len(left_out)} if left_out else {},
+        )
+        cut = StageReport(stage="chunk", reads=DOCUMENTS, writes=CHUNKS, read=len(documents), written=len(documents))
+        manifest = before.model_copy(
+            update={
+                "goldset": importlib.metadata.version("goldset"),
+                "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                "seconds": round(time.monotonic() - started, 3),
+                "config_sha256": fingerprint,
+                "queries": len(queries),
+                "target": None,
+                "stages": [cut, report],
+                "usage": {},
+            }
+        )
+        manifest = publish(place, out, manifest, stale=stale)
+    return Outcome(manifest, left_out, sum(found.lost for _, found in kept))
+
+
+def read_relevance(folder: Path) -> list[TextRelevance]:
+    """Return what is true of each query of a run folder whatever the chunking; of a rechunked one, what it came from.
+
+    Raises:
+        InputError: The folder is not that of a finished run, or no query of it has evidence.
+    """
+    read_manifest(folder)
+    carried: list[TextRelevance] = []
+    if (folder / RELEVANCE).is_file():
+        carried = list(RecordFile.open(folder / RELEVANCE, TextRelevance))
+        if not (folder / JUDGMENTS).is_file():
+            return carried
+    found = _relevance_here(folder)
+    if not any(one.query.evidence for one in found):
+        raise InputError(
+            folder, "no query has evidence in a document, so nothing says which part of a text is relevant"
+        )
+    return _joined(carried, found)
+
+
+def _relevance_here(folder: Path) -> list[TextRelevance]:
+    grades = read_dataset(folder / "dataset.json").relevance_scores or {}
+    queries = list(RecordFile.open(folder / QUERIES, Query))
+    judged = {chunk_id for found in grades.values() for chunk_id in found}
+    chunks = {c.chunk_id: c for c in RecordFile.open(folder / CHUNKS, Chunk) if c.chunk_id in judged}
+    quotes: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    if (folder / JUDGMENTS).is_file():
+        for judgment in RecordFile.open(folder / JUDGMENTS, Judgment):
+            if judgment.canary is None and judgment.relevance >= RELEVANT and judgment.evidence:
+                quotes[judgment.query_id, judgment.chunk_id].append(judgment.evidence)
+    return [
+        TextRelevance(
+            query=query,
+            passages=tuple(
+                judged_passage(query, chunks[chunk_id], Relevance(grade), quotes[query.query_id, chunk_id])
+                for chunk_id, grade in sorted(grades.get(query.query_id, {}).items())
+            ),
+        )
+        for query in queries
+    ]
+
+
+def _joined(carried: list[TextRelevance], found: list[TextRelevance]) -> list[TextRelevance]:
+    """Return what was carried along, with what was judged since on the chunking at hand."""
+    if not carried:
+        return found
+    here = {one.query.query_id: one.passages for one in found}
+    return [
+        one.model_copy(
+            update={"passages": tuple({p.span: p for p in (*here.get(one.query.query_id, ()), *one.passages)}.values())}
+        )
+        for one in carried
+    ]
+
+
+def _cut(folder: Path, size: int, overlap: int) -> Iterator[Chunk]:
+    documents = RecordFile.open(folder / DOCUMENTS, Document)
+    whole = (document.model_copy(update={"ready": False}) if document.ready else document for document in documents)
+    return chunk_documents(whole, size=size, overlap=overlap)
+
+
+def _cuts(chunks: Iterable[Chunk], relevance: Iterable[TextRelevance]) -> dict[str, Cuts]:
+    """Return the chunks of every document that a judged passage or its evidence is in."""
+    named = {span.doc_id for one in relevance for passage in one.passages for span in (passage.span, *passage.evidence)}
+    found: dict[str, tuple[list[str], list[Span]]] = {}
+    for chunk in chunks:
+        if chunk.span.doc_id in named:
+            chunk_ids, spans = found.setdefault(chunk.span.doc_id, ([], []))
+            chunk_ids.append(chunk.chunk_id)
+            spans.append(chunk.span)
+    return {doc_id: Cuts(*lists) for doc_id, lists in found.items()}
+
+
+def _moved(query: Query, found: Projection) -> Query:
+    return query.model_copy(update={"chunk_id": found.source, "evidence": found.evidence})
+
+
+def _rejections(relevance: Iterable[TextRelevance], left_out: Mapping[str, str]) -> Iterator[Rejection]:
+    for one in relevance:
+        reason = left_out.get(one.query.query_id)
+        if reason is not None:
+            yield Rejection(chunk_id=one.query.chunk_id, filter=NOT_PROJECTED, reason=f"{one.query.query_id}: {reason}")
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    """Return the settings the run was made with; an import may have none."""
+    path = folder / CONFIG
+    if not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(path, "is damaged: make the run again") from None
+
+
+def _digest(parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()

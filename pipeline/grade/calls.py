@@ -1,0 +1,253 @@
+"""Asking: every pair once, those in doubt everybody; what is answered is in the store before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pipeline.build.waves import HOPELESS, bounded
+from pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
+from pipeline.grade.gradable_set import Earlier, Material
+from pipeline.grade.panel import CANARY, CHECK, ESCALATION, GRADING, Assessors
+from pipeline.grade.retriever_pool import Pool
+from pipeline.stages.canaries import Planted, how_many, plant
+from pipeline.stages.judge import Pair, escalates, of_one_mind
+from pipeline.stages.pool import shuffled
+from schemas.judgment import RELEVANT, Canary, Flag, Judgment
+from schemas.manifest import Failure
+from schemas.pooled import Origin
+from schemas.query import Query
+
+Known = dict[tuple[str, str, str, Canary | None], Judgment]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One pair to be judged. ``check`` marks the source shown with its answer, ``planted`` a canary."""
+
+    query: Query
+    chunk_id: str
+    source: bool = False
+    check: bool = False
+    planted: Planted | None = None
+
+    @property
+    def stage(self) -> str:
+        """The account of its first call."""
+        return CHECK if self.check else CANARY if self.planted else GRADING
+
+    @property
+    def name(self) -> str:
+        """Query and chunk."""
+        return f"{self.query.query_id} {self.chunk_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What came of a slot: its judgments, whoever was asked first before the others; none where it is unjudged."""
+
+    slot: Slot
+    judgments: tuple[Judgment, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    limit: str | None = None
+
+
+@dataclass(slots=True)
+class Answers:
+    """Everything that was answered, in the order of asking."""
+
+    slots: list[Answered] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    limit: str | None = None
+
+    def pairs(self) -> dict[tuple[str, str], tuple[Judgment, ...]]:
+        """Return the judgments of each pair of the pool."""
+        kept = (item for item in self.slots if item.slot.stage == GRADING)
+        return {(item.slot.query.query_id, item.slot.chunk_id): item.judgments for item in kept}
+
+    def checks(self) -> dict[str, tuple[Judgment, ...]]:
+        """Return the judgments of each query's source, made with the answer in sight."""
+        return {item.slot.query.query_id: item.judgments for item in self.slots if item.slot.check}
+
+    def canaries(self) -> list[Judgment]:
+        """Return the judgments of all canaries."""
+        return [judgment for item in self.slots if item.slot.planted for judgment in item.judgments]
+
+
+def slots_of(material: Material, pool: Pool, *, share: float) -> list[Slot]:
+    """Return what is to be asked, query by query, so that a cap leaves whole queries behind; canaries are mixed in."""
+    by_query: dict[str, list[Slot]] = {}
+    calls = 0
+    for query in material.queries:
+        rows = [row for row in pool.pairs[query.query_id] if row.shared_from is None]
+        slots = [Slot(query, row.chunk_id, source=row.origin is Origin.SOURCE) for row in rows]
+        if query.answer:
+            slots.insert(0, Slot(query, query.chunk_id, source=True, check=True))
+        by_query[query.query_id] = slots
+        calls += len(slots)
+    pooled = {query_id: {row.chunk_id for row in rows} for query_id, rows in pool.pairs.items()}
+    for canary in plant(
+        material.queries, count=how_many(calls, share), chunks=material.chunks, pooled=pooled.__getitem__
+    ):
+        slots = by_query[canary.query.query_id]
+        place = shuffled(canary.query.query_id, [slot.chunk_id for slot in slots] + [canary.chunk_id])
+        slots.insert(max(1, place.index(canary.chunk_id)), Slot(canary.query, canary.chunk_id, planted=canary))
+    return [slot for query in material.queries for slot in by_query[query.query_id]]
+
+
+def grouped(slots: Sequence[Slot], size: int, is_known: Callable[[Slot], bool]) -> Iterator[tuple[Slot, ...]]:
+    """Yield the slots one by one, or those of a query in groups; a source check is always alone."""
+    group: list[Slot] = []
+    for slot in slots:
+        if size == 1 or slot.check or is_known(slot):
+            yield (slot,)
+            continue
+        if group and (group[0].query.query_id != slot.query.query_id or len(group) == size):
+            yield tuple(group)
+            group = []
+        group.append(slot)
+    if group:
+        yield tuple(group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """The collaborators of one grading."""
+
+    material: Material
+    panel: Assessors
+    concurrency: int
+    advance: Callable[[int], None]
+    known: Known
+    known_checks: Known
+
+    async def ask(self, slots: Sequence[Slot], *, per_call: int) -> Answers:
+        """Return what is answered about the slots.
+
+        Raises:
+            ModelUnavailable: No call can work now, or none of the first came to anything.
+        """
+        answers = Answers()
+        groups = list(grouped(slots, per_call, self.is_known))
+
+        def take(results: list[Answered]) -> None:
+            for item in results:
+                answers.slots.append(item)
+                answers.failures.extend(item.failures)
+                answers.limit = answers.limit or item.limit
+            if len(answers.failures) >= HOPELESS and not any(item.judgments for item in answers.slots):
+                raise ModelUnavailable(
+                    f"each of the first {len(answers.failures)} calls failed, the last: {answers.failures[-1].message}"
+                )
+
+        await bounded(self._work, groups, limit=self.concurrency, take=take)
+        return answers
+
+    async def _work(self, group: tuple[Slot, ...]) -> list[Answered]:
+        try:
+            if len(group) == 1 and (self.panel.many is None or group[0].check or self.is_known(group[0])):
+                return [await self._one(group[0])]
+            return await self._several(group)
+        except LimitReached as error:
+            return [Answered(slot, limit=str(error)) for slot in group]
+        except NotAsked:
+            return [Answered(slot) for slot in group]
+        finally:
+            self.advance(len(group))
+
+    async def _one(self, slot: Slot) -> Answered:
+        judge = self.panel.check if slot.check else self.panel.canary if slot.planted else self.panel.first
+        pair = self._pair(slot)
+        try:
+            first = self._remembered(slot) or await judge.judge(pair)
+        except CallFailed as error:
+            return Answered(slot, failures=(_failure(slot.stage, slot, error),))
+        return await self._escalated(slot, pair, first)
+
+    async def _several(self, group: tuple[Slot, ...]) -> list[Answered]:
+        assert self.panel.many is not None
+        assert self.panel.canary_many is not None
+        judge = self.panel.canary_many if all(slot.planted for slot in group) else self.panel.many
+        pairs = [self._pair(slot) for slot in group]
+        try:
+            firsts = await judge.judge(pairs)
+        except CallFailed as error:
+            return [Answered(slot, failures=(_failure(slot.stage, slot, error),)) for slot in group]
+        answered = []
+        for slot, pair, first in zip(group, pairs, firsts, strict=True):
+            if first is None:
+                message = f"{slot.stage}: the reply about {len(group)} passages has no grade of this one"
+                failure = Failure(stage=slot.stage, item=slot.name, kind="missing", message=message)
+                answered.append(Answered(slot, failures=(failure,)))
+            else:
+                answered.append(await self._escalated(slot, pair, first))
+        return answered
+
+    async def _escalated(self, slot: Slot, pair: Pair, first: Judgment) -> Answered:
+        """Ask the others about a pair in doubt, until most of the panel are of one mind about whether it is relevant.
+
+        Canaries test whoever judges first and go no further.
+        """
+        if slot.planted:
+            return Answered(slot, (first,))
+        names = [judge.assessor for judge in self.panel.others]
+        said = {name: found for name in names if (found := self._find(slot, name)) is not None}
+        failures = []
+        for judge in self.panel.others:
+            if judge.assessor in said:
+                continue
+            if not self.panel.everybody and not self._is_open(slot, first, list(said.values())):
+                break
+            try:
+                said[judge.assessor] = await judge.judge(pair)
+            except CallFailed as error:
+                failures.append(_failure(ESCALATION, slot, error))
+        return Answered(slot, (first, *(said[name] for name in names if name in said)), tuple(failures))
+
+    def _is_open(self, slot: Slot, first: Judgment, others: list[Judgment]) -> bool:
+        return self._in_doubt(slot, first) and not of_one_mind([first, *others], 1 + len(self.panel.others))
+
+    @staticmethod
+    def _in_doubt(slot: Slot, first: Judgment) -> bool:
+        if slot.check:
+            return first.relevance < RELEVANT or first.capped or first.flag is not Flag.NONE
+        return escalates(first, source=slot.source)
+
+    def _pair(self, slot: Slot) -> Pair:
+        text = slot.planted.text if slot.planted else self.material.text_of(slot.chunk_id)
+        query = slot.query
+        return Pair(
+            query_id=query.query_id,
+            chunk_id=slot.chunk_id,
+            query=query.text,
+            passage=text,
+            answer=query.answer if slot.check else None,
+            canary=slot.planted.kind if slot.planted else None,
+        )
+
+    def is_known(self, slot: Slot) -> bool:
+        """Whether an earlier grading has the first judgment of a slot."""
+        return self._remembered(slot) is not None
+
+    def _remembered(self, slot: Slot) -> Judgment | None:
+        many = self.panel.many
+        return self._find(slot, many.assessor if many and not slot.check else self.panel.first.assessor)
+
+    def _find(self, slot: Slot, assessor: str) -> Judgment | None:
+        kind = slot.planted.kind if slot.planted else None
+        known = self.known_checks if slot.check else self.known
+        return known.get((slot.query.query_id, slot.chunk_id, assessor, kind))
+
+
+def remembered(earlier: Earlier) -> tuple[Known, Known]:
+    """Return the judgments of an earlier grading, of pairs and of sources, by query, chunk, assessor and canary."""
+
+    def by_key(judgments: Sequence[Judgment]) -> Known:
+        own = (item for item in judgments if item.shared_from is None)
+        return {(item.query_id, item.chunk_id, item.assessor, item.canary): item for item in own}
+
+    return by_key(earlier.judgments), by_key(earlier.checks)
+
+
+def _failure(stage: str, slot: Slot, error: CallFailed) -> Failure:
+    return Failure(stage=stage, item=slot.name, kind=error.kind, message=str(error))

@@ -1,0 +1,107 @@
+"""Writing a graded set: judgments, labels with explicit zeros, and the manifest that says how they came about."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.build.flow import FAILURES_LISTED
+from pipeline.formats.jsonl import RecordFile
+from pipeline.goldset.dataset import GoldSet, passages, write_gold
+from pipeline.grade.gradable_set import CHECKS, DROPPED, GIVEN, JUDGMENTS, POOL, QRELS, QUERIES, Material
+from pipeline.grade.outcome import Outcome
+from pipeline.grade.panel import ACCOUNTS, added
+from pipeline.grade.retriever_pool import Pool
+from schemas.judgment import Judgment
+from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
+from schemas.pooled import Pooled
+from schemas.query import DroppedQuery, Query
+
+STAGES = ("pool", "grade", "judge-check")
+_ACCOUNTS = (*ACCOUNTS, "embed")
+
+
+def write_graded(place: Path, material: Material, pool: Pool, made: Outcome, grading: Grading) -> None:
+    """Write everything but the manifest.
+
+    Raises:
+        OSError: The disk is full or the folder cannot be written.
+    """
+    given = next((path for name in (GIVEN, QRELS) if (path := material.folder / name).is_file()), None)
+    kept_labels = given.read_bytes() if given else b""
+    RecordFile.write(place / POOL, Pooled, (row for rows in pool.pairs.values() for row in rows))
+    RecordFile.write(place / JUDGMENTS, Judgment, made.judgments)
+    RecordFile.write(place / CHECKS, Judgment, made.checks)
+    RecordFile.write(place / DROPPED, DroppedQuery, made.dropped)
+    RecordFile.write(place / QUERIES, Query, made.kept)
+    write_gold(
+        place,
+        GoldSet(
+            queries=made.kept,
+            corpus=functools.partial(passages, material.chunks, material.queries),
+            relevance=made.grades,
+            metadata=described(material.metadata, grading),
+        ),
+    )
+    (place / GIVEN).write_bytes(kept_labels)
+
+
+def described(metadata: Mapping[str, Any], grading: Grading) -> dict[str, Any]:
+    """Return what travels with the set, with how it was graded, and a notice where the judge failed its test."""
+    earlier = metadata.get("grading")
+    before = str(earlier.get("notice") or "") if isinstance(earlier, Mapping) else ""
+    notice = notice_of(grading)
+    base = str(metadata.get("notice") or "").removesuffix(before).strip()
+    told = " ".join(part for part in (base, notice or "") if part)
+    rest = {key: value for key, value in metadata.items() if key not in {"grading", "notice"}}
+    shown: dict[str, Any] = {
+        "assessors": grading.assessors,
+        "panel": grading.panel,
+        "depth": grading.depth,
+        "retrievers": grading.retrievers,
+        "runs": grading.runs,
+        "canaries": grading.canary_verdict.value,
+        "unjudged": grading.unjudged,
+        **({"notice": notice} if notice else {}),
+    }
+    return {**rest, "grading": shown, **({"notice": told} if told else {})}
+
+
+def notice_of(grading: Grading) -> str | None:
+    """Return what must be said wherever the set is used, if anything."""
+    if grading.canary_verdict is CanaryVerdict.FAILED:
+        return f"The judge failed its test, its grades are not to be trusted: {grading.canary_findings[0]}."
+    return None
+
+
+def manifest_of(
+    manifest: Manifest,
+    made: Outcome,
+    grading: Grading,
+    *,
+    failures: Sequence[Failure],
+    prompts: Mapping[str, str],
+    usage: Mapping[str, StageUsage],
+    again: bool,
+) -> Manifest:
+    """Return the manifest of the graded set: that of the set as built, with the stages of grading put in or renewed.
+
+    Where judgments of an earlier grading are used ``again``, what they cost is part of what the set cost.
+    """
+    before = [failure for failure in manifest.failures if failure.stage not in _ACCOUNTS]
+    spent = {stage: account for stage, account in manifest.usage.items() if again or stage not in _ACCOUNTS}
+    for stage, account in usage.items():
+        spent[stage] = added(spent[stage], account) if stage in spent else account
+    kept_prompts = {name: digest for name, digest in manifest.prompts.items() if not name.startswith("grade")}
+    return manifest.model_copy(
+        update={
+            "queries": len(made.kept),
+            "stages": [*(report for report in manifest.stages if report.stage not in STAGES), *made.reports],
+            "failures": [*before, *failures[:FAILURES_LISTED]],
+            "usage": spent,
+            "prompts": {**kept_prompts, **prompts},
+            "grading": grading,
+        }
+    )

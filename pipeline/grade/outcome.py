@@ -1,0 +1,171 @@
+"""What judgments come to: grades per pair, what is left out and why, flags per query, figures of the whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pipeline.config import GradeSettings
+from pipeline.grade.calls import Answers
+from pipeline.grade.gradable_set import Material
+from pipeline.grade.retriever_pool import Pool
+from pipeline.stages.canaries import findings, tally
+from schemas.judgment import RELEVANT, Flag, Judgment, Relevance, settled
+from schemas.manifest import CanaryCount, CanaryVerdict, Grading, StageReport
+from schemas.pooled import Pooled
+from schemas.query import DroppedQuery, Query
+
+TOO_MANY, TOO_MUCH = 8, 0.40
+"""A query is too broad with so many relevant chunks in its pool, or from this share of it."""
+
+JUDGE_CHECK, UNJUDGED = "judge-check", "unjudged"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What is written: the queries that stay and those that do not, every grade, and every judgment behind them."""
+
+    kept: list[Query] = field(default_factory=list)
+    dropped: list[DroppedQuery] = field(default_factory=list)
+    grades: dict[str, dict[str, Relevance]] = field(default_factory=dict)
+    judgments: list[Judgment] = field(default_factory=list)
+    checks: list[Judgment] = field(default_factory=list)
+    reports: list[StageReport] = field(default_factory=list)
+
+
+def outcome_of(material: Material, pool: Pool, answers: Answers) -> Outcome:
+    """Return what the answers come to."""
+    made, judged, checks = Outcome(), answers.pairs(), answers.checks()
+    canaries: dict[str, list[Judgment]] = {}
+    for item in answers.canaries():
+        canaries.setdefault(item.query_id, []).append(item)
+    for position, query in enumerate(material.queries):
+        rows = pool.pairs[query.query_id]
+        grades: dict[str, Relevance] = {}
+        for row in rows:
+            found = judged.get((query.query_id, row.shared_from or row.chunk_id), ())
+            if found:
+                grades[row.chunk_id] = settled([item.relevance for item in found])
+                made.judgments.extend(found if row.shared_from is None else _shared(found, row.chunk_id))
+        made.judgments.extend(canaries.get(query.query_id, ()))
+        made.checks.extend(checks.get(query.query_id, ()))
+        own = [row.chunk_id for row in rows if row.shared_from is None]
+        query = _described(query, own, grades, checks.get(query.query_id, ()), pool)  # noqa: PLW2901  the same, graded
+        reason = _reason(query, own, grades)
+        if reason is None:
+            made.kept.append(query)
+            made.grades[query.query_id] = grades
+        else:
+            made.dropped.append(DroppedQuery(position=position, filter=reason[0], reason=reason[1], query=query))
+    made.reports = list(_reports(material, pool, answers, made))
+    return made
+
+
+def _shared(found: Sequence[Judgment], chunk_id: str) -> Iterator[Judgment]:
+    for item in found:
+        yield item.model_copy(update={"chunk_id": chunk_id, "shared_from": item.chunk_id, "rationale": ""})
+
+
+def _described(
+    query: Query, own: Sequence[str], grades: Mapping[str, Relevance], checks: Sequence[Judgment], pool: Pool
+) -> Query:
+    """Return the query with what its pool says of it; near-duplicates count once."""
+    reach = pool.reached[query.query_id]
+    relevant = sum(grades.get(chunk_id, 0) >= RELEVANT for chunk_id in own)
+    source = settled([item.relevance for item in checks]) if checks else None
+    if source is None and query.evidence and not query.answer:
+        source = grades.get(query.chunk_id)
+    return query.model_copy(
+        update={
+            "reached_by": reach.reached_by,
+            "unreachable": reach.unreachable,
+            "source_grade": source,
+            "too_broad": relevant >= TOO_MANY or (relevant > 0 and relevant > TOO_MUCH * len(own)),
+        }
+    )
+
+
+def _reason(query: Query, own: Sequence[str], grades: Mapping[str, Relevance]) -> tuple[str, str] | None:
+    """Return the filter and the reason where a query is left out.
+
+    A source graded 1 alone leaves a query in, for people to look at: it is the grade judges are least sure of.
+    """
+    if query.source_grade is Relevance.UNRELATED:
+        return JUDGE_CHECK, "the judge, shown the answer as well, finds nothing of it in the source (grade 0)"
+    if any(grade >= RELEVANT for grade in grades.values()):
+        return None
+    open_ = sum(chunk_id not in grades for chunk_id in own)
+    if open_:
+        return UNJUDGED, f"nothing relevant is known, and {open_} of {len(own)} chunks of its pool are not judged"
+    return JUDGE_CHECK, f"no chunk of its pool of {len(own)} is graded {RELEVANT:d} or more"
+
+
+def _reports(material: Material, pool: Pool, answers: Answers, made: Outcome) -> Iterator[StageReport]:
+    count = len(material.queries)
+    yield StageReport(stage="pool", reads="3-queries.jsonl", writes="4-pool.jsonl", read=count, written=count)
+    judged = answers.pairs()
+    graded = sum(bool(judged.get((row.query_id, row.shared_from or row.chunk_id))) for row in _rows(pool))
+    failed = {tuple(failure.item.split(" ", 1)) for failure in answers.failures if failure.stage == "grade"}
+    lost = sum((row.query_id, row.shared_from or row.chunk_id) in failed for row in _rows(pool))
+    yield StageReport(
+        stage="grade",
+        reads="4-pool.jsonl",
+        writes="4-judgments.jsonl",
+        read=len(pool),
+        written=graded,
+        failed=lost,
+        unused=len(pool) - graded - lost,
+    )
+    rules = Counter(item.filter for item in made.dropped if item.filter == JUDGE_CHECK)
+    waiting = len(made.dropped) - rules.total()
+    yield StageReport(
+        stage="judge-check",
+        reads="4-judgments.jsonl",
+        writes="dataset.json",
+        read=count,
+        written=len(made.kept),
+        rejected=rules.total(),
+        unused=waiting,
+        rules=dict(rules),
+    )
+
+
+def _rows(pool: Pool) -> Iterator[Pooled]:
+    return (row for rows in pool.pairs.values() for row in rows)
+
+
+def figures(settings: GradeSettings, assessors: Sequence[str], pool: Pool, answers: Answers, made: Outcome) -> Grading:
+    """Return the figures of a grading."""
+    pairs = {key: found for key, found in answers.pairs().items() if found}
+    counts = tally(answers.canaries())
+    found = findings(counts)
+    verdict = CanaryVerdict.PASSED if counts else CanaryVerdict.NOT_ASKED
+    verdict = CanaryVerdict.WARNING if found.warnings else verdict
+    verdict = CanaryVerdict.FAILED if found.failed else verdict
+    everything = [item for judgments in pairs.values() for item in judgments]
+    final = [settled([item.relevance for item in judgments]) for judgments in pairs.values()]
+    shared = sum(row.shared_from is not None for row in _rows(pool))
+    several = [[item.relevance for item in judgments] for judgments in pairs.values() if len(judgments) > 1]
+    return Grading(
+        assessors=list(assessors),
+        panel=settings.panel.value,
+        depth=settings.depth,
+        passages_per_call=settings.passages_per_call,
+        retrievers=list(pool.retrievers),
+        runs=list(pool.runs),
+        pairs=len(pool) - shared,
+        judged=len(pairs),
+        shared=shared,
+        unjudged=len(pool) - shared - len(pairs),
+        escalated=len(several),
+        capped=sum(judgments[0].capped for judgments in pairs.values()),
+        flagged=dict(sorted(Counter(item.flag.value for item in everything if item.flag is not Flag.NONE).items())),
+        spread=dict(sorted(Counter(int(max(grades) - min(grades)) for grades in several).items())),
+        grades=dict(sorted(Counter(map(int, final)).items())),
+        too_broad=sum(bool(query.too_broad) for query in made.kept),
+        unreachable=sum(bool(query.unreachable) for query in made.kept),
+        canaries={kind.value: CanaryCount(graded=all_, relevant=fooled) for kind, (all_, fooled) in counts.items()},
+        canary_verdict=verdict,
+        canary_findings=[*found.failed, *found.warnings],
+    )

@@ -1,0 +1,205 @@
+"""Who judges: the model with the rubric, and those it is checked by."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.build.writers import PATIENCE_S, model_settings
+from pipeline.config import Config, Panel
+from pipeline.errors import UsageError
+from pipeline.goldset.folder import explained
+from pipeline.llm.budget import Budget
+from pipeline.llm.model_path import ModelPath, open_model
+from pipeline.llm.prices import check_price
+from pipeline.llm.rehearsal import PlannedStage, Planning, recollect
+from pipeline.llm.server_settings import ModelSettings
+from pipeline.llm.store import AnswerStore
+from pipeline.ports import ChatModel, Traffic
+from pipeline.stages.judge import Judge, ManyJudge, assessor
+from prompts.loader import Prompt, PromptError, load
+from schemas.manifest import StageUsage
+
+GRADE, MANY, PARAPHRASES = "grade.v1", "grade-many.v1", ("grade-b.v1", "grade-c.v1")
+
+GRADING, CANARY, CHECK, ESCALATION = "grade", "canary", "source check", "escalate"
+ACCOUNTS = (GRADING, CANARY, CHECK, ESCALATION)
+"""What calls are booked to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessors:
+    """Every assessor, ready to be asked. ``many`` is set where several passages go into one call."""
+
+    first: Judge
+    canary: Judge
+    check: Judge
+    others: tuple[Judge, ...]
+    many: ManyJudge | None
+    canary_many: ManyJudge | None
+    everybody: bool
+    traffic: Callable[[], Traffic] | None = None
+    patience_s: float = PATIENCE_S
+
+    @property
+    def assessors(self) -> tuple[str, ...]:
+        """The names of the assessors, whoever is asked about every pair first."""
+        first = self.many.assessor if self.many else self.first.assessor
+        return (first, *(judge.assessor for judge in self.others))
+
+
+@dataclass(frozen=True, slots=True)
+class Wordings:
+    """The prompts of a panel, and their digests."""
+
+    first: Prompt
+    many: Prompt | None
+    others: tuple[tuple[str | None, Prompt], ...]
+    """The model of each further assessor, None for the first one's, and its prompt."""
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of every prompt in use, by its id."""
+        prompts = [self.first, *([self.many] if self.many else []), *(prompt for _, prompt in self.others)]
+        return {prompt.id: prompt.sha256 for prompt in prompts}
+
+    def assessors(self, model: str) -> list[str]:
+        """Return the names of the assessors, whoever is asked about every pair first."""
+        asked = [(None, self.many or self.first), *self.others]
+        return [assessor(name or model, prompt) for name, prompt in asked]
+
+
+def wordings(config: Config) -> Wordings:
+    """Return the prompts that a configuration asks for.
+
+    Raises:
+        UsageError: A prompt of the user's own is malformed, or a judge is the model itself.
+    """
+    folder, judges = config.generate.prompts, config.grade.judges
+    if config.model.name in judges:
+        raise UsageError(f"grade.judges: {config.model.name} is the model that judges first; name others")
+    try:
+        first = load(GRADE, folder)
+        many = load(MANY, folder) if config.grade.passages_per_call > 1 else None
+        paraphrases = [(None, load(name, folder)) for name in PARAPHRASES]
+    except (PromptError, OSError, UnicodeDecodeError) as error:
+        raise UsageError(str(error)) from None
+    return Wordings(first, many, tuple((judge, first) for judge in judges) or tuple(paraphrases))
+
+
+def assemble(
+    config: Config, asked: Wordings, models: Mapping[str, ChatModel], *, traffic: Callable[[], Traffic] | None = None
+) -> Assessors:
+    """Return the panel over open models, by their names."""
+    name = config.model.name or ""
+    main = models[name]
+
+    def judge(stage: str, prompt: Prompt = asked.first, model: str | None = None) -> Judge:
+        return Judge(model=models[model or name], name=model or name, prompt=prompt, stage=stage)
+
+    many = asked.many
+    return Assessors(
+        first=judge(GRADING),
+        canary=judge(CANARY),
+        check=judge(CHECK),
+        others=tuple(judge(ESCALATION, prompt, model) for model, prompt in asked.others),
+        many=ManyJudge(model=main, name=name, prompt=many, stage=GRADING) if many else None,
+        canary_many=ManyJudge(model=main, name=name, prompt=many, stage=CANARY) if many else None,
+        everybody=config.grade.panel is Panel.ALL,
+        traffic=traffic,
+        patience_s=min(PATIENCE_S, config.model.timeout_seconds / 4),
+    )
+
+
+class ModelPanel:
+    """Opens the models of a panel over one store; the caps hold for all of them together."""
+
+    def __init__(
+        self, config: Config, answers: Path, *, replay: bool = False, batches: Callable[[str], None] | None = None
+    ) -> None:
+        self.config, self.answers, self.replay, self.batches = config, answers, replay, batches
+        self.asked = wordings(config)
+        self._settings = {
+            name: model_settings(config.model_copy(update={"model": config.model.model_copy(update={"name": name})}))
+            for name in (config.model.name or "", *config.grade.judges)
+        }
+        if not replay:
+            for settings in self._settings.values():
+                check_price(settings)
+        self._usage: list[Mapping[str, StageUsage]] = []
+
+    @property
+    def settings(self) -> ModelSettings:
+        """Those of the model that judges first."""
+        return self._settings[self.config.model.name or ""]
+
+    @contextlib.asynccontextmanager
+    async def open(self, spent: Mapping[str, StageUsage]) -> AsyncIterator[Assessors]:
+        """Open the path to every model.
+
+        Args:
+            spent: What was spent before, on the same caps.
+
+        Raises:
+            UsageError: A replay has no store.
+        """
+        if self.replay and not self.answers.exists():
+            raise UsageError(f"{self.answers}: there is no such store to replay")
+        with explained(self.answers.parent):
+            self.answers.parent.mkdir(parents=True, exist_ok=True)
+        budget = Budget(
+            self.settings,
+            requests=sum(account.requests for account in spent.values()),
+            tokens=sum(account.input_tokens + account.output_tokens for account in spent.values()),
+            usd=sum(account.usd or 0.0 for account in spent.values()),
+        )
+        with AnswerStore(self.answers) as answers:
+            async with contextlib.AsyncExitStack() as stack:
+                paths: dict[str, ModelPath] = {}
+                for name, settings in self._settings.items():
+                    opened = open_model(
+                        settings, answers=answers, replay=self.replay, batch=self.batches, budget=budget
+                    )
+                    paths[name] = await stack.enter_async_context(opened)
+                quiet = self.replay or self.batches is not None
+                traffic = None if quiet else paths[self.config.model.name or ""].snapshot
+                try:
+                    yield assemble(self.config, self.asked, paths, traffic=traffic)
+                finally:
+                    self._usage = [path.usage() for path in paths.values()]
+
+    @contextlib.contextmanager
+    def rehearse(self) -> Iterator[tuple[Assessors, Callable[[float], Sequence[PlannedStage]]]]:
+        """Open who answers from the store and asks nobody, and the books of what asking would take."""
+        items = {MANY: self.config.grade.passages_per_call}
+        with recollect(self.answers) as known:
+            planned = {
+                name: Planning(settings=settings, store=known, items=items) for name, settings in self._settings.items()
+            }
+
+            def report(share: float) -> list[PlannedStage]:
+                return [row for books in planned.values() for row in books.report(share_of_price=share)]
+
+            yield assemble(self.config, self.asked, planned), report
+
+    def usage(self) -> dict[str, StageUsage]:
+        """Return what the calls cost, by account, all models together."""
+        total: dict[str, StageUsage] = {}
+        for usage in self._usage:
+            for stage, spent in usage.items():
+                total[stage] = added(total[stage], spent) if stage in total else spent
+        return total
+
+
+def added(one: StageUsage, other: StageUsage) -> StageUsage:
+    """Return what two accounts come to; the price is known where both are, or where the other had nothing to pay."""
+    known = all(account.usd is not None or not account.requests for account in (one, other))
+    return StageUsage(
+        requests=one.requests + other.requests,
+        replayed=one.replayed + other.replayed,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        usd=(one.usd or 0.0) + (other.usd or 0.0) if known else None,
+    )

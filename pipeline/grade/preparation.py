@@ -1,0 +1,147 @@
+"""Opening what a grading needs: the model that judges, the retrievers of the pool, the caps that are left."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pipeline.build.flow import Finish
+from pipeline.build.writers import only_model
+from pipeline.config import Config
+from pipeline.errors import UsageError
+from pipeline.grade.gradable_set import carried_rankings
+from pipeline.grade.panel import ModelPanel
+from pipeline.grade.session import Graded, Pools, Work, grade_place
+from pipeline.ports import Progress, Retriever
+from pipeline.retrieval.system_settings import BM25Settings, LSISettings, SystemSettings
+from pipeline.score.runs import named_runs
+from pipeline.systems import Systems, open_systems
+from schemas.manifest import Manifest, StageUsage
+
+NEEDS_A_MODEL = (
+    "grading needs a model: give --model and --base-url (or set {key} or OPENAI_BASE_URL); "
+    "offline there is nobody who could judge"
+)
+
+
+async def judging(config: Config, *, asks: bool = True, replay: bool = False) -> Config:
+    """Return the configuration with the model that judges: the one named, or the only one its server offers.
+
+    Args:
+        config: The configuration.
+        asks: Whether a server may be asked which models it offers.
+        replay: Whether no server is needed.
+
+    Raises:
+        UsageError: There is no model, or it cannot be told which.
+    """
+    model = config.model
+    if not (replay or model.base_url or config.api_key()) or (model.name is None and not asks):
+        raise UsageError(NEEDS_A_MODEL.format(key=model.api_key_env))
+    if model.name is not None:
+        return config
+    return config.model_copy(update={"model": model.model_copy(update={"name": await only_model(config)})})
+
+
+@contextlib.contextmanager
+def pools(
+    config: Config,
+    store: Path,
+    runs: Sequence[str],
+    *,
+    replay: bool = False,
+    again: bool = False,
+    depth: int | None = None,
+    dry_run: bool = False,
+) -> Iterator[Pools]:
+    """Open what a pool is made of: retrievers of three families, and the runs.
+
+    A dry run asks nobody, so that LSI stands in for the model of embeddings.
+
+    Raises:
+        InputError: A run cannot be read.
+        UsageError: Two runs have one name.
+        RetrieverFailed: A retriever cannot be built.
+    """
+    dense = "embedding" if config.model.embedding and not dry_run else "lsi"
+    names = ("bm25", "ngrams", dense)
+    named = named_runs(runs)
+    opened: list[Systems] = []
+    with contextlib.ExitStack() as stack:
+
+        def build(language: str | None) -> dict[str, Retriever]:
+            systems = open_systems(
+                names,
+                pool_settings(language),
+                config=config,
+                answers=store if dense == "embedding" else None,
+                replay=replay,
+            )
+            opened.append(stack.enter_context(systems))
+            return {name: opened[-1].retriever(name) for name in names}
+
+        def usage() -> dict[str, StageUsage]:
+            return opened[-1].usage() if opened else {}
+
+        yield Pools(names, build, named, again=again, depth=depth, usage=usage)
+
+
+def pool_settings(language: str | None) -> dict[str, SystemSettings]:
+    """Return how the lexical retrievers of a pool cut texts in a language: stemmed, without function words."""
+    return {"bm25": BM25Settings(language=language), "lsi": LSISettings(language=language)}
+
+
+@contextlib.contextmanager
+def finishing(
+    config: Config,
+    answers: Path,
+    out: Path,
+    *,
+    progress: Progress,
+    say: Callable[[str], None],
+    replay: bool,
+    batch: bool,
+) -> Iterator[tuple[Finish, list[Graded]]]:
+    """Open what grades a set that is being built; the caps hold for both together.
+
+    Yields:
+        What is to be done with the set, and a list that then holds what came of it.
+    """
+    done: list[Graded] = []
+    started = time.monotonic()
+    with pools(config, answers, (), replay=replay) as chosen:
+
+        async def finish(place: Path, manifest: Manifest) -> Manifest:
+            left = _later(config, (time.monotonic() - started) / 60)
+            work = Work(
+                panel=ModelPanel(left, answers, replay=replay, batches=say if batch else None),
+                pools=replace(chosen, carried=carried_rankings(out)),
+                progress=progress,
+                say=say,
+                spent=manifest.usage,
+            )
+            done.append(await grade_place(place, manifest, work))
+            return done[-1].manifest
+
+        yield finish, done
+
+
+def _later(config: Config, minutes: float) -> Config:
+    """Return the configuration with a deadline that so many minutes were taken from."""
+    if config.model.deadline_minutes is None:
+        return config
+    left = max(1e-6, config.model.deadline_minutes - minutes)
+    return config.model_copy(update={"model": config.model.model_copy(update={"deadline_minutes": left})})
+
+
+def expected(config: Config, queries: int) -> str:
+    """Return about what grading takes, before there are queries to make a pool for."""
+    depth = config.grade.depth
+    calls = queries * (2 * depth + 2) * (1 + config.grade.canaries) / config.grade.passages_per_call
+    return (
+        f"grading: about {calls:,.0f} requests for {queries:,} queries, {calls / queries:.0f} a query, and half as "
+        "many again for pairs in doubt; once the set is built, goldset grade DIR --dry-run says it exactly"
+    )

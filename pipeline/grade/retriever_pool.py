@@ -1,0 +1,177 @@
+"""Pooling: which retrievers are asked, what they find, and which chunks are near-duplicates of one another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pipeline.build.progress import counted
+from pipeline.errors import InputError, UsageError
+from pipeline.grade.gradable_set import Material, Rankings, is_graded, rankings_of
+from pipeline.ports import Progress, Retriever, Stored
+from pipeline.score.runs import Gold, Run, top_documents
+from pipeline.stages.pool import SOUGHT_WITHIN, Reach, pool_query, reach
+from pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from pipeline.text.language import detect_language
+from schemas.corpus import Chunk
+from schemas.pooled import Pooled
+from schemas.query import Query
+
+_LANGUAGE_SAMPLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The pairs of each query in the order of judging, and what the retrievers make of the sources."""
+
+    pairs: dict[str, list[Pooled]]
+    reached: dict[str, Reach]
+    retrievers: tuple[str, ...]
+    runs: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """How many pairs there are."""
+        return sum(map(len, self.pairs.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a pool is to be made of: built-in retrievers by name, and the user's runs.
+
+    ``build`` makes the retrievers for a language (ISO 639-1), None where the corpus has none that is known.
+    """
+
+    depth: int
+    names: tuple[str, ...]
+    build: Callable[[str | None], Mapping[str, Retriever]]
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    carried: Rankings = field(default_factory=dict)
+    """What users' runs brought into the pool of the set that this one replaces."""
+    again: bool = False
+    """Whether the pool of an earlier grading stays as it is, and only the runs are added."""
+
+
+def pool_of(material: Material, asked: Asked, progress: Progress) -> Pool:
+    """Return the pool of a set.
+
+    What users' runs brought into an earlier pool stays in. The built-in retrievers are not asked again where the
+    earlier pool has the same depth and the same retrievers.
+
+    Raises:
+        RetrieverFailed: A retriever cannot index or search.
+        UsageError: A run bears the name of another.
+        InputError: A run names a chunk that is not in the corpus.
+    """
+    names = tuple(sorted(asked.names))
+    old = rankings_of(material.earlier.pool)
+    grading = material.manifest.grading if is_graded(material.manifest) else None
+    same = grading is not None and (asked.again or (grading.depth == asked.depth and grading.retrievers == [*names]))
+    if grading is not None and asked.again:
+        names = tuple(grading.retrievers)
+    built_in = {name: old.get(name, {}) for name in names} if same else {}
+    reached = {query.query_id: _known_reach(query) for query in material.queries} if same else {}
+    theirs = {name: old[name] for name in (grading.runs if grading else ()) if name in old}
+    theirs |= {name: _still_there(by, material) for name, by in asked.carried.items()}
+    theirs |= _checked_runs(asked, material, {*names, *theirs}, theirs)
+    cluster_of = near_duplicates(material, progress)
+    if not same:
+        retrievers = asked.build(language_of(material.chunks))
+        found = retrieve(material, retrievers, depth=max(asked.depth, SOUGHT_WITHIN), progress=progress)
+        built_in = {name: {key: ids[: asked.depth] for key, ids in by.items()} for name, by in found.items()}
+        for query in material.queries:
+            sources = [near for chunk_id in material.sources[query.query_id] for near in cluster_of(chunk_id)]
+            reached[query.query_id] = reach({name: found[name].get(query.query_id, []) for name in names}, sources)
+    rankings = built_in | theirs
+    pairs = {
+        query.query_id: pool_query(
+            query.query_id,
+            rankings={name: by.get(query.query_id, []) for name, by in rankings.items()},
+            sources=material.sources[query.query_id],
+            cluster_of=cluster_of,
+        )
+        for query in material.queries
+    }
+    return Pool(pairs, reached, names, tuple(sorted(theirs)))
+
+
+def _still_there(by_query: Mapping[str, list[str]], material: Material) -> dict[str, list[str]]:
+    return {key: [chunk_id for chunk_id in ids if chunk_id in material.positions] for key, ids in by_query.items()}
+
+
+def _known_reach(query: Query) -> Reach:
+    return Reach(query.reached_by or (), bool(query.unreachable))
+
+
+def _checked_runs(asked: Asked, material: Material, taken: set[str], theirs: Rankings) -> Rankings:
+    runs: Rankings = {}
+    known: dict[str, dict[str, int]] = {query.query_id: {} for query in material.queries}
+    for name, run in asked.runs.items():
+        top = top_documents(Gold(material.folder, known), run, depth=asked.depth)
+        cut = {query_id: [item.doc_id for item in found] for query_id, found in top.items() if found}
+        if not cut:
+            raise InputError(f"run {name}", "has no query of this set")
+        for query_id, ids in cut.items():
+            for chunk_id in ids:
+                if chunk_id not in material.positions:
+                    problem = f"query {query_id!r} finds {chunk_id!r}, which is no chunk of this set"
+                    raise InputError(f"run {name}", problem)
+        if name in taken and cut != theirs.get(name):
+            raise UsageError(f"--run: there is {name} in the pool already; name the run otherwise, NAME=FILE")
+        runs[name] = cut
+    return runs
+
+
+def retrieve(material: Material, retrievers: Mapping[str, Retriever], *, depth: int, progress: Progress) -> Rankings:
+    """Return what each retriever finds for every query.
+
+    Raises:
+        RetrieverFailed: One of them cannot index or search.
+    """
+    queries = {query.query_id: query.text for query in material.queries}
+    corpus = material.corpus()
+    found: Rankings = {}
+    with progress.stage("retrieve", len(retrievers)) as step:
+        for name in sorted(retrievers):
+            step.tell(name)
+            retrievers[name].index(corpus)
+            results = retrievers[name].search(queries, k=min(depth, len(corpus)))
+            found[name] = {query_id: list(scores) for query_id, scores in results.items()}
+            step.advance(1)
+        step.tell("")
+    return found
+
+
+def language_of(chunks: Stored[Chunk]) -> str | None:
+    """Return the language of most chunks, of a sample spread over all; None where there is no such one.
+
+    Retrievers that stem words and leave out function words fill a pool far better: measured on three collections in
+    English, tau with all labels rises from .17 to .78, .65 to .93 and .88 to .92.
+    """
+    step = max(1, len(chunks) // _LANGUAGE_SAMPLE)
+    seen = Counter(detect_language(chunks.at(position).text) for position in range(0, len(chunks), step))
+    language, count = seen.most_common(1)[0] if seen else (None, 0)
+    return language if 3 * count >= 2 * seen.total() else None
+
+
+def near_duplicates(material: Material, progress: Progress) -> Callable[[str], tuple[str, ...]]:
+    """Return the function that names the near-duplicates of a chunk, itself among them, in the order of the corpus."""
+    chunks = material.chunks
+    sketches = Sketches.empty(len(chunks))
+    with progress.stage("near-duplicates", len(chunks)) as step:
+        for position, chunk in enumerate(counted(chunks, step)):
+            write_sketch(chunk.text, sketches, position)
+        labels = cluster(sketches, text_at=lambda position: chunks.at(position).text)
+    alike = np.flatnonzero(np.bincount(labels, minlength=len(chunks))[labels] > 1)
+    wanted = set(alike.tolist())
+    members: dict[int, list[str]] = {}
+    for chunk_id, position in material.positions.items():
+        if position in wanted:
+            members.setdefault(int(labels[position]), []).append(chunk_id)
+
+    def cluster_of(chunk_id: str) -> tuple[str, ...]:
+        return tuple(members.get(int(labels[material.positions[chunk_id]]), (chunk_id,)))
+
+    return cluster_of

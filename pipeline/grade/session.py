@@ -1,0 +1,283 @@
+"""One grading from beginning to end: of a folder in its place, or of a set that is being built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pipeline.build.progress import calls_shown
+from pipeline.config import Panel as Setting
+from pipeline.errors import NothingKept, OutputError, UsageError
+from pipeline.goldset.folder import changed_files, explained, publish, read_manifest, staging
+from pipeline.grade.calls import Answers, Asking, Slot, grouped, remembered, slots_of
+from pipeline.grade.gradable_set import Material, Rankings, is_graded, read_material, read_metadata
+from pipeline.grade.graded_files import manifest_of, write_graded
+from pipeline.grade.outcome import figures, outcome_of
+from pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
+from pipeline.grade.retriever_pool import Asked, Pool, pool_of
+from pipeline.llm.rehearsal import PlannedStage
+from pipeline.ports import Progress, Retriever
+from pipeline.score.runs import Run
+from pipeline.text.amounts import amount
+from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
+
+WAVE = 100_000
+"""So many pairs under way at once put everything into one batch."""
+
+EXPECTED_RELEVANT = 0.23
+"""The share of a pool that a judge finds relevant: GPT-4's on the TREC Deep Learning track of 2023."""
+EXPECTED_SPLIT = 0.41
+"""How often a second judge is of another mind about a pair in doubt: in 400 panels drawn from the 33 of LLMJudge."""
+
+_SAMPLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """What a pool is made of. ``again`` keeps the pool of an earlier grading and adds the runs alone.
+
+    ``build`` makes the retrievers of these ``names`` for a language (ISO 639-1), or None.
+    """
+
+    names: tuple[str, ...]
+    build: Callable[[str | None], Mapping[str, Retriever]]
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    again: bool = False
+    depth: int | None = None
+    """Of the runs; None takes that of the configuration."""
+    carried: Rankings = field(default_factory=dict)
+    """What users' runs brought into the pool of the set that is replaced."""
+    usage: Callable[[], Mapping[str, StageUsage]] = dict
+    """What the retrievers themselves cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """The collaborators of a grading. ``say`` takes a line that stays; ``spent`` was spent before on the same caps."""
+
+    panel: ModelPanel
+    pools: Pools
+    progress: Progress
+    say: Callable[[str], None]
+    replace: bool = False
+    spent: Mapping[str, StageUsage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A finished grading: the manifest, what this run of it cost by account, and the cap that stopped it, if any."""
+
+    manifest: Manifest
+    usage: Mapping[str, StageUsage]
+    limit: str | None = None
+
+    @property
+    def grading(self) -> Grading:
+        """Its figures."""
+        assert self.manifest.grading is not None
+        return self.manifest.grading
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything is judged, nothing failed, and the judge passed its test."""
+        failed = self.grading.canary_verdict is CanaryVerdict.FAILED
+        whole = not self.grading.unjudged and not self.failures and self.manifest.queries > 0
+        return self.limit is None and not failed and whole
+
+    @property
+    def failures(self) -> list[Failure]:
+        """The calls that came to nothing."""
+        return [failure for failure in self.manifest.failures if failure.stage in ACCOUNTS]
+
+
+async def grade_folder(folder: Path, work: Work) -> Graded:
+    """Grade the set in a folder and put the graded one in its place; until then the folder stays as it is.
+
+    Raises:
+        InputError: The folder holds no finished set, or a damaged one.
+        OutputError: It is graded by other judges, reviewed by people, or cannot be written.
+        NothingKept: No query would be left, because too little is judged.
+        ModelUnavailable: The model's server cannot be used; what was answered is in the store.
+    """
+    with staging(folder) as place, explained(folder):
+        manifest = read_manifest(folder)
+        check_gradable(folder, manifest, work)
+        found = await _grade(read_material(folder, manifest), place, manifest, work)
+        if not found.manifest.queries and (found.limit or found.grading.unjudged):
+            raise NothingKept(f"{folder}: stays as it was, {_why_nothing_is_left(found)}")
+        kept = {name: digest for name, digest in manifest.files.items() if not (place / name).is_file()}
+        return replace(found, manifest=publish(place, folder, found.manifest, kept=kept))
+
+
+def _why_nothing_is_left(found: Graded) -> str:
+    if found.limit is not None:
+        return f"no query is judged whole yet: {found.limit}"
+    return f"no query would be left: {amount(found.grading.unjudged, 'pair')} could not be judged"
+
+
+async def grade_place(place: Path, manifest: Manifest, work: Work) -> Graded:
+    """Grade a set that is written but not put in place yet, in that very place."""
+    return await _grade(read_material(place, manifest), place, manifest, work)
+
+
+async def plan_folder(folder: Path, work: Work, *, share_of_price: float = 1.0) -> tuple[Sequence[PlannedStage], int]:
+    """Return what grading would take, by account, and for how many queries; send and write nothing.
+
+    Calls about pairs in doubt are known for those alone whose first judgment is in the store.
+    """
+    manifest = read_manifest(folder)
+    check_gradable(folder, manifest, work)
+    material = read_material(folder, manifest)
+    pool = _pool(material, work)
+    slots = slots_of(material, pool, share=work.panel.config.grade.canaries)
+    with work.panel.rehearse() as (panel, report):
+        await _ask(material, panel, slots, work)
+        stages = report(share_of_price)
+        asking = _asking(material, panel, work, advance=lambda _: None)
+        pairs = sum(not slot.planted and not asking.is_known(slot) for slot in slots)
+    more = _more_calls(len(panel.others), work.panel.config.grade.panel)
+    return [*stages, *_expected_escalation(stages, pairs, more)], len(material.queries)
+
+
+def _expected_escalation(stages: Sequence[PlannedStage], pairs: int, factor: float) -> list[PlannedStage]:
+    """Return what the further judges are likely to take for so many pairs, each asked about by itself."""
+    first = next((row for row in stages if row.stage == "grade"), None)
+    if first is None or not first.requests:
+        return []
+    return [
+        PlannedStage(
+            "escalate (about)",
+            round(pairs * factor),
+            0,
+            round(first.input_tokens * factor),
+            round(first.output_tokens * factor),
+            None if first.usd is None else first.usd * factor,
+        )
+    ]
+
+
+def _more_calls(others: int, panel: Setting) -> float:
+    """Return how many calls the further judges are likely to take for each of the first one's."""
+    if panel is Setting.ALL:
+        return float(others)
+    return EXPECTED_RELEVANT * min(others, 1 + EXPECTED_SPLIT * max(0, others - 1))
+
+
+def check_gradable(folder: Path, manifest: Manifest, work: Work) -> None:
+    """Refuse to put other grades, or a judge's, in the place of what would be missed.
+
+    Raises:
+        InputError: A file of the set is missing or was changed.
+        OutputError: The set is graded by other judges, or holds people's corrections.
+        UsageError: Only runs are to be added, and it is not graded yet.
+    """
+    grading = manifest.grading
+    if work.pools.again and not is_graded(manifest):
+        raise UsageError(f"{folder}: is not graded yet; goldset grade {folder} takes --run as well")
+    problem = next(changed_files(folder, manifest), None)
+    if problem is not None:
+        raise OutputError(f"{folder}: {problem}; build the set again, or see goldset validate {folder}")
+    if work.replace:
+        return
+    if "review" in read_metadata(folder) and work.pools.again:
+        raise OutputError(
+            f"{folder}: holds what people decided in a review, and labels written anew would be the judge's; "
+            "top up the set as it was before its review, then goldset review apply"
+        )
+    if "review" in read_metadata(folder):
+        raise OutputError(f"{folder}: holds what people decided in a review; give --replace to grade over it")
+    if grading is None or not is_graded(manifest):
+        return
+    prompts = {name: digest for name, digest in manifest.prompts.items() if name.startswith("grade")}
+    wanted = work.panel.asked.assessors(work.panel.config.model.name or "")
+    if grading.assessors != wanted or prompts != work.panel.asked.digests:
+        changed = "other wordings" if grading.assessors == wanted else ", ".join(grading.assessors)
+        raise OutputError(
+            f"{folder}: is graded already, by {changed}; give --replace to put the grades of {wanted[0]} in their place"
+        )
+
+
+def _pool(material: Material, work: Work) -> Pool:
+    pools, settings = work.pools, work.panel.config.grade
+    depth = pools.depth or settings.depth
+    asked = Asked(depth, pools.names, pools.build, pools.runs, pools.carried, pools.again)
+    return pool_of(material, asked, work.progress)
+
+
+async def _grade(material: Material, place: Path, manifest: Manifest, work: Work) -> Graded:
+    settings = work.panel.config.grade
+    pool = _pool(material, work)
+    slots = slots_of(material, pool, share=settings.canaries)
+    for line in await forecast(material, slots, work):
+        work.say(line)
+    spent = {**work.spent, **work.pools.usage()}
+    async with work.panel.open(spent) as panel:
+        answers = await _ask(material, panel, slots, work)
+        assessors = panel.assessors
+    made = outcome_of(material, pool, answers)
+    grading = figures(settings, assessors, pool, answers, made)
+    if work.pools.again and manifest.grading is not None:
+        grading = grading.model_copy(update={"depth": manifest.grading.depth})
+    write_graded(place, material, pool, made, grading)
+    usage = {**work.pools.usage(), **work.panel.usage()}
+    told = manifest_of(
+        manifest,
+        made,
+        grading,
+        failures=answers.failures,
+        prompts=work.panel.asked.digests,
+        usage=usage,
+        again=is_graded(manifest) and not work.replace,
+    )
+    return Graded(told, usage, answers.limit)
+
+
+async def _ask(material: Material, panel: Assessors, slots: Sequence[Slot], work: Work) -> Answers:
+    with work.progress.stage("grade", len(slots)) as step:
+        asking = _asking(material, panel, work, advance=step.advance)
+        async with calls_shown(panel, step, work.progress):
+            return await asking.ask(slots, per_call=work.panel.config.grade.passages_per_call)
+
+
+def _asking(material: Material, panel: Assessors, work: Work, *, advance: Callable[[int], None]) -> Asking:
+    known, known_checks = ({}, {}) if work.replace else remembered(material.earlier)
+    return Asking(
+        material=material,
+        panel=panel,
+        concurrency=WAVE if work.panel.batches else 2 * work.panel.config.model.concurrency,
+        advance=advance,
+        known=known,
+        known_checks=known_checks,
+    )
+
+
+async def forecast(material: Material, slots: Sequence[Slot], work: Work) -> list[str]:
+    """Return what grading will take, in lines: calls counted, tokens and money from a sample of the prompts."""
+    per_call = work.panel.config.grade.passages_per_call
+    with work.panel.rehearse() as (panel, report):
+        asking = _asking(material, panel, work, advance=lambda _: None)
+        calls = [group for group in grouped(slots, per_call, asking.is_known) if not asking.is_known(group[0])]
+        sample = calls[:: max(1, len(calls) // _SAMPLE)]
+        await asking.ask([slot for group in sample for slot in group], per_call=per_call)
+        rows = report(1.0)
+        others = len(panel.others)
+    if not calls:
+        return [f"{len(slots):,} pairs of {len(material.queries):,} queries, every one judged before."]
+    scale = len(calls) / len(sample)
+    requests = round(scale * sum(row.requests for row in rows))
+    more = _more_calls(others, work.panel.config.grade.panel)
+    pairs = sum(not slot.planted for group in calls for slot in group)
+    spent = [sum(getattr(row, name) for row in rows) * scale * (1 + more) for name in ("input_tokens", "output_tokens")]
+    usd = [row.usd for row in rows]
+    money = "its price is not known"
+    if all(price is not None for price in usd):
+        total = sum(price or 0.0 for price in usd) * scale * (1 + more)
+        money = f"about ${total:,.4f}, ${total / max(1, len(material.queries)):,.4f} a query"
+    count = max(1, len(material.queries))
+    line = (
+        f"{len(slots):,} pairs of {len(material.queries):,} queries, those that test the judge among them: about "
+        f"{requests:,} requests ({requests / count:.1f} a query), and some {pairs * more:,.0f} of the further judges; "
+        f"about {spent[0]:,.0f} tokens in, {spent[1]:,.0f} out; {money}."
+    )
+    return [line]

@@ -1,0 +1,188 @@
+"""The layer of a dry run: answers from the store where it can, else counts what asking would take and asks nobody."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from pipeline.errors import InputError, NotAsked
+from pipeline.llm.chat import request_body
+from pipeline.llm.dialect import Dialect, dialect_for
+from pipeline.llm.prices import PriceList
+from pipeline.llm.recorded import replayed, request_key
+from pipeline.llm.reply_schema import answer_schema
+from pipeline.llm.server_settings import ModelSettings
+from pipeline.llm.store import StoredReply, find_answer
+from pipeline.llm.store_tables import connect_unchanged
+from pipeline.llm.token_counts import estimate_answer, estimate_body
+from pipeline.ports import ChatRequest, Completion, Usage
+
+T = TypeVar("T", bound=BaseModel)
+
+_CALIBRATED_BY = 200
+"""So many answers of a prompt say how far the estimate is off; more would cost time and change nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStage:
+    """What one stage would take: requests to send, answers the store holds, and about how many tokens and dollars."""
+
+    stage: str
+    requests: int
+    replayed: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+
+
+@dataclass(slots=True)
+class _Row:
+    prompt: str
+    requests: int = 0
+    replayed: int = 0
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+
+
+class Recollection:
+    """A store that is read and never written; may be absent."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection | None) -> None:
+        self._path, self._connection = path, connection
+
+    def answer(self, key: bytes) -> StoredReply | None:
+        """Return the answer to a key, None where there is none."""
+        if self._connection is None:
+            return None
+        try:
+            return find_answer(self._connection, key)
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from None
+
+    def dialect(self, base_url: str, model: str) -> str | None:
+        """Return what was remembered of a server, None where nothing was."""
+        rows = self._rows("SELECT dialect FROM dialects WHERE base_url = ? AND model = ?", base_url, model)
+        return str(rows[0][0]) if rows else None
+
+    def mean_output(self, prompt: str, model: str) -> float | None:
+        """Return the tokens the answers to a prompt took on average; servers add a date to the name of a model."""
+        select = (
+            "SELECT avg(output_tokens) FROM answers "
+            "WHERE prompt = ? AND outcome = 'answer' AND output_tokens > 0 AND instr(model, ?) > 0"
+        )
+        rows = self._rows(select, prompt, model)
+        return None if not rows or rows[0][0] is None else float(rows[0][0])
+
+    def _rows(self, select: str, *values: str) -> list[tuple[str | float | None, ...]]:
+        if self._connection is None:
+            return []
+        try:
+            return self._connection.execute(select, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: sqlite3.Error) -> InputError:
+        return InputError(self._path, f"the answer store cannot be read ({error}); try again when no run uses it")
+
+
+@contextlib.contextmanager
+def recollect(path: Path) -> Iterator[Recollection]:
+    """Open a store for reading alone; without a file there is nothing to recall.
+
+    Raises:
+        InputError: the file is no answer store.
+    """
+    if not path.exists():
+        yield Recollection(path, None)
+        return
+    with contextlib.closing(connect_unchanged(path)) as connection:
+        yield Recollection(path, connection)
+
+
+@dataclass(slots=True, kw_only=True)
+class Planning:
+    """A ``ChatModel`` that asks nobody. It looks answers up at once, without a pause in which tasks could interleave.
+
+    ``items`` says by prompt how many items its answers are likely to list, where the store holds none to tell.
+    """
+
+    settings: ModelSettings
+    store: Recollection
+    items: Mapping[str, int] = field(default_factory=dict)
+    _rows: dict[str, _Row] = field(default_factory=dict)
+    _seen: set[bytes] = field(default_factory=set)
+    _ratios: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    _outputs: dict[str, float] = field(default_factory=dict)
+    _dialect: Dialect | None = None
+
+    async def complete(self, request: ChatRequest[T]) -> Completion[T]:
+        """Return the stored answer.
+
+        Raises:
+            NotAsked: there is none; the request was counted.
+            AnswerRejected: the stored reply cannot be used.
+        """
+        key = request_key(request, model=self.settings.model)
+        stored = self.store.answer(key)
+        row = self._rows.setdefault(request.stage, _Row(request.prompt))
+        new = key not in self._seen  # the same question twice in a run is asked once
+        self._seen.add(key)
+        if stored is None:
+            if new:
+                row.requests += 1
+                row.input_tokens += self._input(request)
+                row.output_tokens += self._output(request)
+            raise NotAsked(request.stage)
+        if new:
+            row.replayed += 1
+            self._calibrate(request, stored)
+        return replayed(request, stored)
+
+    def report(self, *, share_of_price: float = 1.0) -> tuple[PlannedStage, ...]:
+        """Return what every stage would take, in the order in which they were first met.
+
+        Args:
+            share_of_price: what is paid of the price of a call: 0.5 for a provider's batches.
+        """
+        prices = PriceList(self.settings, share=share_of_price)
+        stages = []
+        for stage, row in self._rows.items():
+            usage = Usage(round(row.input_tokens * self._ratio(row.prompt)), round(row.output_tokens))
+            spent = (usage.input_tokens, usage.output_tokens)
+            stages.append(PlannedStage(stage, row.requests, row.replayed, *spent, prices.cost(usage)))
+        return tuple(stages)
+
+    def _input(self, request: ChatRequest[T]) -> float:
+        if self._dialect is None:
+            remembered = self.store.dialect(self.settings.shown_url(), self.settings.model)
+            self._dialect = dialect_for(self.settings, remembered)
+        return estimate_body(request_body(request, dialect=self._dialect, settings=self.settings))
+
+    def _output(self, request: ChatRequest[T]) -> float:
+        if request.prompt not in self._outputs:
+            known = self.store.mean_output(request.prompt, self.settings.model)
+            if known is None:
+                known = estimate_answer(answer_schema(request.answer), items=self.items.get(request.prompt, 1))
+            self._outputs[request.prompt] = known
+        return self._outputs[request.prompt]
+
+    def _calibrate(self, request: ChatRequest[T], stored: StoredReply) -> None:
+        ratios = self._ratios[request.prompt]
+        if stored.usage.input_tokens and len(ratios) < _CALIBRATED_BY:
+            ratios.append(stored.usage.input_tokens / self._input(request))
+
+    def _ratio(self, prompt: str) -> float:
+        """Return how far the server's counts are from the estimates: of this prompt, else of all prompts, else 1.
+
+        The median, because an answer that took a repair was counted twice.
+        """
+        known = self._ratios.get(prompt) or [ratio for ratios in self._ratios.values() for ratio in ratios]
+        return median(known) if known else 1.0

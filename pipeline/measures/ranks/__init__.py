@@ -1,0 +1,1 @@
+"""The ranks of judged documents in a run."""

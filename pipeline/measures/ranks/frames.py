@@ -1,0 +1,53 @@
+"""Judgments and runs that are frames of pandas or polars: a row per judgment, a row per retrieved document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from pipeline.errors import InputError
+from pipeline.measures.ranks.columns import judgments, repeated, results
+from pipeline.measures.ranks.grouped import place_frames
+from pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed, Qrels, Scores
+
+
+def place_frame(qrels: Qrels, run: Any, *, scores: Scores) -> tuple[dict[str, Placed], int]:  # noqa: ANN401  pandas is optional
+    """Return where each judged query has its judged documents, and how many queries are not judged.
+
+    Args:
+        qrels: the judgments.
+        run: a frame of pandas or polars with columns for query, document and score.
+        scores: how scores are compared.
+
+    Raises:
+        InputError: a column is missing or of the wrong type, a cell is empty, a document stands twice.
+    """
+    rows = results(_frame(run, "run"), "run")
+    try:
+        return place_frames(qrels, lambda: iter([rows] if rows.height else []), scores=scores)
+    except DuplicateDocument as error:
+        raise repeated(rows, error.query_id, error.doc_id, "run") from None
+
+
+def qrels_of_frame(qrels: Any) -> Qrels:  # noqa: ANN401  pandas is optional
+    """Return the judgments of a frame.
+
+    Raises:
+        InputError: a column is missing or of the wrong type, a cell is empty, a document is judged twice.
+    """
+    return judgments(_frame(qrels, "qrels"), "qrels")
+
+
+def _frame(frame: Any, name: str) -> pl.DataFrame:  # noqa: ANN401
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if type(frame).__module__.startswith("pandas") and hasattr(frame, "columns"):
+        try:
+            table: pl.DataFrame = pl.from_pandas(frame)
+        except (TypeError, ValueError, NotImplementedError, pl.exceptions.PolarsError):
+            raise InputError(
+                name, "has a column of mixed or foreign types: make ids strings and scores numbers"
+            ) from None
+        return table
+    raise InputError(name, f"is of type {type(frame).__name__}: give a dict or a frame of pandas or polars")

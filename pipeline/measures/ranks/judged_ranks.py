@@ -1,0 +1,172 @@
+"""The ranks of judged documents: all that measures need of a run.
+
+The order is trec_eval's: score descending, then document id descending by code point; the rank column is not read. The
+rank of a document is thus 1 + |higher scores| + |equal scores with a greater id|, and nothing need be sorted.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+from typing import Any, Literal, NamedTuple
+
+_FLOAT = frozenset({float})
+"""Where all scores are of this type, nothing needs to be converted."""
+
+Qrels = Mapping[str, Mapping[str, int]]
+"""The grade of each judged document, by query. A negative grade is no judgment."""
+
+Scores = Literal["float64", "float32"]
+"""How scores are compared: trec_eval 10 holds them as float64, trec_eval 9 and everything built on it as float32."""
+
+_MANY_DOCUMENTS = 256
+_NUMPY_PAYS = 300_000
+"""From so many results on, numpy is worth the time that importing it takes."""
+
+
+class Hit(NamedTuple):
+    """A judged document in a ranking: its rank, its grade, how many scores are higher, how many equal with its own."""
+
+    rank: int
+    grade: int
+    above: int
+    equal: int
+
+
+class Placed(NamedTuple):
+    """What one query retrieved: how many documents, and the judged ones in rank order."""
+
+    retrieved: int
+    hits: list[Hit]
+
+
+class DuplicateDocument(Exception):
+    """A query holds a document twice; with two scores it would have two ranks."""
+
+    def __init__(self, query_id: str, doc_id: str) -> None:
+        self.query_id, self.doc_id = query_id, doc_id
+        super().__init__("a document stands twice in the list of one query; keep one of the two")
+
+
+class BadScore(Exception):
+    """A score is no finite number."""
+
+    def __init__(self, query_id: str, found: object) -> None:
+        self.query_id = query_id
+        shown = repr(float(found)) if isinstance(found, float) else f"of type {type(found).__name__}"
+        super().__init__(f"a score is {shown}, and must be a finite number")
+
+
+def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
+    """Return the rank of a document that ``above`` others outscore and that ties with ``equals``, itself included."""
+    return 1 + above + sum(other > doc_id for other in equals)
+
+
+def in_order(documents: Mapping[str, float], *, scores: Scores = "float64") -> list[str]:
+    """Return the documents of one query in trec_eval's order."""
+    values: Sequence[float] = list(documents.values())
+    if scores == "float32":
+        values = array("f", values).tolist()
+    return [doc_id for _, doc_id in sorted(zip(values, documents, strict=True), reverse=True)]
+
+
+def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, scores: Scores) -> dict[str, Placed]:
+    """Return where each judged query of ``run`` has its judged documents.
+
+    Args:
+        qrels: the judgments.
+        run: the score of each retrieved document, by query.
+        scores: how scores are compared.
+
+    Raises:
+        BadScore: a score is NaN, infinite or no number.
+    """
+    pays = "numpy" in sys.modules or sum(len(run[query_id]) for query_id in qrels if query_id in run) >= _NUMPY_PAYS
+    by_numpy = _place_by_numpy if pays else _place
+    placed = {}
+    for query_id, judged in qrels.items():
+        documents = run.get(query_id)
+        if documents is not None:
+            place = by_numpy if len(documents) >= _MANY_DOCUMENTS else _place
+            try:
+                placed[query_id] = place(judged, documents, single=scores == "float32")
+            except (TypeError, ValueError, OverflowError):
+                raise BadScore(query_id, _bad(documents.values())) from None
+    return placed
+
+
+def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single: bool) -> Placed:
+    if not _FLOAT.issuperset(map(type, documents.values())):  # numbers of other types compare otherwise
+        documents = dict(zip(documents, array("d", documents.values()), strict=True))
+    ordered = sorted(documents.values())
+    if not isfinite(sum(ordered)) and not all(map(isfinite, ordered)):
+        raise ValueError
+    found = [(doc_id, grade) for doc_id, grade in judged.items() if doc_id in documents and grade >= 0]
+    if not found:
+        return Placed(len(documents), [])
+    if single:
+        ordered = array("f", ordered).tolist()
+        documents = dict(zip(documents, array("f", documents.values()), strict=True))
+    hits = []
+    tied: dict[float, list[str]] = {}
+    for doc_id, grade in found:
+        score = documents[doc_id]
+        upper = bisect_right(ordered, score)
+        equal = upper - bisect_left(ordered, score, 0, upper)
+        above = len(ordered) - upper
+        if equal > 1:
+            tied[score] = []
+        hits.append(Hit(above + 1, grade, above, equal))
+    if tied:
+        for doc_id, score in documents.items():
+            if score in tied:
+                tied[score].append(doc_id)
+        hits = [
+            hit if hit.equal == 1 else hit._replace(rank=rank_of(doc_id, hit.above, tied[documents[doc_id]]))
+            for (doc_id, _), hit in zip(found, hits, strict=True)
+        ]
+    hits.sort()
+    return Placed(len(documents), hits)
+
+
+def _place_by_numpy(judged: Mapping[str, int], documents: Mapping[str, float], *, single: bool) -> Placed:
+    """Do the same by counting over an array, several times faster for long lists in no order."""
+    import numpy as np
+
+    from pipeline.measures.ranks.counts import count_above
+
+    values = np.frombuffer(array("d", documents.values()))  # numpy itself would take text for numbers
+    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        raise ValueError
+    if single:
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32)
+    found = [(doc_id, grade) for doc_id, grade in judged.items() if doc_id in documents and grade >= 0]
+    if not found:
+        return Placed(len(documents), [])
+    with np.errstate(over="ignore"):
+        own = np.array([float(documents[doc_id]) for doc_id, _ in found], np.float64).astype(values.dtype)
+    above, equal = count_above(values, own)
+    hits = [Hit(higher + 1, grade, higher, same) for (_, grade), higher, same in zip(found, above, equal, strict=True)]
+    if max(equal) > 1:
+        names = list(documents)
+        for place, ((doc_id, _), hit) in enumerate(zip(found, hits, strict=True)):
+            if hit.equal > 1:
+                tied = np.flatnonzero(values == own[place]).tolist()
+                hits[place] = hit._replace(rank=rank_of(doc_id, hit.above, (names[i] for i in tied)))
+    hits.sort()
+    return Placed(len(documents), hits)
+
+
+def _bad(values: Iterable[Any]) -> object:
+    """Return the first value that is no finite number."""
+    for value in values:
+        try:
+            if not isfinite(array("d", [value])[0]):
+                return value
+        except (TypeError, ValueError, OverflowError):
+            return value
+    return None

@@ -1,0 +1,181 @@
+"""The ranks of judged documents in a run whose rows stand in any order: by counting, without sorting the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from pipeline.measures.ranks.counts import FEW_HITS, count_above
+from pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed, rank_of
+from pipeline.measures.ranks.judgment_columns import MIX, Judgments
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The rows of judged queries: the position of the query among the judged ones, the score, the document."""
+
+    codes: NDArray[Any]
+    scores: NDArray[Any]
+    docs: pl.Series
+    at: NDArray[np.int64]
+    grades: NDArray[np.int64]
+    extra: int
+
+
+def place_scattered(
+    judgments: Judgments,
+    frames: Callable[[], Iterator[pl.DataFrame]],
+    dtype: type,
+    *,
+    reading: Iterator[pl.DataFrame],
+) -> tuple[dict[str, Placed], int]:
+    """Return where each judged query has its judged documents, and how many queries are not judged.
+
+    Args:
+        judgments: the judgments.
+        frames: reads the rows of the run from the first on.
+        dtype: the type in which scores are compared.
+        reading: the rows, as ``frames`` has begun to read them.
+
+    Raises:
+        DuplicateDocument: a query holds a document twice.
+    """
+    rows = _gather(judgments, frames, dtype, reading)
+    owner = rows.codes[rows.at].astype(np.int64)
+    order = np.argsort(owner, kind="stable")
+    at, grades, owner = rows.at[order], rows.grades[order], owner[order]
+    first = np.searchsorted(owner, owner)
+    turn = np.arange(len(at)) - first
+    layers = int(turn.max(initial=-1)) + 1
+    if layers <= FEW_HITS:
+        above, equal, ties = _count_in_layers(rows, at, owner, turn, layers, len(judgments.query_ids))
+    else:
+        above, equal, ties = _count_by_query(rows, at, owner, len(judgments.query_ids))
+    hits = [Hit(a + 1, g, a, e) for a, e, g in zip(above, equal, grades.tolist(), strict=True)]
+    _break_ties(hits, rows, at, ties)
+    sizes = np.bincount(rows.codes, minlength=len(judgments.query_ids)).tolist()
+    bounds = np.searchsorted(owner, np.arange(len(sizes) + 1)).tolist()
+    placed = {
+        query_id: Placed(size, sorted(hits[bounds[i] : bounds[i + 1]]))
+        for i, (query_id, size) in enumerate(zip(judgments.query_ids, sizes, strict=True))
+        if size
+    }
+    return placed, rows.extra
+
+
+def _gather(
+    judgments: Judgments, frames: Callable[[], Iterator[pl.DataFrame]], dtype: type, reading: Iterator[pl.DataFrame]
+) -> _Rows:
+    queries = pl.Enum(judgments.query_ids)
+    small = np.uint16 if len(judgments.query_ids) < 2**16 else np.uint32
+    codes: list[NDArray[Any]] = []
+    scores: list[NDArray[Any]] = []
+    docs, keys, at, grades = [], [], [], []
+    extra: set[str] = set()
+    height = 0
+    for frame in reading:
+        keys.append(pl.Series(_keys(frame)))
+        code = frame["query"].cast(queries, strict=False)
+        if code.null_count():
+            extra.update(frame["query"].filter(code.is_null()).unique())
+            frame, code = frame.filter(code.is_not_null()), code.drop_nulls()  # noqa: PLW2901  only what is judged
+        found = judgments.found_in(frame)
+        at.append(found["at"].to_numpy().astype(np.int64) + height)
+        grades.append(found["grade"].to_numpy())
+        codes.append(code.to_physical().to_numpy().astype(small, copy=False))
+        with np.errstate(over="ignore"):
+            scores.append(frame["score"].to_numpy().astype(dtype, copy=False))
+        docs.append(frame["doc"])
+        height += frame.height
+    _refuse_duplicates(pl.concat(keys), frames)
+    return _Rows(
+        np.concatenate(codes),
+        np.concatenate(scores),
+        pl.concat(docs),
+        np.concatenate(at),
+        np.concatenate(grades),
+        len(extra),
+    )
+
+
+def _keys(frame: pl.DataFrame) -> NDArray[np.uint64]:
+    mixed: NDArray[np.uint64] = frame["doc"].hash(0).to_numpy() ^ (frame["query"].hash(1).to_numpy() * MIX)
+    return mixed
+
+
+def _refuse_duplicates(keys: pl.Series, frames: Callable[[], Iterator[pl.DataFrame]]) -> None:
+    if keys.n_unique() == len(keys):
+        return
+    suspects = keys.filter(keys.is_duplicated()).unique()
+    seen: set[tuple[str, str]] = set()
+    for frame in frames():
+        for pair in frame.filter(pl.Series(_keys(frame)).is_in(suspects.implode())).select("query", "doc").rows():
+            if pair in seen:
+                raise DuplicateDocument(*pair)
+            seen.add(pair)
+
+
+def _count_in_layers(
+    rows: _Rows, at: NDArray[np.int64], owner: NDArray[np.int64], turn: NDArray[np.int64], layers: int, queries: int
+) -> tuple[list[int], list[int], dict[int, list[int]]]:
+    """Compare every row with the score of its query's first hit, then of its second, and so on."""
+    above, equal = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
+    ties: dict[int, list[int]] = {}
+    for layer in range(layers):
+        hits = np.flatnonzero(turn == layer)
+        bar = np.full(queries, np.inf, rows.scores.dtype)
+        bar[owner[hits]] = rows.scores[at[hits]]
+        asked = np.zeros(queries, bool)
+        asked[owner[hits]] = True
+        bars = bar[rows.codes]
+        reached = np.flatnonzero(rows.scores >= bars)
+        same = reached[(rows.scores[reached] == bars[reached]) & asked[rows.codes[reached]]]
+        at_least = np.bincount(rows.codes[reached], minlength=queries)
+        exactly = np.bincount(rows.codes[same], minlength=queries)
+        above[hits] = (at_least - exactly)[owner[hits]]
+        equal[hits] = exactly[owner[hits]]
+        by_query = same[np.argsort(rows.codes[same], kind="stable")]
+        ends = np.cumsum(exactly)
+        for hit in hits[equal[hits] > 1].tolist():
+            end = int(ends[owner[hit]])
+            ties[hit] = by_query[end - int(equal[hit]) : end].tolist()
+    return above.tolist(), equal.tolist(), ties
+
+
+def _count_by_query(
+    rows: _Rows, at: NDArray[np.int64], owner: NDArray[np.int64], queries: int
+) -> tuple[list[int], list[int], dict[int, list[int]]]:
+    """Bring the rows in order of their queries, then count within each."""
+    order = np.argsort(rows.codes, kind="stable")
+    ends = np.cumsum(np.bincount(rows.codes, minlength=queries))
+    scores = rows.scores[order]
+    bounds = np.searchsorted(owner, np.arange(queries + 1))
+    above: list[int] = []
+    equal: list[int] = []
+    ties: dict[int, list[int]] = {}
+    for query in np.unique(owner).tolist():
+        start, end = int(ends[query - 1]) if query else 0, int(ends[query])
+        own = rows.scores[at[bounds[query] : bounds[query + 1]]]
+        higher, same = count_above(scores[start:end], own)
+        for i, count in enumerate(same):
+            if count > 1:
+                ties[len(above) + i] = order[start + np.flatnonzero(scores[start:end] == own[i])].tolist()
+        above += higher
+        equal += same
+    return above, equal, ties
+
+
+def _break_ties(hits: list[Hit], rows: _Rows, at: NDArray[np.int64], ties: dict[int, list[int]]) -> None:
+    together = rows.docs.gather([row for tied in ties.values() for row in tied]).to_list()
+    position = 0
+    for i, tied in ties.items():
+        doc_id = rows.docs[int(at[i])]
+        hits[i] = hits[i]._replace(rank=rank_of(doc_id, hits[i].above, together[position : position + len(tied)]))
+        position += len(tied)

@@ -1,0 +1,1 @@
+"""Statistics over queries: intervals, tests, agreement, calibration."""

@@ -1,0 +1,150 @@
+"""The scorecard of several systems: means with intervals, every pair compared, and what to be wary of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+
+import numpy as np
+
+from pipeline.measures.result import Result
+from pipeline.measures.statistics.intervals import bootstrap_intervals
+from pipeline.measures.statistics.resamples import Floats
+from pipeline.measures.statistics.significance import Settings, compare
+from schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Score, Scorecard, SystemScores
+
+JUDGED_GAP = 0.05
+"""Two systems whose top results differ by more than this in the share that is judged are not on equal terms."""
+
+HOLE_RATE = 0.1
+"""The share of unjudged results from which on scores say as much about the judgments as about the system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """Scores of several systems on the queries all of them have: shape (queries, systems, measures)."""
+
+    query_ids: Sequence[str]
+    scores: Floats
+
+
+def aligned(results: Mapping[str, Result], measures: Sequence[str]) -> Aligned:
+    """Return the scores of the queries that every result has, in code point order."""
+    common = set.intersection(*(set(result.query_ids) for result in results.values()))
+    query_ids = sorted(common)
+    scores = np.empty((len(query_ids), len(results), len(measures)))
+    for column, result in enumerate(results.values()):
+        kept = [position for position, query_id in enumerate(result.query_ids) if query_id in common]
+        order = sorted(kept, key=result.query_ids.__getitem__)
+        for depth, measure in enumerate(measures):
+            scores[:, column, depth] = np.asarray(result.values[measure], dtype=np.float64)[order]
+    return Aligned(query_ids, scores)
+
+
+def scorecard(
+    results: Mapping[str, Result],
+    measures: Sequence[str],
+    *,
+    judged: str,
+    gold: GoldReference,
+    method: Method,
+    goldset: str,
+) -> Scorecard:
+    """Return the scorecard, the best system by the first measure first.
+
+    Args:
+        results: by system; ``values`` hold the measures and ``judged``.
+        measures: canonical names, the first one ranks.
+        judged: the measure that says which share of the top results is judged, as ``judged@10``.
+        gold: the judgments.
+        method: how it is done.
+        goldset: the version that does it.
+
+    Raises:
+        ValueError: The results share no query.
+    """
+    ranked = dict(sorted(results.items(), key=lambda item: (-item[1].mean(measures[0]), item[0])))
+    names = list(ranked)
+    both = aligned(ranked, measures)
+    if not both.query_ids:
+        raise ValueError("the runs share no query")
+    ends, comparisons = _intervals(both.scores, names, measures, method)
+    means = both.scores.mean(axis=0)
+    systems = [
+        SystemScores(
+            system=name,
+            scores={
+                measure: Score(mean=float(means[row, column]), **_ends(ends, row, column))
+                for column, measure in enumerate(measures)
+            },
+            judged={judged: result.mean(judged)},
+            counts=RunCounts(**asdict(result.counts)),
+        )
+        for row, (name, result) in enumerate(ranked.items())
+    ]
+    return Scorecard(
+        goldset=goldset,
+        gold=gold,
+        measures=list(measures),
+        systems=systems,
+        comparisons=list(comparisons),
+        warnings=list(warnings(systems, judged, shared=len(both.query_ids))),
+        method=method,
+    )
+
+
+def _intervals(
+    scores: Floats, names: Sequence[str], measures: Sequence[str], method: Method
+) -> tuple[tuple[Floats, Floats] | None, Sequence[Comparison]]:
+    """Return the lower and upper ends of the means, if there can be any, and the comparisons."""
+    if len(scores) < 2:
+        return None, []
+    if len(names) == 1:
+        alone = bootstrap_intervals(
+            scores, [], resamples=method.resamples, seed=method.seed, confidence=method.confidence
+        )
+        return (alone.mean_low, alone.mean_high), []
+    settings = Settings(
+        permutations=method.permutations,
+        resamples=method.resamples,
+        seed=method.seed,
+        alpha=method.alpha,
+        confidence=method.confidence,
+    )
+    found = compare(scores, names, measures, settings)
+    return (found.intervals.mean_low, found.intervals.mean_high), found.comparisons
+
+
+def _ends(ends: tuple[Floats, Floats] | None, row: int, column: int) -> dict[str, float]:
+    return {} if ends is None else {"low": float(ends[0][row, column]), "high": float(ends[1][row, column])}
+
+
+def warnings(systems: Sequence[SystemScores], judged: str, *, shared: int) -> Iterator[str]:
+    """Yield what keeps the scores from being taken at their word, one line each."""
+    if shared < 2:
+        yield "one query is too few for intervals and comparisons"
+    for system in systems:
+        counts = system.counts
+        if counts.missing:
+            yield f"{system.system}: judged queries missing from the run: {counts.missing:,}"
+        if counts.tied:
+            yield f"{system.system}: queries whose value hangs on the order of equal scores: {counts.tied:,}"
+        if shared < counts.queries:
+            yield f"{system.system}: queries left out because not every run has them: {counts.queries - shared:,}"
+    for one, other in combinations(systems, 2):
+        less, more = sorted((one, other), key=lambda system: system.judged[judged])
+        gap = more.judged[judged] - less.judged[judged]
+        if gap > JUDGED_GAP:
+            yield (
+                f"{judged} is {less.judged[judged]:.2f} for {less.system} and {more.judged[judged]:.2f} for "
+                f"{more.system}: unjudged results count as not relevant, so {less.system} may be better than it looks"
+            )
+    holes = [1 - system.judged[judged] for system in systems]
+    if max(holes) > HOLE_RATE:
+        yield f"{judged}: {_span(holes)} of the top results are unjudged and count as not relevant"
+
+
+def _span(shares: Sequence[float]) -> str:
+    low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+    return low if low == high else f"{low} to {high}"

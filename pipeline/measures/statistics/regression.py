@@ -1,0 +1,144 @@
+"""Whether a run is still as good as it has to be: lowest means, largest drops, and the queries behind a drop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pipeline.measures.result import Result
+from pipeline.measures.statistics.randomization import sign_flip_p
+from pipeline.measures.statistics.resamples import Floats
+from pipeline.measures.statistics.significance import holm
+from schemas.scorecard import Baseline
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """How far a mean may fall: a share of the baseline's mean, or an absolute difference."""
+
+    amount: float
+    relative: bool
+
+    def allowed(self, reference: float) -> float:
+        """The largest fall from this mean that is let pass."""
+        return self.amount * reference if self.relative else self.amount
+
+    def __str__(self) -> str:
+        return f"{self.amount:.4%}".rstrip("0%").rstrip(".") + "%" if self.relative else f"{self.amount:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """One query that scores lower than before."""
+
+    query_id: str
+    before: float
+    now: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One condition and how it came out. ``fallen`` are the queries that fell most, the deepest fall first.
+
+    ``bound`` is the lowest mean that passes. ``reference``, ``p`` (randomization test, Holm) and ``fallen`` belong to
+    a drop. ``excused`` marks a drop that is too deep but could be chance, where only significant ones count.
+    """
+
+    kind: Literal["min", "drop"]
+    measure: str
+    value: float
+    bound: float
+    passed: bool
+    reference: float | None = None
+    p: float | None = None
+    excused: bool = False
+    fallen: Sequence[Fall] = ()
+
+
+def check_minimums(result: Result, minimums: Mapping[str, float]) -> list[Check]:
+    """Return a check for each measure that has a lowest mean."""
+    return [
+        Check(kind="min", measure=measure, value=mean, bound=bound, passed=mean >= bound - _ROUNDING)
+        for measure, bound in minimums.items()
+        for mean in (result.mean(measure),)
+    ]
+
+
+def check_drops(
+    result: Result,
+    baseline: Baseline,
+    drops: Mapping[str, Drop],
+    *,
+    significant_only: bool,
+    alpha: float = 0.05,
+    permutations: int = 10_000,
+    seed: int = 0,
+    show: int = 10,
+) -> list[Check]:
+    """Return a check for each measure that may not fall, over the queries that both sides have.
+
+    Args:
+        result: the run as it is now.
+        baseline: the run as it was.
+        drops: how far each measure may fall; Holm is over these measures.
+        significant_only: let a fall pass that the randomization test does not tell from chance at ``alpha``.
+        alpha: the level of the test.
+        permutations: its draws.
+        seed: its seed.
+        show: at most so many fallen queries are named per measure.
+
+    Raises:
+        ValueError: The two sides have no query in common.
+    """
+    if not drops:
+        return []
+    query_ids, now, before = _both(result, baseline, list(drops))
+    p_values = _p_values(now, before, permutations=permutations, seed=seed)
+    checks = []
+    for column, (measure, drop) in enumerate(drops.items()):
+        value, reference = float(now[:, column].mean()), float(before[:, column].mean())
+        bound = reference - drop.allowed(reference)
+        deep = value < bound - _ROUNDING
+        chance = significant_only and deep and p_values[column] > alpha
+        checks.append(
+            Check(
+                kind="drop",
+                measure=measure,
+                value=value,
+                bound=bound,
+                passed=not deep or chance,
+                reference=reference,
+                p=p_values[column],
+                excused=chance,
+                fallen=_fallen(query_ids, now[:, column], before[:, column], show) if deep else (),
+            )
+        )
+    return checks
+
+
+def _both(result: Result, baseline: Baseline, measures: Sequence[str]) -> tuple[list[str], Floats, Floats]:
+    """Return the common queries and the values on them, now and before: shape (queries, measures) each."""
+    was = {query_id: position for position, query_id in enumerate(baseline.query_ids)}
+    is_now = {query_id: position for position, query_id in enumerate(result.query_ids)}
+    query_ids = sorted(was.keys() & is_now.keys())
+    if not query_ids:
+        raise ValueError("the run and the baseline have no query in common")
+    now = [np.asarray(result.values[m], dtype=np.float64)[[is_now[q] for q in query_ids]] for m in measures]
+    before = [np.asarray(baseline.values[m], dtype=np.float64)[[was[q] for q in query_ids]] for m in measures]
+    return query_ids, np.stack(now, axis=1), np.stack(before, axis=1)
+
+
+def _p_values(now: Floats, before: Floats, *, permutations: int, seed: int) -> list[float]:
+    scores = np.stack([now, before], axis=1)
+    return holm(sign_flip_p(scores, [(0, 1)], permutations=permutations, seed=seed)[0].tolist())
+
+
+def _fallen(query_ids: Sequence[str], now: Floats, before: Floats, show: int) -> list[Fall]:
+    fell = [position for position in range(len(query_ids)) if now[position] < before[position] - _ROUNDING]
+    deepest = sorted(fell, key=lambda position: (now[position] - before[position], query_ids[position]))[:show]
+    return [Fall(query_ids[position], float(before[position]), float(now[position])) for position in deepest]

@@ -1,0 +1,103 @@
+"""Seeded random signs and resamples of queries, and sums of scores under them that are exact.
+
+The draws come from the raw stream of PCG64, which numpy keeps the same for good; its distributions it may change.
+Scores are rounded to a grid so fine that it does not matter and so coarse that float64 adds its numbers without an
+error. So the sums do not depend on the order of adding: every processor, thread count and library of linear algebra
+gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.measures.statistics.products import of_finite_numbers
+
+Floats = npt.NDArray[np.float64]
+
+_SIGNS, _RESAMPLES = 1, 2
+_BLOCK = 1_000_000
+"""So many draws at a time, 8 MB as float64; no part of the result."""
+
+_HELD = 2_000_000
+"""So many differences at a time, 16 MB; no part of the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Scores as whole numbers of a unit: ``steps`` has the shape of the scores, ``unit`` one value per measure."""
+
+    steps: Floats
+    unit: Floats
+
+
+def on_grid(scores: Floats) -> Grid:
+    """Return the scores on a grid of their measure; what is lost is at most half a unit each.
+
+    Args:
+        scores: shape (queries, systems, measures), finite.
+    """
+    largest = np.abs(scores).max(axis=(0, 1), initial=0.0)
+    room = np.maximum(largest, np.finfo(np.float64).tiny * 2**60) * len(scores)
+    exponent = 50 - np.ceil(np.log2(room)).astype(np.int64)
+    return Grid(np.rint(np.ldexp(scores, exponent)), np.ldexp(1.0, -exponent))
+
+
+def sign_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
+    """Yield blocks of sums over a random half of the queries, shape (draws of the block, systems, measures).
+
+    A query is in a sum with probability 1/2. The same draws serve all systems and measures, since the sum of flipped
+    differences is the difference of two such sums.
+
+    Args:
+        steps: shape (queries, systems, measures), whole numbers.
+        draws: how many in all.
+        seed: not negative.
+    """
+    queries = len(steps)
+    words = -(-queries // 64)
+    stream = _stream(seed, _SIGNS)
+    table = steps.reshape(queries, -1)
+    for size in _blocks(draws, queries):
+        raw = stream.random_raw(size * words).astype("<u8").view(np.uint8).reshape(size, -1)
+        chosen = np.unpackbits(raw, axis=1, count=queries, bitorder="little").astype(np.float64)
+        with of_finite_numbers():
+            sums = chosen @ table
+        yield sums.reshape(size, *steps.shape[1:])
+
+
+def resample_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
+    """Yield blocks of sums over as many queries as there are, drawn with replacement; shapes as in ``sign_sums``."""
+    queries = len(steps)
+    halves = queries + queries % 2
+    stream = _stream(seed, _RESAMPLES)
+    table = steps.reshape(queries, -1)
+    for size in _blocks(draws, queries):
+        raw = stream.random_raw(size * halves // 2).astype("<u8").view("<u4").reshape(size, halves)[:, :queries]
+        drawn = ((raw.astype(np.uint64) * np.uint64(queries)) >> np.uint64(32)).view(np.int64)
+        counts = np.empty((size, queries))
+        for row, picks in zip(counts, drawn, strict=True):
+            row[:] = np.bincount(picks, minlength=queries)
+        with of_finite_numbers():
+            sums = counts @ table
+        yield sums.reshape(size, *steps.shape[1:])
+
+
+def parts(pairs: int, values: int) -> Iterator[slice]:
+    """Yield slices of the pairs of which each has so many values, few enough to be held at once."""
+    width = max(1, _HELD // max(values, 1))
+    for start in range(0, pairs, width):
+        yield slice(start, start + width)
+
+
+def _stream(seed: int, use: int) -> np.random.PCG64:
+    return np.random.PCG64(np.random.SeedSequence([seed, use]))
+
+
+def _blocks(draws: int, queries: int) -> Iterator[int]:
+    size = max(1, _BLOCK // max(queries, 1))
+    for start in range(0, draws, size):
+        yield min(size, draws - start)

@@ -1,0 +1,58 @@
+"""What a handful of queries is about, in the words they use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pipeline.measures.statistics.coverage import Words
+from pipeline.text.scripts import is_spaceless
+from pipeline.text.stopwords import stop_words
+from pipeline.text.words import content_terms, stems, terms
+
+MOST = 4
+"""How many terms a name has."""
+
+
+def salient_terms(queries: Sequence[tuple[str, int]], words: Words, language: str | None) -> list[str]:
+    """Return the terms that weigh most among queries, in the spelling used most often.
+
+    Args:
+        queries: texts, each with how often it was asked.
+        words: says what a term weighs.
+        language: of stemmer and function words.
+    """
+    weight: Counter[str] = Counter()
+    spelled: dict[str, Counter[str]] = {}
+    stop = stop_words(language)
+    for text, count in queries:
+        kept = [word for word in terms(text) if word not in stop] or terms(text)
+        spelling = dict(zip(stems(kept, language), kept, strict=True))
+        for term in dict.fromkeys(content_terms(text, language) or kept):
+            weight[term] += count
+            spelled.setdefault(term, Counter())[spelling.get(term, term)] += count
+    best = sorted(weight, key=lambda term: (-weight[term] * words.weight(term), term))[:MOST]
+    names = [max(spelled[term].items(), key=lambda item: (item[1], item[0]))[0] for term in best]
+    return joined(names, [text.casefold() for text, _ in queries])
+
+
+def joined(names: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return names, those joined that overlap in a text: characters in a row, where a script has no spaces."""
+    found = [name for name in names if not is_spaceless(name)]
+    grams = [name for name in names if is_spaceless(name)]
+    while grams:
+        run, grams = grams[0], grams[1:]
+        while (step := _step(run, grams, texts)) is not None:
+            run, used = step
+            grams.remove(used)
+        found.append(run)
+    return found
+
+
+def _step(run: str, grams: Sequence[str], texts: Sequence[str]) -> tuple[str, str] | None:
+    """Return the run made longer by a gram that overlaps with one of its ends in a text, and that gram."""
+    for gram in grams:
+        for longer in (run + gram[-1:], gram[:1] + run):
+            if gram in longer and any(longer in text for text in texts):
+                return longer, gram
+    return None

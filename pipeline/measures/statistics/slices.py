@@ -1,0 +1,109 @@
+"""Means of parts of the queries: by type, style, language, source, word overlap, length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pipeline.measures.statistics.intervals import bootstrap_intervals
+from pipeline.measures.statistics.resamples import Floats
+from schemas.scorecard import Score
+
+FEW = 20
+"""A part with fewer queries says little."""
+
+FEWEST = 5
+"""Queries in the largest part; a trait that scatters the queries more than that is not shown."""
+
+NAMED = {"kind": "type", "style": "style", "language": "language", "source": "source"}
+THIRDS = ("lowest third", "middle third", "highest third")
+MOST_PARTS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the queries: how many, and the score of every system on them."""
+
+    name: str
+    queries: int
+    scores: Mapping[str, Score]
+
+
+@dataclass(frozen=True, slots=True)
+class Slicing:
+    """The queries in parts by one trait; ``rest`` counts the parts that are too many to show."""
+
+    trait: str
+    parts: Sequence[Part]
+    rest: int = 0
+
+
+def slicings(
+    query_ids: Sequence[str],
+    scores: Floats,
+    systems: Sequence[str],
+    *,
+    texts: Mapping[str, str],
+    about: Mapping[str, Mapping[str, Any]],
+    resamples: int,
+    seed: int,
+) -> list[Slicing]:
+    """Return the queries cut by every trait that has at least two values.
+
+    Args:
+        query_ids: the queries, in the order of ``scores``.
+        scores: one measure, shape (queries, systems).
+        systems: their names.
+        texts: the queries' texts, for their length; may be empty.
+        about: what is known of the queries; a query without the trait is in no part.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+    labels = {title: _named(query_ids, about, key) for key, title in NAMED.items()}
+    labels["word overlap with the source"] = _thirds(query_ids, lambda one: about.get(one, {}).get("overlap"))
+    labels["length"] = _thirds(query_ids, lambda one: len(texts[one]) if one in texts else None)
+    found = []
+    for trait, label in labels.items():
+        counts = Counter(label.values())
+        names = sorted(counts, key=lambda name: (-counts[name], name))
+        if trait in {"length", "word overlap with the source"}:
+            names = [name for name in THIRDS if name in names]
+        if len(names) < 2 or max(counts.values()) < FEWEST:
+            continue
+        parts = []
+        for name in names[:MOST_PARTS]:
+            rows = [row for row, query_id in enumerate(query_ids) if label.get(query_id) == name]
+            parts.append(Part(name, len(rows), _scores(scores[rows], systems, resamples=resamples, seed=seed)))
+        found.append(Slicing(trait, parts, max(0, len(names) - MOST_PARTS)))
+    return found
+
+
+def _named(query_ids: Sequence[str], about: Mapping[str, Mapping[str, Any]], key: str) -> dict[str, str]:
+    known = {query_id: about.get(query_id, {}).get(key) for query_id in query_ids}
+    return {query_id: str(value) for query_id, value in known.items() if value is not None}
+
+
+def _thirds(query_ids: Sequence[str], number_of: Callable[[str], float | None]) -> dict[str, str]:
+    """Return which third of the values each query is in; equal values are in the same one."""
+    numbers = {one: number for one in query_ids if (number := number_of(one)) is not None}
+    if len(set(numbers.values())) < len(THIRDS):
+        return {}
+    first, second = np.quantile(list(numbers.values()), [1 / 3, 2 / 3])
+    return {one: THIRDS[int(number > first) + int(number > second)] for one, number in numbers.items()}
+
+
+def _scores(scores: Floats, systems: Sequence[str], *, resamples: int, seed: int) -> dict[str, Score]:
+    means = scores.mean(axis=0)
+    if len(scores) < 2:
+        return {system: Score(mean=float(mean)) for system, mean in zip(systems, means, strict=True)}
+    ends = bootstrap_intervals(scores[:, :, None], [], resamples=resamples, seed=seed)
+    return {
+        system: Score(
+            mean=float(means[column]), low=float(ends.mean_low[column, 0]), high=float(ends.mean_high[column, 0])
+        )
+        for column, system in enumerate(systems)
+    }

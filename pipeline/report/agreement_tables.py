@@ -1,0 +1,252 @@
+"""An agreement in words and tables: for a terminal, in Markdown, as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pipeline.report.safe_markdown import escaped
+from pipeline.report.terminal import printable
+from pipeline.text.amounts import queries
+from schemas.agreement_report import Agreement, Estimate, PairFigures, Ranking, Raters
+
+FEW_SYSTEMS = 8
+LABELS = {
+    "exact": "same grade",
+    "kappa": "Cohen kappa",
+    "kappa_linear": "kappa, linear weights",
+    "kappa_quadratic": "kappa, quadratic weights",
+    "kappa_binary": "kappa, relevant or not",
+    "alpha": "Krippendorff alpha, ordinal",
+    "bias": "bias, judge minus reference",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table with its title; the first column is text, the others are figures."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def sections(found: Agreement) -> Iterator[Section]:
+    """Yield the tables that say what was found."""
+    if found.overall is not None:
+        yield _figures(found.overall, f"Agreement of {found.judge} with {found.reference}", found.level)
+        yield _confusion(found)
+        yield _meaning(found)
+    for name, values in found.by.items():
+        yield _by(name, values)
+    for raters in found.raters:
+        yield from _raters(raters)
+    if found.ranking is not None:
+        yield _ranking(found.ranking)
+        yield _systems(found.ranking, found.reference, found.judge)
+
+
+def words(found: Agreement) -> Iterator[str]:
+    """Yield the lines that stand above the tables: what was compared with what."""
+    if found.overall is None and (found.only_reference or found.only_judge):
+        yield (
+            f"No pair was graded by both: {found.reference} graded {found.only_reference:,} pairs, "
+            f"{found.judge} {found.only_judge:,} others. Are these ids of the same collection?"
+        )
+    if found.overall is not None:
+        figures = found.overall
+        yield (
+            f"{_pairs(figures.pairs)} of {queries(figures.queries)} graded by both; only by {found.reference} "
+            f"{found.only_reference:,}, only by {found.judge} {found.only_judge:,}."
+        )
+        if figures.pairs == 1:
+            yield "One pair says nothing about agreement."
+        if figures.weighted:
+            yield (
+                "Pairs were drawn with known probabilities and are weighted by the inverse; "
+                f"they are worth {figures.effective_pairs:,.0f} equally weighted pairs."
+            )
+    if found.ranking is not None and len(found.ranking.systems) < FEW_SYSTEMS:
+        yield f"Between {len(found.ranking.systems)} systems tau takes few values; {FEW_SYSTEMS} or more say something."
+    yield from found.remarks
+
+
+def text(found: Agreement) -> str:
+    """Return everything as plain text."""
+    parts = [printable(line) for line in words(found)]
+    for section in sections(found):
+        rows = [[printable(cell) for cell in row] for row in (section.head, *section.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        parts += ["", printable(section.title)]
+        for row in rows:
+            cells = [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
+            parts.append("  " + "   ".join(cells).rstrip())
+    return "\n".join([*parts, "", method(found), ""])
+
+
+def markdown(found: Agreement) -> str:
+    """Return everything in Markdown."""
+    parts = [line for sentence in words(found) for line in (escaped(sentence), "")]
+    for section in sections(found):
+        parts += [f"**{escaped(section.title)}**", ""]
+        parts.append("| " + " | ".join(map(escaped, section.head)) + " |")
+        parts.append("| --- |" + " ---: |" * (len(section.head) - 1))
+        parts += ["| " + " | ".join(map(escaped, row)) + " |" for row in section.rows]
+        parts.append("")
+    return "\n".join([*parts, escaped(method(found)), ""])
+
+
+def comma_separated(found: Agreement) -> str:
+    """Return the figures, one per line: of what, name, value, ends of the interval, reason of absence."""
+    stream = io.StringIO()
+    table = csv.writer(stream, lineterminator="\n")
+    table.writerow(["of", "figure", "value", "low", "high", "reason"])
+    if found.overall is not None:
+        table.writerows(_lines("all", found.overall))
+    for name, values in found.by.items():
+        for value, figures in values.items():
+            table.writerows(_lines(f"{name}={value}", figures))
+    for raters in found.raters:
+        table.writerow([f"assessors of {raters.name}", "alpha", *_cells(raters.alpha)])
+        for pair in raters.between:
+            for figure in ("kappa", "kappa_quadratic", "kappa_binary"):
+                table.writerow([f"{pair.first} and {pair.second}", figure, *_cells(getattr(pair, figure))])
+    if found.ranking is not None:
+        for figure in ("tau", "tau_ap", "tau_top", "ceiling", "ceiling_ap"):
+            of = f"systems by {found.ranking.measure}"
+            table.writerow([of, figure, *_cells(getattr(found.ranking, figure))])
+    return stream.getvalue()
+
+
+def method(found: Agreement) -> str:
+    """Return how the figures were made, one line."""
+    if found.overall is None and not found.raters:
+        if found.ranking is None:
+            return f"Relevant: grade {found.level} and more."
+        return f"Ceiling: middle 95 % of the splits, seed {found.seed}."
+    return (
+        f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}; shares "
+        f"by grade: Wilson. Relevant: grade {found.level} and more. Several assessors count as their rounded mean."
+    )
+
+
+def _pairs(count: int) -> str:
+    return f"{count:,} pair" + ("" if count == 1 else "s")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _row(name: str, found: Estimate) -> list[str]:
+    if found.value is None:
+        return [name, "absent", "", "", found.reason or ""]
+    return [name, _number(found.value), _number(found.low), _number(found.high), ""]
+
+
+def _figures(figures: PairFigures, title: str, level: int) -> Section:
+    rows = [_row(f"{label} (grade >= {level})" if name == "kappa_binary" else label, getattr(figures, name))
+            for name, label in LABELS.items()]  # fmt: skip
+    rows.append(["mean grade, reference", _number(figures.mean_reference), "", "", ""])
+    rows.append(["mean grade, judge", _number(figures.mean_judge), "", "", ""])
+    rows.append([f"share of grade >= {level}, reference", _number(figures.prevalence_reference), "", "", ""])
+    rows.append([f"share of grade >= {level}, judge", _number(figures.prevalence_judge), "", "", ""])
+    return Section(title, ["", "value", "low", "high", ""], rows)
+
+
+def _confusion(found: Agreement) -> Section:
+    assert found.overall is not None
+    head = [f"{found.reference} \\ {found.judge}", *map(str, found.grades), "all"]
+    rows = [
+        [str(grade), *(f"{cell:,}" for cell in row), f"{sum(row):,}"]
+        for grade, row in zip(found.grades, found.overall.confusion, strict=True)
+    ]
+    columns = [f"{sum(column):,}" for column in zip(*found.overall.confusion, strict=True)]
+    rows.append(["all", *columns, f"{found.overall.pairs:,}"])
+    return Section("Pairs by grade: rows the reference, columns the judge", head, rows)
+
+
+def _meaning(found: Agreement) -> Section:
+    assert found.overall is not None
+    rows = []
+    for item in found.overall.relevant_by_grade:
+        share = item.share
+        cells = [_number(share.value), _number(share.low), _number(share.high)] if share.value is not None else [""] * 3
+        rows.append([str(item.grade), f"{item.pairs:,}", f"{item.relevant:,}", *cells])
+    title = f"What a judge's grade is worth: share that the reference grades {found.level} or more"
+    return Section(title, ["judge's grade", "pairs", "relevant", "share", "low", "high"], rows)
+
+
+def _by(name: str, values: dict[str, PairFigures]) -> Section:
+    rows = [
+        [
+            value,
+            f"{figures.pairs:,}",
+            *(_short(getattr(figures, figure)) for figure in ("exact", "kappa", "kappa_quadratic", "kappa_binary")),
+            _short(figures.bias),
+        ]
+        for value, figures in values.items()
+    ]
+    return Section(f"By {name}", [name, "pairs", "same", "kappa", "quadratic", "binary", "bias"], rows)
+
+
+def _short(found: Estimate) -> str:
+    if found.value is None:
+        return "absent"
+    return _number(found.value) + ("" if found.low is None else f" ({_number(found.low)} to {_number(found.high)})")
+
+
+def _raters(raters: Raters) -> Iterator[Section]:
+    row = ["Krippendorff alpha, ordinal", f"{raters.pairs:,}", *_row("", raters.alpha)[1:]]
+    yield Section(
+        f"{len(raters.assessors)} assessors of {raters.name}, pairs graded by two or more",
+        ["", "pairs", "value", "low", "high", ""],
+        [row],
+    )
+    rows = [
+        [
+            f"{pair.first} and {pair.second}",
+            f"{pair.pairs:,}",
+            *(_short(figure) for figure in (pair.kappa, pair.kappa_quadratic, pair.kappa_binary)),
+        ]
+        for pair in raters.between
+    ]
+    yield Section(f"Two by two, {raters.name}", ["", "pairs", "kappa", "quadratic", "binary"], rows)
+
+
+def _ranking(ranking: Ranking) -> Section:
+    if ranking.queries_reference:
+        scope = (
+            f"{ranking.queries_reference:,} and {ranking.queries_judge:,} queries, {ranking.queries_shared:,} in both"
+        )
+    else:
+        scope = "means as given"
+    halves = f"two halves of the reference's queries ({ranking.half:,} each, {ranking.splits} splits)"
+    rows = [
+        _row("Kendall tau-b", ranking.tau),
+        _row("tau_AP", ranking.tau_ap),
+        _row(f"tau-b of the first {ranking.top} by the reference", ranking.tau_top),
+        _row(f"ceiling, tau-b of {halves}", ranking.ceiling),
+        _row("ceiling, tau_AP of the same", ranking.ceiling_ap),
+    ]
+    title = f"Order of {len(ranking.systems)} systems by {ranking.measure} ({scope})"
+    return Section(title, ["", "value", "low", "high", ""], rows)
+
+
+def _systems(ranking: Ranking, reference: str, judge: str) -> Section:
+    rows = [[one.system, f"{one.reference:.4f}", f"{one.judge:.4f}"] for one in ranking.systems]
+    return Section("Systems, best first by the reference", ["system", reference, judge], rows)
+
+
+def _lines(of: str, figures: PairFigures) -> Iterator[list[str]]:
+    for name in LABELS:
+        yield [of, name, *_cells(getattr(figures, name))]
+    for item in figures.relevant_by_grade:
+        yield [of, f"relevant_given_{item.grade}", *_cells(item.share)]
+    yield [of, "pairs", str(figures.pairs), "", "", ""]
+
+
+def _cells(found: Estimate) -> list[str]:
+    return ["" if v is None else repr(v) for v in (found.value, found.low, found.high)] + [found.reason or ""]

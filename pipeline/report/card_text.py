@@ -1,0 +1,119 @@
+"""The card of a gold set in Markdown and in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from pipeline.report.safe_markdown import escaped
+from pipeline.report.terminal import printable
+from schemas.set_card import Card, Figure, State, Value
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_STYLES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red", State.INFO: "", State.ABSENT: "dim"}
+SMOKE = "smoke"
+
+
+def heading(card: Card) -> str:
+    """Return what the card is of, one line."""
+    kind = {
+        SMOKE: "simulated queries (smoke)",
+        "model": "queries written by a model",
+        "human": "queries written by people",
+    }.get(card.evidence_level or "", f"evidence level {card.evidence_level or 'not named'}")
+    labels = "pooled and graded" if card.graded else "no pool was judged"
+    return f"{card.name}: {card.queries:,} queries, {card.passages:,} passages; {kind}; {labels}"
+
+
+def verdict(card: Card) -> str:
+    """Return how many figures are as they should be, one line."""
+    counts = {state: card.count(state) for state in State}
+    failed = f", {counts[State.FAIL]} failed" if counts[State.FAIL] else ""
+    return (
+        f"{counts[State.OK]} as they should be, {counts[State.WARN]} to look at{failed}, "
+        f"{counts[State.INFO]} without a threshold, {counts[State.ABSENT]} absent with their reason."
+    )
+
+
+def remarks(card: Card) -> Iterator[str]:
+    """Yield what must be said with the card: of simulated queries, and of our own systems."""
+    if card.notice:
+        yield card.notice
+    if card.evidence_level == SMOKE:
+        yield "This set names no winner: do not choose a retriever by it."
+    if card.baselines:
+        yield (
+            f"Figures on rankings are between our baselines ({', '.join(card.baselines)}), not between your systems."
+        )
+
+
+def table(card: Card) -> Table:
+    """Return the card as a table for a terminal."""
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, pad_edge=False, show_header=False)
+    for name, justify in (("state", "left"), ("figure", "left"), ("value", "right"), ("meaning", "left")):
+        shown.add_column(name, justify="right" if justify == "right" else "left", overflow="fold")
+    for one in card.figures:
+        mark = Text("" if one.state is State.INFO else one.state.value, style=_STYLES[one.state])
+        shown.add_row(mark, Text(printable(one.name)), Text(printable(said(one))), Text(printable(one.meaning)))
+    return shown
+
+
+def plain(card: Card) -> str:
+    """Return the card as plain text, for a pipe: one line per figure."""
+    lines = [printable(heading(card))]
+    for one in card.figures:
+        state = "" if one.state is State.INFO else one.state.value
+        value = said(one) if one.state is not State.ABSENT else "absent"
+        lines.append(printable(f"{state if value != 'absent' else '':<5} {one.name}: {value}. {one.meaning}"))
+    return "\n".join([*lines, printable(verdict(card)), ""])
+
+
+def markdown(card: Card) -> str:
+    """Return the card in Markdown: a table per section, what the figures are made of below each."""
+    parts = [f"# Card of {escaped(card.name)}", "", escaped(heading(card)), "", escaped(verdict(card)), ""]
+    for remark in remarks(card):
+        parts += [f"> {escaped(remark)}", ""]
+    for section, figures in groupby(card.figures, key=lambda one: one.section):
+        rows = list(figures)
+        parts += [f"## {escaped(section.capitalize())}", "", "| figure | value | good | state | what it says |"]
+        parts.append("| --- | ---: | --- | --- | --- |")
+        for one in rows:
+            cells = (one.name, said(one), one.threshold or "", one.state.value, one.meaning)
+            parts.append("| " + " | ".join(escaped(cell) if cell else "" for cell in cells) + " |")
+        parts.append("")
+        for one in rows:
+            parts += list(_details(one))
+    parts += [f"goldset {escaped(card.goldset)}, seed {card.seed}.", ""]
+    return "\n".join(parts)
+
+
+def _details(one: Figure) -> Iterator[str]:
+    if one.values:
+        made = "; ".join(f"{escaped(key)} {escaped(shown(value))}" for key, value in one.values.items())
+        yield f"*{escaped(one.name)}*: {made}."
+        yield ""
+    if one.items:
+        yield f"*{escaped(one.name)}*, listed: {', '.join(map(escaped, one.items))}."
+        yield ""
+
+
+def said(one: Figure) -> str:
+    """Return a figure's value with its unit."""
+    if one.value is None:
+        return ""
+    return f"{shown(one.value)} {one.unit}".rstrip()
+
+
+def shown(value: Value) -> str:
+    """Return a value as people read it."""
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1000 else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else value

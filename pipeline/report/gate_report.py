@@ -1,0 +1,80 @@
+"""How a gate came out: lines for people, JUnit XML, annotations for GitHub."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from xml.etree import ElementTree
+
+from pipeline.measures.statistics.regression import Check
+from pipeline.report.terminal import printable
+from pipeline.report.verdicts import p_value
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SHOWN = 100
+
+
+def line(check: Check) -> str:
+    """Return one condition and how it came out."""
+    mark = "passed" if check.passed else "FAILED"
+    if check.kind == "min":
+        return f"{mark}  {check.measure} {check.value:.4f}, at least {check.bound:.4f} wanted"
+    chance = "" if check.p is None else f", p {p_value(check.p)}"
+    excuse = "; too deep, but chance explains it" if check.excused else ""
+    return (
+        f"{mark}  {check.measure} {check.value:.4f}, {check.reference:.4f} in the baseline, at least "
+        f"{check.bound:.4f} wanted{chance}{excuse}"
+    )
+
+
+def fallen(check: Check, texts: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each of the queries that fell most, with its text where it is known.
+
+    None begins with what is the queries' own: GitHub takes a line that begins with two colons for a command.
+    """
+    for fall in check.fallen:
+        text = printable(" ".join(texts.get(fall.query_id, "").split()))
+        text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        yield f"- {fall.query_id}  {fall.before:.4f} → {fall.now:.4f}" + (f"  {text}" if text else "")
+
+
+def junit(checks: Sequence[Check], texts: Mapping[str, str], notes: Sequence[str]) -> bytes:
+    """Return the conditions as JUnit XML, one test case each."""
+    failures = sum(not check.passed for check in checks)
+    suites = ElementTree.Element("testsuites", tests=str(len(checks)), failures=str(failures), errors="0")
+    suite = ElementTree.SubElement(
+        suites, "testsuite", name="goldset gate", tests=str(len(checks)), failures=str(failures), errors="0"
+    )
+    for check in checks:
+        case = ElementTree.SubElement(suite, "testcase", classname="goldset.gate", name=f"{check.kind} {check.measure}")
+        if not check.passed:
+            failure = ElementTree.SubElement(case, "failure", type=check.kind, message=xml_text(line(check)))
+            failure.text = xml_text("\n".join(fallen(check, texts)))
+    if notes:
+        ElementTree.SubElement(suite, "system-out").text = xml_text("\n".join(notes))
+    ElementTree.indent(suites)
+    document: bytes = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def xml_text(text: str) -> str:
+    """Return the text without the characters XML 1.0 cannot hold."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def github(checks: Sequence[Check], texts: Mapping[str, str]) -> Iterator[str]:
+    """Yield GitHub workflow commands: an error per failed condition, a notice where all hold."""
+    for check in checks:
+        if not check.passed:
+            message = "\n".join([line(check), *fallen(check, texts)])
+            yield f"::error title={_property('goldset gate: ' + check.measure)}::{_data(message)}"
+    if all(check.passed for check in checks):
+        yield f"::notice title=goldset gate::{_data(f'{len(checks)} conditions hold')}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,258 @@
+"""Scores with people's judgments: expected gains, and means and differences corrected by completely judged queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.errors import InputError
+from pipeline.measures.statistics.calibration import Curve, expected_gains
+from pipeline.measures.statistics.ppi import FEW, LEAST, estimate
+from pipeline.measures.statistics.ppi import Estimate as Powered
+from pipeline.review.people import Grades, Reviewed, complete_queries, load_reviewed, sample_of, sources_of, stratum_of
+from pipeline.score.runs import Gold, Match, Run, score_run, top_documents
+from pipeline.text.amounts import amount
+from schemas.agreement_report import Estimate
+from schemas.calibrated import CalibratedDifference, CalibratedScore, Calibration, Resting
+
+if TYPE_CHECKING:
+    from pipeline.measures.names import Measure
+    from pipeline.measures.ranks.judged_ranks import Scores
+
+DEPTH = 10
+"""How many of a system's first documents are looked at to say whose judgments its scores rest on."""
+
+_NO_WIDTH = 1e-12
+
+_STEPS = 1_000_000
+"""Expected gains are handed to the measures, which know whole grades, as multiples of a millionth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How runs are read; see ``pipeline.score.runs.score_run``. Judged queries that a run lacks count 0."""
+
+    scores: Scores = "float64"
+    match: Match = "id"
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """The values of one system on one measure, by query: under the model's judgments, and people's where complete."""
+
+    raw: Mapping[str, float]
+    mixed: Mapping[str, float]
+    gains: Estimate
+
+
+def calibrate(
+    gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, ledger: str | None, reading: Reading
+) -> Calibration:
+    """Return the scores of the runs before and after people.
+
+    Args:
+        gold: the gold set, of a build.
+        runs: the systems, by name.
+        measures: what to measure; judged@k says nothing that people could correct and is passed over.
+        ledger: where people's judgments are; None for the file in the gold set's folder.
+        reading: how runs are read.
+
+    Raises:
+        InputError: The gold set is no build, has no ledger, or a run cannot be read.
+    """
+    reviewed = load_reviewed(Path(gold.path), ledger)
+    measured = [measure for measure in measures if measure.family != "judged"]
+    judge = {query_id: reviewed.judge.get(query_id, {}) for query_id in gold.qrels}
+    if not any(judge.values()):
+        raise InputError(str(gold.path), "has no grades of a model that people could correct")
+    people = {query_id: reviewed.people.get(query_id, {}) for query_id in gold.qrels}
+    complete = [query_id for query_id in complete_queries(reviewed) if query_id in gold.qrels]
+    curve = expected_gains(sample_of(reviewed))
+    qrels = _Qrels(judge, judge | {query_id: people[query_id] for query_id in complete})
+    expected = _expected(reviewed, judge, people, curve)
+    figures = {
+        name: _figures(gold, run, measured, qrels, expected=expected, reading=reading) for name, run in runs.items()
+    }
+    by_people = sum(len(grades) for grades in people.values())
+    return Calibration(
+        queries=len(gold.qrels),
+        complete=len(complete),
+        people=by_people,
+        model=sum(len(judge[query_id].keys() - people[query_id].keys()) for query_id in judge),
+        sample=curve.pairs,
+        effective=curve.effective,
+        expected_gains=dict(curve.pooled),
+        scores=[
+            _score(name, measure, found[measure.name], complete)
+            for name, found in figures.items()
+            for measure in measured
+        ],
+        differences=[
+            _difference((one, other), measure, (figures[one][measure.name], figures[other][measure.name]), complete)
+            for one, other in combinations(figures, 2)
+            for measure in measured
+        ],
+        resting=[_resting(replace(gold, qrels=judge), name, run, people, reading) for name, run in runs.items()],
+        remarks=[*_remarks(len(complete), curve.pairs), *_remarks_on_labels(reviewed, people, complete, gold.level)],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Qrels:
+    judge: Grades
+    mixed: Grades
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """Expected gains in steps by pair, or the reason why there are none."""
+
+    gains: Grades
+    reason: str | None = None
+
+
+def _expected(reviewed: Reviewed, judge: Grades, people: Grades, curve: Curve) -> _Expected:
+    if not curve.pairs:
+        return _Expected({}, "nobody has judged a pair of lane A")
+    sources = sources_of(reviewed.material)
+    found: Grades = {}
+    for query_id, graded in judge.items():
+        gains = {chunk_id: grade * _STEPS for chunk_id, grade in people[query_id].items()}
+        for chunk_id, grade in graded.items():
+            gain = curve.gain(grade, stratum_of((query_id, chunk_id), sources))
+            if gain is None:
+                return _Expected({}, f"nobody has judged a pair of lane A that the model graded {grade}")
+            gains.setdefault(chunk_id, round(gain * _STEPS))
+        found[query_id] = gains
+    return _Expected(found)
+
+
+def _figures(
+    gold: Gold, run: Run, measures: Sequence[Measure], qrels: _Qrels, *, expected: _Expected, reading: Reading
+) -> dict[str, _Figures]:
+    """Return the figures of one system by measure."""
+    raw, mixed = (
+        score_run(replace(gold, qrels=one), run, measures, scores=reading.scores, match=reading.match)
+        for one in (qrels.judge, qrels.mixed)
+    )
+    linear = [measure for measure in measures if _takes_gains(measure)]
+    gains: dict[str, float] = {}
+    if linear and expected.reason is None:
+        found = score_run(replace(gold, qrels=expected.gains), run, linear, scores=reading.scores, match=reading.match)
+        gains = {m.name: found.mean(m.name) / (1 if m.family == "ndcg" else _STEPS) for m in linear}
+    return {
+        measure.name: _Figures(
+            dict(zip(raw.query_ids, raw.values[measure.name], strict=True)),
+            dict(zip(mixed.query_ids, mixed.values[measure.name], strict=True)),
+            Estimate(value=gains[measure.name])
+            if measure.name in gains
+            else Estimate(reason=expected.reason or f"{measure.name} is defined on whole grades"),
+        )
+        for measure in measures
+    }
+
+
+def _takes_gains(measure: Measure) -> bool:
+    """Whether a measure is a sum of gains, which may be fractions."""
+    return measure.family in {"ndcg", "dcg", "idcg"} and ("gain", "exp") not in measure.options
+
+
+def _score(system: str, measure: Measure, figures: _Figures, complete: Sequence[str]) -> CalibratedScore:
+    raw = sum(figures.raw.values()) / len(figures.raw)
+    powered = _powered(figures.raw, figures.mixed, complete)
+    corrected, this_set = _shown(powered, len(complete), ends=_range(measure))
+    return CalibratedScore(
+        system=system,
+        measure=measure.name,
+        raw=raw,
+        gains=figures.gains,
+        corrected=corrected,
+        this_set=this_set,
+        weight=powered.weight if powered else None,
+    )
+
+
+def _difference(
+    systems: tuple[str, str], measure: Measure, figures: tuple[_Figures, _Figures], complete: Sequence[str]
+) -> CalibratedDifference:
+    one, other = figures
+    raw = {query_id: value - other.raw[query_id] for query_id, value in one.raw.items()}
+    mixed = {query_id: value - other.mixed[query_id] for query_id, value in one.mixed.items()}
+    powered = _powered(raw, mixed, complete)
+    high = _range(measure)[1]
+    corrected, this_set = _shown(powered, len(complete), ends=(-high, high))
+    return CalibratedDifference(
+        first=systems[0],
+        second=systems[1],
+        measure=measure.name,
+        raw=sum(raw.values()) / len(raw),
+        corrected=corrected,
+        this_set=this_set,
+        weight=powered.weight if powered else None,
+    )
+
+
+def _powered(raw: Mapping[str, float], mixed: Mapping[str, float], complete: Sequence[str]) -> Powered | None:
+    if len(complete) < LEAST:
+        return None
+    others = [value for query_id, value in raw.items() if query_id not in set(complete)]
+    return estimate([mixed[query_id] for query_id in complete], [raw[query_id] for query_id in complete], others)
+
+
+def _shown(powered: Powered | None, complete: int, *, ends: tuple[float, float]) -> tuple[Estimate, Estimate]:
+    """Return the corrected mean for queries like these and for these; no interval leaves the range of the figure.
+
+    Where all completely judged queries have one value, their spread is 0 and would make an interval of no width: there
+    is none then.
+    """
+    if powered is None:
+        reason = f"{complete} queries of lane C are judged to the end; {LEAST} are needed, {FEW} wanted"
+        return Estimate(reason=reason), Estimate(reason=reason)
+    if powered.high - powered.low <= _NO_WIDTH:
+        return Estimate(value=powered.mean), Estimate(value=powered.mean)
+    low, high = ends
+    return (
+        Estimate(value=powered.mean, low=max(powered.low, low), high=min(powered.high, high)),
+        Estimate(value=powered.mean, low=max(powered.set_low, low), high=min(powered.set_high, high)),
+    )
+
+
+def _range(measure: Measure) -> tuple[float, float]:
+    return (0.0, inf) if measure.family in {"dcg", "idcg"} else (0.0, 1.0)
+
+
+def _resting(gold: Gold, name: str, run: Run, people: Grades, reading: Reading) -> Resting:
+    top = top_documents(gold, run, depth=DEPTH, scores=reading.scores, match=reading.match)
+    found = [(one.doc_id in people[query_id], one.grade is not None) for query_id in top for one in top[query_id]]
+    by_people = sum(mine for mine, _ in found)
+    by_model = sum(graded and not mine for mine, graded in found)
+    return Resting(
+        system=name, depth=DEPTH, people=by_people, model=by_model, unjudged=len(found) - by_people - by_model
+    )
+
+
+def _remarks_on_labels(reviewed: Reviewed, people: Grades, complete: Sequence[str], level: int) -> Iterator[str]:
+    if not reviewed.material.judgments:
+        yield (
+            "no model graded this set: what is called the model's are the labels it came with, and whatever "
+            "they do not name is judged by nobody and counts 0"
+        )
+    barren = sum(max(people[query_id].values(), default=0) < level for query_id in complete)
+    if barren:
+        found = amount(barren, "query", "queries")
+        yield f"people found nothing relevant to {found} judged to the end, which count 0; review apply leaves such out"
+
+
+def _remarks(complete: int, sample: int) -> list[str]:
+    remarks = []
+    if LEAST <= complete < FEW:
+        remarks.append(
+            f"only {complete} queries are judged to the end: below {FEW} the intervals are not to be relied on"
+        )
+    if 0 < sample < 60:
+        remarks.append(f"expected gains rest on {sample} pairs of lane A: judge at least 60")
+    return remarks

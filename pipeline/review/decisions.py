@@ -1,0 +1,146 @@
+"""What people decided of the queries: which stay, under which id and wording, and which fall out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.errors import InputError
+from pipeline.review.people import Grades, Reviewed, lineage
+from pipeline.review.unreviewed import Unreviewed
+from schemas.judgment import RELEVANT, Relevance
+from schemas.query import DroppedQuery, Query
+from schemas.review_event import Event, EventKind
+
+REJECTED, BAD, UNANSWERED = "rejected", "bad-query", "unanswered"
+_VERDICTS = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY}
+
+_VERSION = re.compile(r"^(?P<stem>.+)\.v(?P<number>[1-9]\d{0,5})$")
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The set as decided: its queries, the ids each had before (the latest first), who decided, and what fell out."""
+
+    queries: list[Query]
+    earlier: dict[str, list[str]]
+    notes: dict[str, dict[str, Any]]
+    dropped: list[DroppedQuery]
+
+    def now(self) -> dict[str, str]:
+        """Return the id a query has from now on by each id it ever had."""
+        ids = {query.query_id: query.query_id for query in self.queries}
+        for query in self.queries:
+            ids |= dict.fromkeys(self.earlier.get(query.query_id, ()), query.query_id)
+        return ids
+
+
+def decide(start: Unreviewed, reviewed: Reviewed, *, reject_bad: bool) -> Decided:
+    """Return which queries stay and under which id and wording.
+
+    Args:
+        start: the set before people.
+        reviewed: what they decided.
+        reject_bad: whether a query that somebody called bad, and nobody accepted or edited, falls out.
+    """
+    last, edits = _verdicts(reviewed)
+    bad = reviewed.state.bad_queries()
+    before = {} if start.kept else lineage(reviewed.material.metadata)
+    found = Decided([], {}, {}, [])
+    taken = {query.query_id for query in start.queries}
+    for position, original in enumerate(start.queries):
+        query, earlier = original, list(before.get(original.query_id, ()))
+        while (edit := edits.get(query.query_id)) is not None and _wording(edit) != query.text:
+            if _rejected(last, query):
+                break
+            earlier.insert(0, query.query_id)
+            query = _edited(query, edit, taken)
+        verdict = last.get(query.query_id)
+        reasons = bad.get(query.query_id) if reject_bad and verdict is None else None
+        if _rejected(last, query) and verdict is not None:
+            reason = verdict.reason.value if verdict.reason else "rejected by a person"
+            found.dropped.append(DroppedQuery(position=position, filter=REJECTED, reason=reason, query=query))
+        elif reasons:
+            reason = ", ".join(sorted({one.value for one in reasons.values()}))
+            found.dropped.append(DroppedQuery(position=position, filter=BAD, reason=reason, query=query))
+        else:
+            found.queries.append(query)
+            if earlier:
+                found.earlier[query.query_id] = earlier
+            found.notes.update(_noted(query, earlier, last))
+    return found
+
+
+def _verdicts(reviewed: Reviewed) -> tuple[dict[str, Event], dict[str, Event]]:
+    """Return the last verdict that stands on each query, and the last edit; who accepts after an edit accepts that."""
+    last: dict[str, Event] = {}
+    edits: dict[str, Event] = {}
+    for event in reviewed.events:
+        if event.kind in _VERDICTS and reviewed.state.stands(event):
+            last[event.query_id] = event
+            if event.kind is EventKind.EDIT_QUERY:
+                edits[event.query_id] = event
+    return last, edits
+
+
+def _rejected(last: Mapping[str, Event], query: Query) -> bool:
+    verdict = last.get(query.query_id)
+    return verdict is not None and verdict.kind is EventKind.REJECT_QUERY
+
+
+def _wording(edit: Event) -> str:
+    return " ".join((edit.text or "").split())
+
+
+def _edited(query: Query, edit: Event, taken: set[str]) -> Query:
+    """Return the next version of a query; what was measured on the old wording is not known of the new one."""
+    match = _VERSION.match(query.query_id)
+    stem, number = (match["stem"], int(match["number"])) if match else (query.query_id, 1)
+    name = f"{stem}.v{number + 1}"
+    if name in taken:
+        raise InputError(
+            "the gold set", f"holds a query {name!r} already, which is what an edited query would be called"
+        )
+    unknown: dict[str, Any] = {
+        "scores": {},
+        "overlap": None,
+        "reached_by": None,
+        "unreachable": None,
+        "too_broad": None,
+    }
+    return query.model_copy(
+        update={"query_id": name, "text": _wording(edit), "first_text": query.text, **unknown, "source_grade": None}
+    )
+
+
+def _noted(query: Query, earlier: Sequence[str], last: Mapping[str, Event]) -> dict[str, dict[str, Any]]:
+    """Return the provenance of a query that people decided about."""
+    decided = last.get(query.query_id) or (last.get(earlier[0]) if earlier else None)
+    if decided is None and not earlier:
+        return {}
+    note: dict[str, Any] = {"earlier": list(earlier), "earlier_text": query.first_text} if earlier else {}
+    if decided is not None:
+        verdict = "edited" if earlier and decided.kind is EventKind.EDIT_QUERY else "accepted"
+        note |= {"verdict": verdict, "by": decided.annotator, "at": decided.at}
+    return {query.query_id: note}
+
+
+def answered(decided: Decided, start: Unreviewed, people: Grades) -> dict[str, dict[str, Relevance]]:
+    """Return the grades of every query, people's over the model's; a query left without an answer falls out."""
+    position = {query.query_id: place for place, query in enumerate(start.queries)}
+    found: dict[str, dict[str, Relevance]] = {}
+    for query in list(decided.queries):
+        first = decided.earlier.get(query.query_id, [])
+        known = next(name for name in (query.query_id, *first) if name in position)
+        graded = start.grades.get(known, {}) | people.get(query.query_id, {})
+        if any(grade >= RELEVANT for grade in graded.values()):
+            found[query.query_id] = {chunk_id: Relevance(grade) for chunk_id, grade in sorted(graded.items())}
+            continue
+        decided.queries.remove(query)
+        decided.notes.pop(query.query_id, None)
+        reason = "people found no passage that answers it"
+        decided.dropped.append(DroppedQuery(position=position[known], filter=UNANSWERED, reason=reason, query=query))
+    decided.dropped.sort(key=lambda one: one.position)
+    return found

@@ -1,0 +1,206 @@
+"""What people decided, for other tools: files on disk, or bodies of the page's downloads."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pipeline.errors import OutputError
+from pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
+from pipeline.formats.annotations.exchange import Exchange, write_text
+from pipeline.goldset.folder import explained
+from pipeline.review.ledger import RUBRIC_SHA
+from pipeline.review.people import Reviewed, current_ids, lineage, people_of
+from pipeline.review.reviewable_set import Material
+from pipeline.review.state import Pair, State
+from schemas.review_event import Event
+
+Format = Literal["native", "trec", "beir", "csv", "argilla", "label-studio"]
+
+DOWNLOADS = ("qrels", "beir", "csv", "argilla", "labelstudio", "json")
+"""The names of what the page offers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """One file as the page sends it."""
+
+    filename: str
+    media_type: str
+    body: bytes
+
+
+def download(
+    name: str, material: Material, state: State, *, hidden: Collection[Pair] = (), drawn: bool = True
+) -> Download:
+    """Return a download of the page, never with a model's grade in it.
+
+    Args:
+        name: one of ``DOWNLOADS``.
+        material: the data set.
+        state: what people decided.
+        hidden: pairs of which nothing is told.
+        drawn: whether the probabilities of lane A are told: they say in which stratum of the model's grades a pair is.
+
+    Raises:
+        KeyError: There is none of this name.
+    """
+    exchange = _veiled(exchange_of(material, state), current_ids(material), hidden=hidden, drawn=drawn)
+    if name == "qrels":
+        return Download("qrels.txt", "text/plain; charset=utf-8", _bytes(settled_qrels.write_trec(exchange)))
+    if name == "csv":
+        return Download("judgments.csv", "text/csv; charset=utf-8", _bytes(judgment_table.write(exchange)))
+    if name == "json":
+        return Download("judgments.json", "application/json", _bytes(_as_json(exchange, state)))
+    files = {
+        "beir": settled_qrels.write_beir,
+        "argilla": argilla.write,
+        "labelstudio": label_studio.write,
+    }[name](exchange)
+    if name == "beir":
+        files = {**files, "about.json": settled_qrels.about(exchange)}
+    return Download(f"{name}.zip", "application/zip", _zipped(files))
+
+
+def _veiled(exchange: Exchange, now: Mapping[str, str], *, hidden: Collection[Pair], drawn: bool) -> Exchange:
+    reviews = [one for one in exchange.reviews if (now[one.query_id], one.chunk_id) not in hidden]
+    gold = {
+        query_id: told
+        for query_id, grades in exchange.gold.items()
+        if (told := {chunk_id: grade for chunk_id, grade in grades.items() if (query_id, chunk_id) not in hidden})
+    }
+    decided = {pair: said for pair, said in exchange.adjudicated.items() if (now[pair[0]], pair[1]) not in hidden}
+    if not drawn:
+        reviews = [one.model_copy(update={"inclusion": None}) for one in reviews]
+    return replace(exchange, reviews=reviews, gold=gold, adjudicated=decided)
+
+
+def exchange_of(material: Material, state: State, *, with_model_labels: bool = False, wanted: int = 1) -> Exchange:
+    """Return what can be written, of the queries and chunks that the set has now."""
+    now = current_ids(material)
+    deciding = {
+        (event.query_id, event.chunk_id or ""): (event.annotator, event.grade)
+        for pair in state.adjudicated()
+        if (event := state.adjudication(pair)) is not None
+    }
+    return Exchange(
+        queries=material.queries,
+        passages=material.corpus,
+        pairs=sorted({(one.query_id, one.chunk_id) for one in material.pool if one.shared_from is None}),
+        reviews=[r for r in state.reviews() if r.query_id in now and r.chunk_id in material.corpus],
+        adjudicated={
+            pair: (annotator, grade)
+            for pair, (annotator, grade) in deciding.items()
+            if grade is not None and pair[0] in now
+        },
+        gold=people_of(state, material.queries, corpus=material.corpus, pool=(), earlier=lineage(material.metadata)),
+        rubric_sha=RUBRIC_SHA,
+        data_sha=material.data_sha,
+        model={pair: (_assessors(material, pair), grade) for pair, grade in material.grades().items()}
+        if with_model_labels
+        else {},
+        wanted=wanted,
+    )
+
+
+def _assessors(material: Material, pair: tuple[str, str]) -> str:
+    return "+".join(sorted({one.assessor for one in material.judged[pair]}))
+
+
+def export(
+    reviewed: Reviewed, form: Format, out: Path, *, with_model_labels: bool = False, wanted: int = 1
+) -> list[Path]:
+    """Write what people decided, and return the files.
+
+    Args:
+        reviewed: the data set and its ledger.
+        form: the format.
+        out: a file for native, trec and csv; a folder for the others.
+        with_model_labels: whether a model's grades go along; argilla and label-studio show them to whoever judges.
+        wanted: how many people are to judge a pair, where the format can say so.
+
+    Raises:
+        OutputError: The target cannot be written, is part of the data set, or holds something else.
+    """
+    exchange = exchange_of(reviewed.material, reviewed.state, with_model_labels=with_model_labels, wanted=wanted)
+    if form == "native":
+        return _to_file(out, native(reviewed.events, exchange), reviewed)
+    if form == "csv":
+        return _to_file(out, judgment_table.write(exchange), reviewed)
+    if form == "trec":
+        beside = out.with_name(out.name + settled_qrels.ABOUT)
+        written = _to_file(out, settled_qrels.write_trec(exchange), reviewed)
+        return written + _to_file(beside, settled_qrels.about(exchange), reviewed)
+    if form == "beir":
+        about = {settled_qrels.BEIR_QRELS + settled_qrels.ABOUT: settled_qrels.about(exchange)}
+        return _to_folder(out, {**settled_qrels.write_beir(exchange), **about}, reviewed)
+    write = argilla.write if form == "argilla" else label_studio.write
+    return _to_folder(out, write(exchange), reviewed)
+
+
+def native(events: Sequence[Event], exchange: Exchange) -> str:
+    """Return all events, a line each."""
+    return ledger_lines.write(events, data_sha=exchange.data_sha, rubric_sha=exchange.rubric_sha)
+
+
+def _to_file(out: Path, text: str, reviewed: Reviewed) -> list[Path]:
+    folder = reviewed.material.folder.resolve()
+    if out.is_dir():
+        raise OutputError(f"{out}: is a folder; give the name of a file as --out")
+    if out.resolve().parent == folder or folder in out.resolve().parents:
+        raise OutputError(f"{out}: lies in the data set itself; give a place outside of it as --out")
+    with explained(out):
+        write_text(out, text)
+    return [out]
+
+
+def _to_folder(out: Path, files: Mapping[str, str], reviewed: Reviewed) -> list[Path]:
+    folder = reviewed.material.folder.resolve()
+    if out.exists() and not out.is_dir():
+        raise OutputError(f"{out}: is a file; give the name of a folder as --out")
+    if out.resolve() == folder or folder in out.resolve().parents:
+        raise OutputError(f"{out}: lies in the data set itself; give a place outside of it as --out")
+    known = {name.split("/")[0] for name in files}
+    if out.is_dir() and {entry.name for entry in out.iterdir()} - known:
+        raise OutputError(f"{out}: holds files that are none of this export; give a folder that does not exist yet")
+    with explained(out):
+        for name, text in files.items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            write_text(out / name, text)
+    return [out / name for name in files]
+
+
+def _as_json(exchange: Exchange, state: State) -> str:
+    verdicts = {
+        query_id: {"verdict": said.kind.value, "annotator": said.annotator, "text": said.text, "reason": said.reason}
+        for query_id, said in state.query_verdicts().items()
+    }
+    found = {
+        "data_sha": exchange.data_sha,
+        "rubric_sha": exchange.rubric_sha,
+        "judgments": [review.model_dump(mode="json") for review in exchange.reviews],
+        "adjudicated": [
+            {"query_id": query_id, "chunk_id": chunk_id, "annotator": annotator, "grade": int(grade)}
+            for (query_id, chunk_id), (annotator, grade) in sorted(exchange.adjudicated.items())
+        ],
+        "queries": verdicts,
+    }
+    return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+
+
+def _zipped(files: Mapping[str, str]) -> bytes:
+    """Return an archive that is the same for the same files."""
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), _bytes(text), zipfile.ZIP_DEFLATED)
+    return body.getvalue()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,184 @@
+"""Judgments made elsewhere, taken into a ledger: all of a file or nothing. The same file once more adds nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pipeline.errors import InputError, UsageError
+from pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
+from pipeline.formats.annotations.exchange import Given
+from pipeline.formats.regular_files import shown
+from pipeline.review.exports import Format
+from pipeline.review.ledger import RUBRIC_SHA, Ledger, same_act
+from pipeline.review.people import current_ids
+from pipeline.review.reviewable_set import Material
+from pipeline.review.state import State, fold
+from schemas.review_event import Event, EventKind, Review
+
+_LONGEST_MS = 2**31 - 1
+"""What every database holds as a whole number; nobody looks at a pair for 24 days."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """How many judgments (or events) were read, and how many events the ledger gained."""
+
+    read: int
+    new: int
+
+
+def import_file(
+    path: Path, form: Format, *, material: Material, ledger: Ledger, at: str, annotator: str | None = None
+) -> Imported:
+    """Return what was taken in from a file.
+
+    Args:
+        path: the file; for beir, argilla and label-studio also the folder it was exported to.
+        form: its format.
+        material: the data set.
+        ledger: where the judgments go.
+        at: the time to note, UTC, ISO 8601; a file of events brings its own.
+        annotator: whose judgments they are, where the format does not say.
+
+    Raises:
+        InputError: The file is not what it should be, or of another data set or rubric; nothing was taken in.
+        UsageError: trec and beir need an annotator.
+    """
+    before = ledger.events()
+    if form == "native":
+        found = list(ledger_lines.read(path, data_sha=ledger.data_sha, rubric_sha=RUBRIC_SHA))
+        _check_events(found, material, path)
+        _check_names(found, before, path)
+        return _stored([event for _, event in found], before, ledger)
+    state = fold(before)
+    known = {event.client_id for event in before}
+    events: list[Event] = []
+    seen: dict[tuple[str, ...], int] = {}
+    queries = current_ids(material)
+    count = 0
+    for given in _given(path, form, annotator):
+        count += 1
+        _check(given, material, queries, path)
+        key = (given.kind, given.review.query_id, given.review.chunk_id, given.review.annotator)
+        if key in seen:
+            raise InputError(shown(path), f"judges a pair that line {seen[key]} has judged", line=given.line)
+        seen[key] = given.line
+        if not _stands(given, state):
+            try:
+                made = _events(given, ledger.data_sha, at)
+            except ValidationError as error:
+                first = error.errors(include_url=False, include_input=False)[0]
+                where = ".".join(str(part) for part in first["loc"])
+                raise InputError(shown(path), f"{where or 'judgment'}: {first['msg']}", line=given.line) from None
+            events += [one for one in made if one.client_id not in known]
+    return Imported(count, _stored(events, before, ledger).new)
+
+
+def _given(path: Path, form: Format, annotator: str | None) -> Iterator[Given]:
+    if form == "csv":
+        return judgment_table.read(path)
+    if form == "argilla":
+        return argilla.read(path / argilla.RECORDS if path.is_dir() else path)
+    if form == "label-studio":
+        return label_studio.read(path / label_studio.TASKS if path.is_dir() else path)
+    if annotator is None:
+        raise UsageError(f"--format {form} does not say who judged: give --annotator NAME")
+    read = settled_qrels.read_beir if form == "beir" else settled_qrels.read_trec
+    return read(path, annotator=annotator)
+
+
+def _check(given: Given, material: Material, queries: Collection[str], path: Path) -> None:
+    if given.rubric_sha not in {None, RUBRIC_SHA}:
+        raise InputError(shown(path), "was judged by another rubric", line=given.line)
+    _check_time(given.review.ms, path, given.line)
+    _check_pair((given.review.query_id, given.review.chunk_id), material, queries, path, given.line)
+
+
+def _check_events(found: Iterable[tuple[int, Event]], material: Material, path: Path) -> None:
+    queries = current_ids(material)
+    for line, event in found:
+        _check_time(event.ms, path, line)
+        _check_pair((event.query_id, event.chunk_id), material, queries, path, line)
+
+
+def _check_names(found: Iterable[tuple[int, Event]], before: Iterable[Event], path: Path) -> None:
+    known = {event.client_id: event for event in before}
+    for line, event in found:
+        if not same_act(known.setdefault(event.client_id, event), event):
+            raise InputError(shown(path), "has a client_id that is known with another content", line=line)
+        if event.undoes is not None and event.undoes not in known:
+            raise InputError(shown(path), "takes back an event that is not there before it", line=line)
+
+
+def _check_time(ms: int | None, path: Path, line: int) -> None:
+    if ms is not None and ms > _LONGEST_MS:
+        raise InputError(shown(path), f"ms is more than {_LONGEST_MS:,}", line=line)
+
+
+def _check_pair(
+    pair: tuple[str, str | None], material: Material, queries: Collection[str], path: Path, line: int
+) -> None:
+    query_id, chunk_id = pair
+    if query_id not in queries:
+        raise InputError(shown(path), "names a query that is not in the data set", line=line)
+    if chunk_id is not None and chunk_id not in material.corpus:
+        raise InputError(shown(path), "names a passage that is not in the data set", line=line)
+
+
+def _stands(given: Given, state: State) -> bool:
+    """Whether the ledger says the same already."""
+    pair = given.review.query_id, given.review.chunk_id
+    if given.kind == "adjudicate":
+        decided = state.adjudication(pair)
+        return decided is not None and (decided.annotator, decided.grade) == (
+            given.review.annotator,
+            given.review.grade,
+        )
+    now = state.review(given.review.annotator, pair)
+    return now is not None and now.model_copy(update={"adjudicated": False}) == given.review
+
+
+def _events(given: Given, data_sha: str, at: str) -> list[Event]:
+    """Return the events of one judgment: the blind grade first, where another followed once the model's was seen."""
+    review = given.review
+    if given.kind == "adjudicate":
+        return [_event(review, data_sha, at, EventKind.ADJUDICATE)]
+    if review.revealed and review.blind:
+        blind = review.model_copy(update={"grade": review.first_grade, "revealed": False})
+        return [_event(blind, data_sha, at, EventKind.JUDGE), _event(review, data_sha, at, EventKind.JUDGE)]
+    return [_event(review, data_sha, at, EventKind.JUDGE)]
+
+
+def _event(review: Review, data_sha: str, at: str, kind: EventKind) -> Event:
+    said = review.model_dump(mode="json", exclude={"adjudicated", "first_grade"})
+    name = hashlib.sha256(json.dumps([kind.value, data_sha, said], sort_keys=True).encode()).hexdigest()
+    return Event(
+        client_id=f"import-{name[:48]}",
+        at=at,
+        annotator=review.annotator,
+        kind=kind,
+        query_id=review.query_id,
+        chunk_id=review.chunk_id,
+        grade=review.grade,
+        evidence=review.evidence or None,
+        note=review.note or None,
+        ms=review.ms,
+        lane=review.lane,
+        inclusion=review.inclusion,
+        revealed=review.revealed,
+        highlights=review.highlights,
+        rubric_sha=RUBRIC_SHA,
+        data_sha=data_sha,
+    )
+
+
+def _stored(events: list[Event], before: Iterable[Event], ledger: Ledger) -> Imported:
+    known = {event.client_id for event in before}
+    ledger.append_all(events)
+    return Imported(len(events), sum(event.client_id not in known for event in events))

@@ -1,0 +1,80 @@
+"""Leases as they stand in the ledger: who has which pair, until when."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from pipeline.review.ledger_tables import lease
+from pipeline.review.state import Pair
+from schemas.review_event import Event, EventKind
+
+LEASE_S = 600.0
+
+_OF_QUERY = (lease.c.query_id == sa.bindparam("query")) & (lease.c.annotator == sa.bindparam("who"))
+_OF_PAIR = _OF_QUERY & (lease.c.chunk_id == sa.bindparam("chunk"))
+_ALL, _NEW = sa.select(lease), sa.insert(lease)
+_RENEW = sa.update(lease).where(_OF_PAIR).values(slot=sa.bindparam("place"), until=sa.bindparam("ends"))
+_LOSE = sa.update(lease).where(_OF_PAIR).values(slot=None)
+_END, _END_QUERY = sa.delete(lease).where(_OF_PAIR), sa.delete(lease).where(_OF_QUERY)
+
+_ENDS_LEASE = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT}
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """A lease. ``slot`` is None where it ran out and somebody else got the pair."""
+
+    pair: Pair
+    annotator: str
+    slot: int | None
+    until: float
+
+
+def leases_of(connection: Connection) -> list[Lent]:
+    """Return all leases."""
+    rows = connection.execute(_ALL)
+    return [Lent((row.query_id, row.chunk_id), row.annotator, row.slot, row.until) for row in rows]
+
+
+def holders_of(leases: Iterable[Lent], now: float) -> dict[Pair, set[str]]:
+    """Return who is looking at each pair."""
+    found: defaultdict[Pair, set[str]] = defaultdict(set)
+    for one in leases:
+        if one.slot is not None and one.until > now:
+            found[one.pair].add(one.annotator)
+    return dict(found)
+
+
+def lend(connection: Connection, leases: Sequence[Lent], pair: Pair, annotator: str, now: float) -> None:
+    """Enter or renew a lease; one that ran out loses its slot to the new one."""
+    here = [one for one in leases if one.pair == pair]
+    key = {"query": pair[0], "chunk": pair[1]}
+    others = [one for one in here if one.annotator != annotator]
+    for one in others:
+        if one.slot is not None and one.until <= now:
+            connection.execute(_LOSE, {**key, "who": one.annotator})
+    used = {one.slot for one in others if one.until > now}
+    mine = next((one for one in here if one.annotator == annotator), None)
+    if mine is not None and mine.slot is not None and mine.until - now > LEASE_S * 0.8:
+        return
+    slot = min({0, 1} - used, default=None) if mine is None or mine.slot is None else mine.slot
+    ends = now + LEASE_S
+    if mine is None:
+        row = {"query_id": pair[0], "chunk_id": pair[1], "annotator": annotator, "slot": slot, "until": ends}
+        connection.execute(_NEW, row)
+    else:
+        connection.execute(_RENEW, {**key, "who": annotator, "place": slot, "ends": ends})
+
+
+def give_back(connection: Connection, event: Event) -> None:
+    """End the leases that a decision ends."""
+    where = {"query": event.query_id, "who": event.annotator}
+    if event.kind in _ENDS_LEASE and not event.repeat:
+        connection.execute(_END, {**where, "chunk": event.chunk_id})
+    elif event.kind is EventKind.BAD_QUERY:
+        connection.execute(_END_QUERY, where)

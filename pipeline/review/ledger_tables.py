@@ -1,0 +1,127 @@
+"""The tables of a ledger, the same in SQLite and PostgreSQL, and how its database is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, Engine, make_url
+from sqlalchemy.exc import ArgumentError
+
+from pipeline.errors import MissingExtra, UsageError
+from schemas.review_event import EventKind, Lane
+
+FORMAT = 1
+"""The version of these tables."""
+
+metadata = sa.MetaData()
+
+
+def _one_of(column: str, values: Any) -> sa.CheckConstraint:  # noqa: ANN401  any enumeration of strings
+    return sa.CheckConstraint(f"{column} IN ({', '.join(repr(str(value)) for value in values)})")
+
+
+_BIG = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+about = sa.Table(
+    "goldset_ledger",
+    metadata,
+    sa.Column("one", sa.Integer, sa.CheckConstraint("one = 1"), primary_key=True),
+    sa.Column("format", sa.Integer, nullable=False),
+    sa.Column("data_sha", sa.Text, nullable=False),
+    sa.Column("rubric_sha", sa.Text, nullable=False),
+)
+"""One row: what the ledger is of. Whoever writes holds it, so that numbers are in the order of commits."""
+
+event = sa.Table(
+    "goldset_event",
+    metadata,
+    sa.Column("seq", _BIG, primary_key=True, autoincrement=True),
+    sa.Column("client_id", sa.Text, nullable=False, unique=True),
+    sa.Column("at", sa.Text, nullable=False),
+    sa.Column("annotator", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, _one_of("kind", EventKind), nullable=False),
+    sa.Column("query_id", sa.Text, nullable=False),
+    sa.Column("chunk_id", sa.Text),
+    sa.Column("grade", sa.Integer, sa.CheckConstraint("grade BETWEEN 0 AND 3")),
+    sa.Column("reason", sa.Text),
+    sa.Column("evidence", sa.Text),
+    sa.Column("note", sa.Text),
+    sa.Column("text", sa.Text),
+    sa.Column("ms", _BIG),
+    sa.Column("lane", sa.Text, _one_of("lane", Lane)),
+    sa.Column("inclusion", sa.Double),
+    sa.Column("revealed", sa.Boolean, nullable=False),
+    sa.Column("highlights", sa.Boolean, nullable=False),
+    sa.Column("rubric_sha", sa.Text, nullable=False),
+    sa.Column("data_sha", sa.Text, nullable=False),
+    sa.Column("undoes", sa.Text, sa.ForeignKey("goldset_event.client_id")),
+    sa.Column("repeat", sa.Boolean, nullable=False),
+)
+
+lease = sa.Table(
+    "goldset_lease",
+    metadata,
+    sa.Column("query_id", sa.Text, primary_key=True),
+    sa.Column("chunk_id", sa.Text, primary_key=True),
+    sa.Column("annotator", sa.Text, primary_key=True),
+    sa.Column("slot", sa.Integer),
+    sa.Column("until", sa.Double, nullable=False),
+    sa.UniqueConstraint("query_id", "chunk_id", "slot"),
+)
+"""Who is looking at which pair, until when (seconds since 1970). Nothing that people decided is in here."""
+
+
+def open_engine(place: str) -> Engine:
+    """Return the engine of a ledger's address.
+
+    Args:
+        place: a path, ``sqlite:///…`` or ``postgresql://…``.
+
+    Raises:
+        UsageError: The address is of no database that a ledger can be in.
+        MissingExtra: The driver for PostgreSQL is not installed.
+    """
+    url = _url(place)
+    if url.get_backend_name() == "sqlite":
+        engine = sa.create_engine(url, connect_args={"check_same_thread": False, "timeout": 30})
+        sa.event.listen(engine, "connect", _prepare_sqlite)
+        sa.event.listen(engine, "begin", _begin_immediately)
+        return engine
+    try:
+        return sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+    except ModuleNotFoundError:
+        raise MissingExtra("psycopg", "postgres") from None
+
+
+def _url(place: str) -> URL:
+    if "://" not in place:
+        return URL.create("sqlite", database=place)
+    try:
+        url = make_url(place)
+    except ArgumentError:
+        raise UsageError("--ledger: give a file or an address like postgresql://user@host/name") from None
+    if url.drivername in {"postgresql", "postgres"}:
+        return url.set(drivername="postgresql+psycopg")
+    if url.drivername not in {"sqlite", "postgresql+psycopg"}:
+        raise UsageError(f"--ledger: {url.drivername} is neither sqlite nor postgresql")
+    if url.drivername == "sqlite" and not url.database:
+        raise UsageError("--ledger: sqlite:// names no file; a ledger in memory would be lost")
+    return url
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401  the driver's own
+    connection.isolation_level = None  # transactions begin where this module says
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_immediately(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def file_of(place: str) -> Path | None:
+    """Return the file of a ledger that is one; None where a server keeps it."""
+    url = _url(place)
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None

@@ -1,0 +1,250 @@
+"""What the routes answer: from requests to the desk and back, blind until a judgment is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipeline.review import payload
+from pipeline.review.completion import counts
+from pipeline.review.leases import Desk, Handed
+from pipeline.review.ledger import RUBRIC_SHA, LedgerConflict
+from pipeline.review.overview import Refused, Standing, number
+from pipeline.review.payload import Keys
+from pipeline.review.reviewable_set import Material
+from pipeline.review.state import Pair
+from schemas.review_event import BadQuery, Event, EventKind, Lane
+
+PREFETCH, MOST = 3, 10
+"""How many pairs a page asks for ahead, and how many it gets at the most."""
+
+_OF_QUERIES = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY, EventKind.REOPEN}
+_OF_PAIRS = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT, EventKind.NOTE}
+_UNDOABLE = "nothing to take back"
+
+
+class Sent(BaseModel):
+    """What a page sends. Everything else that an event holds, the server knows better."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    client_id: str = Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")
+    kind: EventKind
+    pair: str | None = Field(default=None, max_length=40)
+    query: str | None = Field(default=None, max_length=40)
+    grade: int | None = Field(default=None, ge=0, le=3, strict=True)
+    reason: BadQuery | None = None
+    evidence: str | None = Field(default=None, max_length=20_000)
+    note: str | None = Field(default=None, max_length=20_000)
+    text: str | None = Field(default=None, max_length=2_000)
+    ms: int | None = Field(default=None, ge=0, le=2**53, strict=True)
+    highlights: bool = False
+    undoes: str | None = Field(default=None, max_length=64)
+    want: int = Field(default=0, ge=0, le=MOST)
+    have: list[str] = Field(default_factory=list, max_length=60)
+
+
+@dataclass
+class Answers:
+    """The desk and the material behind it. ``training`` shows the judge's grade first and marks every judgment so."""
+
+    desk: Desk
+    material: Material
+    training: bool = False
+    keys: Keys = field(init=False)
+    standing: Standing = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Name the pairs."""
+        self.keys = Keys(self.desk.items, data_sha=self.material.data_sha)
+        self.standing = Standing(self.desk, self.material, self.keys)
+
+    def session(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
+        """Return who one is, and how far it is."""
+        with self.desk.reading() as state:
+            acts = state.stacks.get(annotator, None)
+            return {
+                "annotator": annotator,
+                "set": self.material.data_sha[:12],
+                "training": self.training,
+                "undo": bool(acts and acts.done),
+                "redo": bool(acts and acts.undone),
+                **counts(state, self.desk.items, annotator),
+            }
+
+    def upcoming(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
+        """Return the next pairs: ``n`` of them, beyond those that the page has."""
+        return {"items": self._next(annotator, number(asked.get("n")), asked.get("have", "").split(","))}
+
+    def item(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
+        """Return one pair by its key."""
+        pair, repeat = self._pair(asked.get("pair"))
+        return self._shown(annotator, Handed(self.desk.open(annotator, pair).item, repeat=repeat))
+
+    def context(self, _: str, asked: Mapping[str, str]) -> dict[str, Any]:
+        """Return the passages around one."""
+        return payload.around(self.material, self._pair(asked.get("pair"))[0][1])
+
+    def overview(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
+        """Return the pairs of a query, with what one said of them."""
+        query_id = self._query(asked.get("query"))
+        with self.desk.reading() as state:
+            rows = [
+                payload.row(item, self.material, self.keys, mine=state.says(annotator, item.pair))
+                for item in self.desk.items
+                if item.query_id == query_id
+            ]
+        return {"asks": payload.clean(self.material.queries[query_id]), "items": rows}
+
+    def event(self, annotator: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Store a decision; return its number, what follows, and in lane B what the judge said."""
+        sent = _sent(body)
+        if sent.kind in {EventKind.UNDO, EventKind.REDO}:
+            return self._moved(annotator, sent)
+        event = self._event(annotator, sent)
+        stored, following = self.desk.record(event, want=sent.want, have=self._known(sent.have))
+        answer: dict[str, Any] = {"seq": stored.seq}
+        if stored.kind is EventKind.JUDGE and stored.lane is Lane.ERRORS and not stored.repeat:
+            answer["revealed"] = payload.revealed(self._said((stored.query_id, stored.chunk_id or "")))
+        if stored.repeat:
+            answer["again"] = True
+        if sent.want:
+            answer["items"] = [self._shown(annotator, one) for one in following]
+        return answer
+
+    def undo(self, annotator: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Take the last act back; return what it was about."""
+        return self._moved(annotator, _sent({**body, "kind": "undo"}))
+
+    def redo(self, annotator: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Bring back what was taken back last; return what it was about."""
+        return self._moved(annotator, _sent({**body, "kind": "redo"}))
+
+    def _next(self, annotator: str, count: int, have: Sequence[str]) -> list[dict[str, Any]]:
+        handed = self.desk.claim(annotator, min(count, MOST), have=self._known(have))
+        return [self._shown(annotator, one) for one in handed]
+
+    def _known(self, keys: Sequence[str]) -> list[tuple[Pair, bool]]:
+        return [found for key in keys if (found := self.keys.pair(key)) is not None]
+
+    def _shown(self, annotator: str, handed: Handed) -> dict[str, Any]:
+        with self.desk.reading() as state:
+            mine = state.says(annotator, handed.item.pair)
+            review = state.review(annotator, handed.item.pair)
+        found = payload.shown(handed, self.material, self.keys, mine=mine, review=review)
+        if self.training:
+            found["revealed"] = payload.revealed(self._said(handed.item.pair))
+        return found
+
+    def _event(self, annotator: str, sent: Sent) -> Event:
+        pair, repeat = self._pair(sent.pair) if sent.pair else (None, False)
+        query_id = pair[0] if pair else self._query(sent.query)
+        of_query = sent.kind in _OF_QUERIES and sent.pair is None
+        if pair is None and not of_query and sent.kind is not EventKind.BAD_QUERY:
+            raise Refused(f"{sent.kind.value} needs a pair")
+        if sent.kind is EventKind.BAD_QUERY and sent.reason is None:
+            raise Refused("bad_query needs a reason")
+        repeat = repeat and sent.kind in _OF_PAIRS
+        item = self.desk.by_pair[pair] if pair else None
+        fields = sent.model_dump(
+            include={"client_id", "kind", "grade", "reason", "evidence", "note", "text", "ms", "highlights"}
+        )
+        return _checked(
+            {
+                **fields,
+                "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "annotator": annotator,
+                "query_id": query_id,
+                "chunk_id": pair[1] if pair else None,
+                "lane": item.lane if item else None,
+                "inclusion": item.inclusion if item else None,
+                "repeat": repeat,
+                "revealed": pair is not None and sent.kind is EventKind.JUDGE and self._saw(annotator, pair),
+                "rubric_sha": RUBRIC_SHA,
+                "data_sha": self.material.data_sha,
+            }
+        )
+
+    def _saw(self, annotator: str, pair: Pair) -> bool:
+        """Whether somebody has seen the judge's grade of a pair by now."""
+        if not self._said(pair):
+            return False
+        if self.training:
+            return True
+        with self.desk.reading() as state:
+            if not state.ever_judged(annotator, pair):
+                return False
+            return self.desk.by_pair[pair].lane is Lane.ERRORS or self.standing.finished(annotator, state)
+
+    def _moved(self, annotator: str, sent: Sent) -> dict[str, Any]:
+        """Store an undo or a redo; return the pair it leads back to."""
+        event = self.desk.ledger.find(sent.client_id)
+        if event is not None and (
+            (event.annotator, event.kind) != (annotator, sent.kind) or sent.undoes not in {None, event.undoes}
+        ):
+            raise LedgerConflict("client_id is known with another content")
+        if event is None:
+            with self.desk.reading() as state:
+                stack = state.stacks.get(annotator, None)
+                acts = (stack.done if sent.kind is EventKind.UNDO else stack.undone) if stack else []
+                target = next((one for one in reversed(acts) if sent.undoes in {None, one.client_id}), None)
+            if target is None:
+                raise Refused(_UNDOABLE)
+            event, _ = self.desk.record(
+                _checked(
+                    {
+                        "client_id": sent.client_id,
+                        "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                        "annotator": annotator,
+                        "kind": sent.kind,
+                        "query_id": target.query_id,
+                        "chunk_id": target.chunk_id,
+                        "undoes": target.client_id,
+                        "repeat": target.repeat,
+                        "rubric_sha": RUBRIC_SHA,
+                        "data_sha": self.material.data_sha,
+                    }
+                )
+            )
+        answer: dict[str, Any] = {"seq": event.seq, "undoes": event.undoes}
+        pair = (event.query_id, event.chunk_id or "")
+        if pair in self.desk.by_pair:
+            answer["item"] = self._shown(annotator, Handed(self.desk.by_pair[pair], repeat=event.repeat))
+        return answer
+
+    def _said(self, pair: Pair) -> Sequence[Any]:
+        return self.material.judged.get(pair, ())
+
+    def _pair(self, key: str | None) -> tuple[Pair, bool]:
+        found = self.keys.pair(key or "")
+        if found is None:
+            raise Refused("there is no such pair")
+        return found
+
+    def _query(self, key: str | None) -> str:
+        found = self.keys.query(key or "")
+        if found is None:
+            raise Refused("there is no such query")
+        return found
+
+
+def _sent(body: dict[str, Any]) -> Sent:
+    try:
+        return Sent.model_validate({k: payload.clean(v) if isinstance(v, str) else v for k, v in body.items()})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"][:1] if str(part) in Sent.model_fields) or "body"
+        raise Refused(f"{where}: {first['msg']}") from None
+
+
+def _checked(values: dict[str, Any]) -> Event:
+    try:
+        return Event.model_validate(values)
+    except ValidationError as error:
+        raise Refused(
+            str(error.errors(include_url=False, include_input=False, include_context=False)[0]["msg"])
+        ) from None

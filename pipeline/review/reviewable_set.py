@@ -1,0 +1,169 @@
+"""What there is to judge, read from a build folder: queries, passages, the pool and what the judge said of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import InputError
+from pipeline.formats.jsonl import R, RecordFile
+from pipeline.formats.runs.judgments import notes_of_queries
+from pipeline.goldset.dataset import read_dataset
+from pipeline.text.words import content_terms, index_terms
+from schemas.corpus import Chunk
+from schemas.judgment import Judgment, Relevance, settled
+from schemas.pooled import Origin, Pooled
+
+POOL, JUDGMENTS, CHUNKS, QUERIES = "4-pool.jsonl", "4-judgments.jsonl", "1-chunks.jsonl", "3-queries.jsonl"
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a passage stands: its document's title, the headings above it, the passages before and after it."""
+
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class Material:
+    """A data set as it is reviewed. ``judgments`` are without canaries."""
+
+    folder: Path
+    queries: dict[str, str]
+    corpus: dict[str, str]
+    notes: dict[str, dict[str, Any]]
+    pool: tuple[Pooled, ...]
+    judgments: tuple[Judgment, ...]
+    places: Mapping[str, Place]
+    data_sha: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def pairs(self) -> dict[Pair, Pooled]:
+        """The pool by pair."""
+        return {(pooled.query_id, pooled.chunk_id): pooled for pooled in self.pool}
+
+    @cached_property
+    def judged(self) -> dict[Pair, list[Judgment]]:
+        """What the assessors said, by pair, in the order of their names."""
+        found: defaultdict[Pair, list[Judgment]] = defaultdict(list)
+        for judgment in sorted(self.judgments, key=lambda one: (one.query_id, one.chunk_id, one.assessor)):
+            found[judgment.query_id, judgment.chunk_id].append(judgment)
+        return dict(found)
+
+    def grades(self) -> dict[Pair, Relevance]:
+        """Return the judge's grade of each pair: what its assessors come to."""
+        return {pair: settled([one.relevance for one in said]) for pair, said in self.judged.items()}
+
+    def language(self, query_id: str) -> str | None:
+        """Return the language of a query, where the build noted one."""
+        language = self.notes.get(query_id, {}).get("language")
+        return language if isinstance(language, str) else None
+
+    def cover(self, query_id: str, chunk_id: str) -> float:
+        """Return the share of a query's content terms that a passage holds, 0 to 1."""
+        language = self.language(query_id)
+        asked = set(content_terms(self.queries[query_id], language))
+        return len(asked & index_terms(self.corpus[chunk_id], language)) / len(asked) if asked else 0.0
+
+
+def load_material(folder: Path) -> Material:
+    """Return what a folder holds to be judged.
+
+    Without a pool, what is judged relevant or graded in ``dataset.json`` is the pool; without judgments there are none.
+
+    Raises:
+        InputError: There is no data set, or one of its files is damaged or refers to what is not there.
+    """
+    if not folder.is_dir():
+        raise InputError(folder, "is no folder; give the folder of a build")
+    dataset = read_dataset(folder / "dataset.json")
+    notes = notes_of_queries(folder)
+    said = dataset.metadata.get("review")
+    known = said.get("data_sha") if isinstance(said, Mapping) else None
+    pool = tuple(_pool(folder / POOL, dataset.queries, dataset.corpus)) or tuple(
+        Pooled(query_id=query_id, chunk_id=chunk_id, origin=_origin(notes, query_id, chunk_id))
+        for query_id in dataset.queries
+        for chunk_id in {
+            **dict.fromkeys(dataset.relevant_docs.get(query_id, ())),
+            **dict.fromkeys((dataset.relevance_scores or {}).get(query_id, {})),
+        }
+    )
+    judgments = _records(folder / JUDGMENTS, Judgment)
+    return Material(
+        folder=folder,
+        queries=dict(dataset.queries),
+        corpus=dict(dataset.corpus),
+        notes=notes,
+        pool=pool,
+        judgments=tuple(one for one in judgments if one.canary is None),
+        places=_places(folder / CHUNKS, dataset.corpus),
+        data_sha=known if isinstance(known, str) and known else _digest(notes, dataset.queries, dataset.corpus),
+        metadata=dict(dataset.metadata),
+    )
+
+
+def _records(path: Path, kind: type[R]) -> Iterator[R]:
+    if path.is_file():
+        yield from RecordFile.open(path, kind)
+
+
+def _pool(path: Path, queries: Mapping[str, str], corpus: Mapping[str, str]) -> Iterator[Pooled]:
+    """Yield the pool of the queries that are there; one may have been rejected since."""
+    seen: set[Pair] = set()
+    for number, pooled in enumerate(_records(path, Pooled), 1):
+        pair = pooled.query_id, pooled.chunk_id
+        if pooled.query_id not in queries:
+            continue
+        if pooled.chunk_id not in corpus:
+            raise InputError(path, f"names {pooled.chunk_id!r}, which is not in the corpus", line=number)
+        if pair in seen:
+            raise InputError(path, f"holds query {pair[0]!r} with {pair[1]!r} twice", line=number)
+        seen.add(pair)
+        yield pooled
+
+
+def _origin(notes: Mapping[str, Mapping[str, Any]], query_id: str, chunk_id: str) -> Origin | None:
+    source = notes.get(query_id, {}).get("chunk_id")
+    if source is None:
+        return None
+    return Origin.SOURCE if source == chunk_id else Origin.NEAR_DUPLICATE
+
+
+def _places(path: Path, corpus: Mapping[str, str]) -> dict[str, Place]:
+    """Return where each passage stands: chunks are written in the order of their documents."""
+    found: dict[str, Place] = {}
+    last: Chunk | None = None
+    for chunk in _records(path, Chunk):
+        before = None
+        if last is not None and last.span.doc_id == chunk.span.doc_id:
+            before = corpus.get(last.chunk_id, last.text)
+            earlier = found[last.chunk_id]
+            found[last.chunk_id] = Place(
+                earlier.title, earlier.headings, earlier.before, corpus.get(chunk.chunk_id, chunk.text)
+            )
+        found[chunk.chunk_id] = Place(chunk.title, chunk.headings, before)
+        last = chunk
+    return found
+
+
+def _digest(notes: Mapping[str, Mapping[str, Any]], queries: Mapping[str, str], corpus: Mapping[str, str]) -> str:
+    """Return the digest of what is judged: the corpus, and the queries as they were first worded."""
+    worded = {query_id: note["text"] for query_id, note in notes.items() if isinstance(note.get("text"), str)}
+    digest = hashlib.sha256()
+    for part in (worded or queries, corpus):
+        digest.update(b"\n")
+        for key in sorted(part):
+            digest.update(json.dumps([key, part[key]]).encode() + b"\n")
+    return digest.hexdigest()

@@ -1,0 +1,196 @@
+"""Starting the page: the queue is drawn, the ledger opened, the port bound before anything is promised."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvicorn
+
+from pipeline.errors import InputError, OutputError, UsageError
+from pipeline.formats.regular_files import shown
+from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.runs.trec import read_run
+from pipeline.review.leases import Desk
+from pipeline.review.ledger import Ledger, ledger_url, open_ledger
+from pipeline.review.ledger_tables import file_of
+from pipeline.review.queue import Item, QueueSettings, Runs, plan
+from pipeline.review.responses import Answers
+from pipeline.review.reviewable_set import Material, load_material
+from pipeline.review.security import Links, Rates, Sessions, session_key
+from pipeline.review.web import Door, create_app
+from schemas.judgment import RELEVANT
+
+DEEPEST = 100
+"""Ranks below are seen by nobody: what stands there has no impact."""
+
+KEY = "review.key"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A review that can be served."""
+
+    material: Material
+    ledger: Ledger
+    items: tuple[Item, ...]
+    key: Path
+
+    def lanes(self) -> dict[str, int]:
+        """Return how many pairs are in each lane."""
+        return dict(sorted(Counter(item.lane.value for item in self.items).items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the page is served, and to whom."""
+
+    annotators: tuple[str, ...]
+    port: int
+    host: str = "127.0.0.1"
+    network: bool = False
+    training: bool = False
+    repeats: int = 10
+    seed: int = 0
+    rates: Rates | None = field(default=None)
+
+
+@contextlib.contextmanager
+def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterator[Opened]:
+    """Give a folder's review, its ledger open.
+
+    Raises:
+        InputError: The folder holds nothing to judge, or the ledger is of another data set.
+    """
+    material = load_material(folder)
+    items = draw(material, settings)
+    if not items:
+        raise InputError(folder, "holds no pair to judge: no pool, no relevant passages, or no lane was chosen")
+    address = ledger_url(folder, ledger)
+    file = file_of(address)
+    key = file.with_suffix(".key") if file else folder / KEY
+    with open_ledger(address, data_sha=material.data_sha) as book:
+        yield Opened(material, book, items, key)
+
+
+def draw(material: Material, settings: QueueSettings) -> tuple[Item, ...]:
+    """Return the queue of a data set."""
+    grades = material.grades()
+    covers = {pair: material.cover(*pair) for pair in material.pairs if pair in grades and grades[pair] >= RELEVANT}
+    return plan(material.pool, material.judgments, settings=settings, covers=covers, runs=_runs(material.folder))
+
+
+def serve(review: Opened, place: Place, *, tell: Callable[[str, str], None], complain: Callable[[str], None]) -> int:
+    """Serve the page until it is ended, and return how many events the ledger holds then.
+
+    Args:
+        review: What is judged.
+        place: Where, and by whom.
+        tell: Told each person's link: the name and the address.
+        complain: Told of an internal error, in a line without content.
+
+    Raises:
+        OutputError: The port is taken.
+    """
+    with bound(place.host, place.port) as sock:
+        server = server_of(review, place, sock, tell=tell, complain=complain)
+        with contextlib.suppress(KeyboardInterrupt):  # raised anew by uvicorn when it has ended in order
+            server.run(sockets=[sock])
+    return max((event.seq or 0 for event in review.ledger.events()), default=0)
+
+
+def server_of(
+    review: Opened,
+    place: Place,
+    sock: socket.socket,
+    *,
+    tell: Callable[[str, str], None],
+    complain: Callable[[str], None],
+) -> uvicorn.Server:
+    """Return the server of a review at a bound socket, its links told; see ``serve``."""
+    port = int(sock.getsockname()[1])
+    base = f"http://{_linked(place.host)}:{port}/"
+    links = Links(place.annotators, tell=lambda name, token: tell(name, f"{base}?token={token}"))
+    door = Door(
+        port=port,
+        links=links,
+        sessions=Sessions(session_key(review.key), place.annotators),
+        host=_linked(place.host),
+        network=place.network,
+        rates=place.rates,
+    )
+    desk = Desk(review.ledger, review.items, repeats=place.repeats, seed=place.seed)
+    app = create_app(Answers(desk, review.material, training=place.training), door, complain=complain)
+    for name, token in links.all():
+        tell(name, f"{base}?token={token}")
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=3,
+        )
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own, that nobody else reaches."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@contextlib.contextmanager
+def bound(host: str, port: int) -> Iterator[socket.socket]:
+    """Give a socket that listens; port 0 takes a free one.
+
+    Raises:
+        OutputError: The port is taken.
+        UsageError: The address is none of this machine's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Named as TCP: asyncio sets TCP_NODELAY only then, without which every answer waits 40 ms for an acknowledgement.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((host, port))
+            sock.listen(128)
+        except socket.gaierror:
+            raise UsageError(f"--host {shown(host)}: is no address of this machine") from None
+        except (OSError, OverflowError) as error:
+            reason = (getattr(error, "strerror", None) or "it is no port").lower()
+            raise OutputError(f"port {port} of {shown(host)} cannot be used ({reason}); give another --port") from None
+        yield sock
+
+
+def _linked(host: str) -> str:
+    """Return the name under which others reach an address."""
+    if host in {"0.0.0.0", "::"}:  # noqa: S104  compared, not bound
+        return socket.gethostname().lower()
+    return f"[{host}]" if ":" in host else host
+
+
+def _runs(folder: Path) -> Runs:
+    """Return the rankings of the runs beside a data set, best first, equal scores by id descending."""
+    found: dict[str, dict[str, Sequence[str]]] = {}
+    for path in sorted((folder / "runs").glob("*.trec")):
+        scores = read_run(Source(path))
+        found[path.stem] = {
+            query_id: [doc_id for doc_id, _ in sorted(docs.items(), key=lambda one: (one[1], one[0]), reverse=True)][
+                :DEEPEST
+            ]
+            for query_id, docs in scores.items()
+        }
+    return found

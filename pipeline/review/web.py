@@ -1,0 +1,199 @@
+"""The page for people over HTTP: what comes next, what was decided, how far it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from pipeline.errors import GoldsetError
+from pipeline.review.leases import NotYours
+from pipeline.review.ledger import LedgerConflict
+from pipeline.review.overview import Refused
+from pipeline.review.payload import rubric
+from pipeline.review.responses import Answers
+from pipeline.review.security import SESSION_S, Guard, Links, Rates, Sessions
+from pipeline.review.state import fold
+
+STATIC = {
+    "review.js": "text/javascript",
+    "progress.js": "text/javascript",
+    "adjudicate.js": "text/javascript",
+    "review.css": "text/css",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where the page is, and who may come in."""
+
+    port: int
+    links: Links
+    sessions: Sessions
+    host: str = "127.0.0.1"
+    network: bool = False
+    rates: Rates | None = None
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name: pages of other ports share this host's cookies."""
+        return f"goldset_review_{self.port}"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names this server goes by."""
+        return frozenset(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", self.host.lower()))
+
+
+def create_app(answers: Answers, door: Door, *, complain: Callable[[str], None]) -> ASGIApp:
+    """Return the application.
+
+    Args:
+        answers: What the routes ask.
+        door: Where it is, and who may come in.
+        complain: Told of an internal error, in a line without content.
+    """
+    routes = [
+        Route("/", _page("review.html", door), methods=["GET"]),
+        Route("/progress", _page("progress.html", door), methods=["GET"]),
+        Route("/adjudicate", _page("adjudicate.html", door), methods=["GET"]),
+        Route("/static/{name}", _static, methods=["GET"]),
+        Route("/export/{name}", _export(answers), methods=["GET"]),
+        Route("/api/session", _asked(answers.session), methods=["GET"]),
+        Route("/api/next", _asked(answers.upcoming), methods=["GET"]),
+        Route("/api/item", _asked(answers.item), methods=["GET"]),
+        Route("/api/context", _asked(answers.context), methods=["GET"]),
+        Route("/api/query", _asked(answers.overview), methods=["GET"]),
+        Route("/api/progress", _asked(answers.standing.progress), methods=["GET"]),
+        Route("/api/cell", _asked(answers.standing.cell), methods=["GET"]),
+        Route("/api/adjudicate", _asked(answers.standing.disputes), methods=["GET"]),
+        Route("/api/event", _told(answers.event), methods=["POST"]),
+        Route("/api/undo", _told(answers.undo), methods=["POST"]),
+        Route("/api/redo", _told(answers.redo), methods=["POST"]),
+    ]
+    return Guard(
+        Starlette(routes=routes, exception_handlers={HTTPException: _said, Exception: _failed}),
+        hosts=door.hosts,
+        any_address=door.network,
+        sessions=door.sessions,
+        cookie=door.cookie,
+        rates=door.rates or Rates(),
+        complain=complain,
+    )
+
+
+def _said(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code)
+
+
+def _failed(_: Request, __: Exception) -> Response:
+    """Answer what nobody foresaw; the guard tells the terminal of it."""
+    return JSONResponse({"error": "internal error; nothing was stored"}, 500)
+
+
+def _page(template: str, door: Door) -> Callable[[Request], Response]:
+    environment = Environment(
+        loader=PackageLoader("pipeline.review", "templates"), autoescape=True, undefined=StrictUndefined
+    )
+    html = environment.get_template(template).render(rubric=rubric())
+
+    def page(request: Request) -> Response:
+        token = request.query_params.get("token")
+        known = request.scope["annotator"]
+        if token is not None:
+            return _let_in(request, token, door)
+        if known is None:
+            return HTMLResponse(environment.get_template("closed.html").render(used=False), 401)
+        return HTMLResponse(html)
+
+    def _let_in(request: Request, token: str, door: Door) -> Response:
+        annotator = door.links.spend(token)
+        if annotator is None:
+            if request.scope["annotator"] is not None:  # the same browser, reloading its link
+                return RedirectResponse(request.url.path, 303)
+            return HTMLResponse(environment.get_template("closed.html").render(used=True), 403)
+        response = RedirectResponse(request.url.path, 303)
+        response.set_cookie(
+            door.cookie, door.sessions.issue(annotator), max_age=SESSION_S, httponly=True, samesite="strict", path="/"
+        )
+        return response
+
+    return page
+
+
+def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in STATIC:
+        return JSONResponse({"error": "there is no such file"}, 404)
+    body = files("pipeline.review").joinpath("static", name).read_bytes()
+    return Response(body, media_type=STATIC[name])
+
+
+def _export(answers: Answers) -> Callable[[Request], Response]:
+    def export(request: Request) -> Response:
+        from pipeline.review.exports import DOWNLOADS
+        from pipeline.review.exports import download as made
+
+        name = request.path_params["name"]
+        if name not in DOWNLOADS:
+            return JSONResponse({"error": "there is no such format: " + ", ".join(DOWNLOADS)}, 404)
+        try:
+            events = answers.desk.ledger.events()
+        except GoldsetError:
+            return JSONResponse({"error": "the ledger does not answer"}, 503)
+        state = fold(events)  # its own: that of the desk changes under the hands of others
+        annotator = request.scope["annotator"]
+        finished = answers.standing.finished(annotator, state)
+        hidden = answers.standing.undecided(annotator, state)
+        download = made(name, answers.material, state, hidden=hidden, drawn=finished)
+        disposition = f'attachment; filename="{download.filename}"'
+        return Response(download.body, media_type=download.media_type, headers={"Content-Disposition": disposition})
+
+    return export
+
+
+def _asked(answer: Callable[[str, Mapping[str, str]], dict[str, Any]]) -> Callable[[Request], Response]:
+    """Return the route of a question, its arguments in the address."""
+
+    def route(request: Request) -> Response:
+        return _answered(lambda: answer(request.scope["annotator"], request.query_params))
+
+    return route
+
+
+def _told(answer: Callable[[str, dict[str, Any]], dict[str, Any]]) -> Callable[[Request], Any]:
+    """Return the route of a decision, sent as JSON."""
+
+    async def route(request: Request) -> Response:
+        try:
+            body = json.loads(await request.body())
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            return JSONResponse({"error": "the body is no JSON object"}, 400)
+        return await run_in_threadpool(_answered, lambda: answer(request.scope["annotator"], body))
+
+    return route
+
+
+def _answered(work: Callable[[], dict[str, Any]]) -> Response:
+    try:
+        return JSONResponse(work())
+    except Refused as refused:
+        return JSONResponse({"error": str(refused)}, 400)
+    except (NotYours, LedgerConflict) as refused:
+        return JSONResponse({"error": str(refused)}, 409)
+    except GoldsetError:  # also of a damaged ledger: the browser keeps what it could not bring
+        return JSONResponse({"error": "the ledger does not answer; nothing was stored"}, 503)

@@ -1,0 +1,1 @@
+"""Runs scored, compared, gated and watched."""

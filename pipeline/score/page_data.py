@@ -1,0 +1,180 @@
+"""What a page shows beyond its scorecard, read from the judgments and the runs; and the two files of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pipeline.errors import InputError
+from pipeline.formats.runs.scorecard_files import read_record, write_record, write_whole
+from pipeline.measures.names import parse_measure
+from pipeline.measures.statistics.comparison import aligned
+from pipeline.measures.statistics.intervals import bootstrap_intervals
+from pipeline.measures.statistics.slices import slicings
+from pipeline.report.charts import Points
+from pipeline.report.scorecard_page import Details, Found, hardest, page
+from pipeline.report.trust import Trust
+from pipeline.score.runs import Gold, Match, Run, top_documents
+from pipeline.score.scorecards import card_of, notice_of, score_all
+from schemas.agreement_report import Agreement
+from schemas.record import Record
+from schemas.set_card import Card
+
+if TYPE_CHECKING:
+    from pipeline.measures.names import Measure
+    from pipeline.measures.ranks.judged_ranks import Scores
+    from pipeline.measures.result import Result
+    from schemas.scorecard import Method, Scorecard
+
+R = TypeVar("R", bound=Record)
+
+FAMILIES = ("hit", "r", "ndcg", "judged")
+CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
+RESAMPLES = 1000
+"""For bands and parts; the leaderboard's intervals take the method's number."""
+
+DEPTH = 10
+
+
+def write_report(
+    path: Path, gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, match: Match, method: Method
+) -> list[Path]:
+    """Write the page and the ``scorecard.json`` beside it, and return both paths.
+
+    Args:
+        path: where the page goes.
+        gold: the judgments.
+        runs: the runs by name.
+        measures: what to show, the first one ranks; ``judged`` among them is shown beside the others.
+        match: by what a retrieved passage is known.
+        method: how intervals and tests are made.
+
+    Raises:
+        InputError: A run cannot be used.
+        OutputError: A file cannot be written.
+    """
+    shown = [measure for measure in measures if measure.family != "judged"] or [parse_measure("ndcg@10")]
+    judged = parse_measure(f"judged@{next((measure.k for measure in shown if measure.k), 10)}")
+    curves = [parse_measure(f"{family}@{k}", rel=gold.level) for family in FAMILIES for k in CUTOFFS]
+    asked = list({measure.name: measure for measure in [*shown, judged, *curves]}.values())
+    results = score_all(gold, runs, asked, missing=method.missing, scores=method.scores, match=match)
+    card = card_of(gold, results, shown, judged=judged, method=method)
+    details = details_of(gold, runs, results, card, match=match)
+    beside = path.with_name("scorecard.json")
+    write_whole(path, page(card, details).encode())
+    write_record(beside, card)
+    return [path, beside]
+
+
+def details_of(
+    gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result], card: Scorecard, *, match: Match
+) -> Details:
+    """Return what the page shows, the systems in the order of the card."""
+    names = [system.system for system in card.systems]
+    ordered = {name: results[name] for name in names}
+    first = card.measures[0]
+    both = aligned(ordered, [first])
+    texts, about = gold.queries(), gold.about()
+    values = {name: both.scores[:, column, 0].tolist() for column, name in enumerate(names)}
+    shown = [both.query_ids[row] for row in hardest(both.query_ids, values)]
+    retrieved = {name: _found(gold, runs[name], shown, match=match, scores=card.method.scores) for name in names}
+    relevant = {query_id: _relevant(gold, query_id) for query_id in shown}
+    wanted = {one.doc_id for queries in retrieved.values() for found in queries.values() for one in found}
+    wanted |= {doc_id for grades in relevant.values() for doc_id in grades}
+    return Details(
+        query_ids=both.query_ids,
+        values=values,
+        curves=_curves(ordered, gold.level),
+        slicings=slicings(
+            both.query_ids,
+            both.scores[:, :, 0],
+            names,
+            texts=texts,
+            about=_with_source(about),
+            resamples=RESAMPLES,
+            seed=card.method.seed,
+        ),
+        retrieved=retrieved,
+        relevant=relevant,
+        level=gold.level,
+        quotes={query_id: quote for query_id, notes in about.items() if isinstance(quote := notes.get("quote"), str)},
+        texts=texts,
+        passages=gold.corpus(wanted),
+        kinds={query_id: _kind(notes) for query_id, notes in about.items()},
+        notice=notice_of(gold),
+        trusted=trust_in(gold),
+    )
+
+
+def trust_in(gold: Gold) -> Trust:
+    """Return the card and the agreement that lie beside the judgments; what cannot be used is said to be there.
+
+    Args:
+        gold: judgments from the folder of a set, or from its ``dataset.json``.
+    """
+    folder = gold.path if gold.path.is_dir() else gold.path.parent
+    if not (gold.path.is_dir() or gold.path.name == "dataset.json"):
+        return Trust()
+    remarks: list[str] = []
+    card = _beside(folder / "card.json", Card, remarks)
+    agreement = _beside(folder / "agreement.json", Agreement, remarks)
+    if card is not None:
+        provenance = next((one for one in card.figures if one.name == "provenance"), None)
+        if provenance is None or provenance.values.get("judgments sha256") != gold.fingerprint():
+            remarks.append("card.json is of other judgments than these: make it again with goldset card.")
+            card = None
+    return Trust(card, agreement, tuple(remarks))
+
+
+def _beside(path: Path, kind: type[R], remarks: list[str]) -> R | None:
+    if not path.is_file():
+        return None
+    try:
+        return read_record(path, kind)
+    except InputError:
+        remarks.append(f"{path.name} cannot be read: make it again.")
+        return None
+
+
+def _found(gold: Gold, run: Run, query_ids: Sequence[str], *, match: Match, scores: Scores) -> dict[str, list[Found]]:
+    top = top_documents(gold, run, depth=DEPTH, query_ids=query_ids, scores=scores, match=match)
+    return {query_id: [Found(one.doc_id, one.grade) for one in found] for query_id, found in top.items()}
+
+
+def _relevant(gold: Gold, query_id: str) -> dict[str, int]:
+    return {doc_id: grade for doc_id, grade in gold.qrels[query_id].items() if grade >= gold.level}
+
+
+def _curves(results: Mapping[str, Result], level: int) -> dict[str, list[Points]]:
+    """Return the mean at every cutoff by family and system, with bands where there are 2 queries or more."""
+    curves: dict[str, list[Points]] = {}
+    for family in FAMILIES:
+        measures = [parse_measure(f"{family}@{k}", rel=level).name for k in CUTOFFS]
+        scores = aligned(results, measures).scores
+        means = scores.mean(axis=0)
+        low = high = means
+        if len(scores) > 1:
+            ends = bootstrap_intervals(scores, [], resamples=RESAMPLES, seed=0)
+            low, high = ends.mean_low, ends.mean_high
+        curves[family] = [
+            Points(name, CUTOFFS, means[row].tolist(), low[row].tolist(), high[row].tolist())
+            for row, name in enumerate(results)
+        ]
+    return curves
+
+
+def _with_source(about: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, object]]:
+    """Return the notes with the document that a query's evidence is from as its source."""
+    return {query_id: {**notes, "source": _source(notes)} for query_id, notes in about.items()}
+
+
+def _source(notes: Mapping[str, object]) -> object:
+    evidence = notes.get("evidence")
+    first = evidence[0] if isinstance(evidence, list) and evidence else None
+    return first.get("doc_id") if isinstance(first, dict) else notes.get("source")
+
+
+def _kind(notes: Mapping[str, object]) -> str:
+    found = notes.get("kind") or notes.get("style") or ""
+    return str(found)

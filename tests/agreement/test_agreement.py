@@ -1,0 +1,262 @@
+"""``goldset agreement``: the public label files give the published figures; every odd input gives one clear line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+from sklearn.metrics import cohen_kappa_score
+
+from pipeline.agreement import agree, agree_within, final_grades, rank_runs, rank_scores
+from pipeline.errors import InputError
+from pipeline.formats.runs.judgment_files import Labels, read_labels
+from pipeline.formats.runs.score_tables import read_scores
+from pipeline.measures.names import parse_measure
+from pipeline.report.agreement_tables import comma_separated, markdown, text
+from pipeline.score.runs import load_run
+from tests.conftest import Goldset
+
+FEW = {"resamples": 100}
+
+
+@pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
+@pytest.fixture
+def labels_folder(collections: Path) -> Path:
+    return collections / "llm_judgments"
+
+
+def labels(grades: dict, name: str = "x", **more) -> Labels:
+    return Labels(name, Path(name), {name: grades}, **more)
+
+
+def test_gpt4_against_nist_has_the_published_figures(labels_folder: Path) -> None:
+    folder = labels_folder / "dl23_gpt4"
+    people = read_labels(str(folder / "2023.qrels.pass.withDupes.txt.gz"))
+    found = agree(people, read_labels(str(folder / "2023.qrels.pass.gpt4.txt.gz")), **FEW)
+    figures = found.overall
+    assert figures is not None
+    assert (figures.pairs, figures.queries, found.only_judge, found.only_reference) == (22_327, 82, 0, 0)
+    assert figures.kappa.value == pytest.approx(0.2553, abs=5e-5)
+    assert figures.kappa_binary.value == pytest.approx(0.4288, abs=5e-5)
+    assert figures.kappa_quadratic.value == pytest.approx(0.5175, abs=5e-5)
+    assert figures.alpha.value == pytest.approx(0.48, abs=5e-3)
+    assert figures.exact.value == pytest.approx(0.5131, abs=5e-5)
+    assert [round(item.share.value or 0, 2) for item in figures.relevant_by_grade] == [0.03, 0.17, 0.42, 0.57]
+
+
+@pytest.mark.parametrize(
+    ("source", "first", "last"), [("human", 0, 3_000_000), ("t5", 3_000_000, 3_100_000), ("gpt4", 3_100_000, 10**9)]
+)
+def test_gpt4_has_the_kappas_of_the_table_by_who_wrote_the_query(
+    labels_folder: Path, source: str, first: int, last: int
+) -> None:
+    table = csv.DictReader((labels_folder / "agreement.csv").read_text(encoding="utf-8").splitlines())
+    row = next(row for row in table if row["set"] == f"dl23 gpt-4 vs NIST, {source} queries")
+    sides = []
+    for name in ("withDupes", "gpt4"):
+        read = read_labels(str(labels_folder / "dl23_gpt4" / f"2023.qrels.pass.{name}.txt.gz"))
+        grades = next(iter(read.raters.values()))
+        sides.append(labels({query: judged for query, judged in grades.items() if first <= int(query) < last}, name))
+    figures = agree(*sides, **FEW).overall
+    assert figures is not None
+    assert figures.pairs == int(row["pairs"])
+    assert figures.kappa.value == pytest.approx(float(row["kappa"]), abs=5.1e-5)
+    assert figures.kappa_quadratic.value == pytest.approx(float(row["kappa_quadratic"]), abs=5.1e-5)
+    assert figures.kappa_binary.value == pytest.approx(float(row["kappa_ge2"]), abs=5.1e-5)
+
+
+def test_every_setup_of_llmjudge_has_the_kappas_of_the_table(labels_folder: Path) -> None:
+    people = read_labels(str(labels_folder / "llmjudge" / "llmjudge_test_qrel_idx.txt"))
+    rows = list(csv.DictReader((labels_folder / "agreement.csv").read_text(encoding="utf-8").splitlines()))
+    setups = [row for row in rows if row["set"].startswith("llmjudge/") and "MEDIAN" not in row["set"]]
+    assert len(setups) == 33
+    for row in setups:
+        file = labels_folder / "llmjudge" / "submissions" / f"{row['set'].removeprefix('llmjudge/')}.txt"
+        figures = agree(people, read_labels(str(file)), **FEW).overall
+        assert figures is not None
+        for column, ours in (
+            ("exact", figures.exact),
+            ("kappa", figures.kappa),
+            ("kappa_linear", figures.kappa_linear),
+            ("kappa_quadratic", figures.kappa_quadratic),
+            ("kappa_ge2", figures.kappa_binary),
+        ):
+            assert ours.value == pytest.approx(float(row[column]), abs=5.1e-5), (row["set"], column)
+
+
+def test_human_and_model_labels_rank_the_runs_of_2023_as_scipy_says(labels_folder: Path) -> None:
+    file = labels_folder / "syndl_scores" / "dl2023.csv.gz"
+    table, measures = read_scores(str(file)), ("ndcg_cut_10", "map", "recip_rank")
+    scores: dict[str, dict[str, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            scores[row["qrels"]][row["system"]].append([float(row[measure]) for measure in measures])
+    systems = sorted(scores["human"])
+    means = [np.array([np.mean(scores[name][system], axis=0) for system in systems]) for name in ("human", "llm")]
+    for column, measure in enumerate(measures):
+        found = rank_scores(table, "human", "llm", measure=measure)
+        assert len(systems) == len(found.systems) == 35
+        assert found.tau.value == pytest.approx(kendalltau(*(side[:, column] for side in means)).statistic, abs=1e-9)
+        assert (found.queries_reference, found.queries_judge, found.queries_shared) == (82, 618, 0)
+        assert found.ceiling.value is not None
+        assert found.half == 41
+
+
+def test_raters_of_one_file_are_compared_two_by_two(collections: Path, tmp_path: Path) -> None:
+    lines = (collections / "cystic_fibrosis" / "raters.tsv").read_text(encoding="utf-8").splitlines()
+    rows = list(csv.reader(lines, delimiter="\t"))
+    clean = [rows[0], *(row for row in rows[1:] if row[0] != "92")]  # query 92 has pairs twice
+    file = tmp_path / "raters.tsv"
+    file.write_text("".join("\t".join(row) + "\n" for row in clean), encoding="utf-8")
+    found = agree_within(read_labels(str(file)), level=1, **FEW).raters[0]
+    assert found.assessors == ["JBW", "REW", "REW_colleagues", "postdoc"]
+    assert len(found.between) == 6
+    pair = next(one for one in found.between if (one.first, one.second) == ("JBW", "REW"))
+    one, other = ([int(row[rows[0].index(name)]) for row in clean[1:]] for name in ("JBW", "REW"))
+    assert pair.kappa.value == pytest.approx(cohen_kappa_score(one, other), abs=1e-9)
+    assert 0 < (found.alpha.value or 0) < 1
+
+
+def test_pairs_are_counted_by_who_graded_them() -> None:
+    found = agree(labels({"q": {"a": 3, "b": 0}}), labels({"q": {"a": 2, "c": 1}, "r": {"a": 1}}, "y"), **FEW)
+    assert found.overall is not None
+    assert (found.overall.pairs, found.only_reference, found.only_judge) == (1, 1, 2)
+    assert "One pair says nothing about agreement." in text(found)
+
+
+def test_labels_of_other_collections_share_no_pair() -> None:
+    found = agree(labels({"q": {"a": 3}}), labels({"r": {"a": 3}}, "y"), **FEW)
+    assert found.overall is None
+    assert "No pair was graded by both" in text(found)
+    assert "Ceiling" not in text(found)
+    assert "splits" not in text(found)
+
+
+def test_one_query_is_no_plural() -> None:
+    found = agree(labels({"q": {"a": 3, "b": 0}}), labels({"q": {"a": 2, "b": 1}}, "y"), **FEW)
+    assert "2 pairs of 1 query graded by both" in text(found)
+
+
+def test_a_negative_grade_is_no_judgment_and_one_beyond_the_scale_is_bounded() -> None:
+    people, judge = labels({"q": {"a": 3, "b": 1, "c": -1}}), labels({"q": {"a": 9, "b": 1, "c": 2}}, "y")
+    found = agree(people, judge, scale=3, **FEW)
+    assert (found.unjudged, found.clipped, found.only_judge) == (1, 1, 1)
+    assert found.overall is not None
+    assert found.overall.exact.value == 1
+    free = agree(people, judge, **FEW)
+    assert free.grades == list(range(10))
+    assert any("--scale 3 would bound them" in remark for remark in free.remarks)
+
+
+def test_grades_that_are_no_scale_are_refused() -> None:
+    with pytest.raises(InputError, match="no scale of relevance"):
+        agree(labels({"q": {"a": 1000}}), labels({"q": {"a": 1}}), **FEW)
+
+
+def test_binary_labels_are_told_to_need_another_level() -> None:
+    found = agree(labels({"q": {"a": 1, "b": 0}}), labels({"q": {"a": 3, "b": 0}}, "y"), **FEW)
+    assert any("give --rel 1" in remark for remark in found.remarks)
+
+
+def test_reviews_drawn_with_known_probabilities_are_weighted() -> None:
+    people = labels({"q": {"a": 3, "b": 0}, "r": {"c": 0}}, weights={"q": {"a": 1.0, "b": 3.0}, "r": {"c": 1.0}})
+    found = agree(people, labels({"q": {"a": 3, "b": 2}, "r": {"c": 0}}, "y"), **FEW).overall
+    assert found is not None
+    assert found.weighted
+    assert found.exact.value == pytest.approx(2 / 5)
+    assert found.effective_pairs == pytest.approx(5**2 / (1 + 9 + 1))
+    assert found.pairs == 3
+
+
+def test_several_assessors_count_as_their_rounded_mean() -> None:
+    panel = Labels("p", Path("p"), {"m": {"q": {"a": 3, "b": 2}}, "n": {"q": {"a": 2, "b": 1}}, "o": {"q": {"a": 3}}})
+    assert final_grades(panel) == {"q": {"a": 3, "b": 1}}
+    found = agree(labels({"q": {"a": 3, "b": 1}}), panel, **FEW)
+    assert found.overall is not None
+    assert found.overall.exact.value == 1
+    assert found.raters[0].assessors == ["m", "n", "o"]
+
+
+def test_runs_are_ranked_over_the_queries_both_grade(tmp_path: Path) -> None:
+    queries = [f"q{number}" for number in range(8)]
+    people = {query: {"a": 3, "b": 0, "c": 0} for query in queries} | {"only": {"a": 3}}
+    judge = {query: {"a": 0, "b": 3, "c": 0} for query in queries}
+    runs = {}
+    for name, order in (("x", "abc"), ("y", "bac"), ("z", "cba")):
+        lines = [f"{query} Q0 {doc} {rank} {-rank} t\n" for query in queries for rank, doc in enumerate(order, 1)]
+        (tmp_path / name).write_text("".join(lines))
+        runs[name] = load_run(tmp_path / name)
+    found = rank_runs(people, judge, runs, measure=parse_measure("ndcg@10", rel=2))
+    assert [one.system for one in found.systems] == ["x", "y", "z"]
+    assert (found.queries_shared, found.queries_reference) == (8, 8)
+    people_means, judge_means = ([getattr(one, side) for one in found.systems] for side in ("reference", "judge"))
+    assert found.tau.value == pytest.approx(kendalltau(people_means, judge_means).statistic)
+    assert found.ceiling.value == 1
+    assert found.tau_top.reason == "there are no more than 10 systems"
+
+
+def test_two_runs_have_no_order_to_speak_of(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("q Q0 a 1 1 t\n")
+    run = load_run(tmp_path / "x")
+    found = rank_runs({"q": {"a": 3}}, {"q": {"a": 3}}, {"x": run, "y": run}, measure=parse_measure("ndcg@10"))
+    assert found.tau.value is None
+    assert "2 systems" in (found.tau.reason or "")
+    assert "1 queries are too few" in (found.ceiling.reason or "")
+
+
+def test_figures_by_type_need_a_build(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--per-type needs the folder of a build"):
+        agree(labels({"q": {"a": 3}}), labels({"q": {"a": 3}}), per_type=True, **FEW)
+    (tmp_path / "3-queries.jsonl").write_text(
+        '{"query_id": "q", "style": "vague"}\n{"query_id": "r", "style": "problem"}\n'
+    )
+    people = Labels("p", tmp_path / "x", {"p": {"q": {"a": 3, "b": 0}, "r": {"a": 1}}})
+    found = agree(people, labels({"q": {"a": 3, "b": 2}, "r": {"a": 1}}, "y"), per_type=True, **FEW)
+    assert {value: figures.pairs for value, figures in found.by["style"].items()} == {"vague": 2, "problem": 1}
+
+
+def test_hostile_names_start_no_markup_and_steer_no_terminal() -> None:
+    evil = "<script>x|y</script>[a](http://b)\x1b[31m"
+    found = agree(labels({"q": {"a": 3, "b": 0}}, evil), labels({"q": {"a": 3, "b": 1}}, "y"), **FEW)
+    assert "<script" not in markdown(found)
+    assert "[a]" not in markdown(found)
+    assert "://" not in markdown(found)
+    assert "\x1b" not in text(found) + markdown(found)
+
+
+def test_csv_has_every_figure_or_its_reason() -> None:
+    found = agree(labels({"q": {"a": 2, "b": 2}}), labels({"q": {"a": 2, "b": 2}}, "y"), **FEW)
+    rows = {row["figure"]: row for row in csv.DictReader(comma_separated(found).splitlines())}
+    assert rows["exact"]["value"] == "1.0"
+    assert rows["kappa"]["value"] == ""
+    assert rows["kappa"]["reason"]
+    assert "nan" not in comma_separated(found).lower()
+
+
+def test_the_command_prints_json_and_says_what_is_wrong_in_one_line(goldset: Goldset, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("q 0 a 3\nq 0 b 0\nr 0 a 1\n")
+    (tmp_path / "b.txt").write_text("q 0 a 2\nq 0 b 0\nr 0 a 1\n")
+    done = goldset("agreement", "a.txt", "b.txt", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["overall"]["pairs"] == 3
+    bad = goldset("agreement", "a.txt", "no.txt")
+    assert (bad.returncode, bad.stderr) == (1, "goldset: no.txt: there is no such file\n")
+    assert goldset("agreement").returncode == 2
+
+
+def test_scores_name_their_sets_of_labels(goldset: Goldset, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("system,human,llm\na,0.1,0.3\nb,0.2,0.2\nc,0.3,0.1\n")
+    done = goldset("agreement", "human", "llm", "--scores", "s.csv", "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    assert "systems by score,tau,-1.0" in done.stdout
+    assert "only means over queries were given" in done.stdout

@@ -1,0 +1,370 @@
+"""``goldset bench``, as a command."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import ir_measures
+import jsonschema
+import pytest
+
+from pipeline.bench.bench_file import load_bench
+from pipeline.bench.fingerprints import fingerprint_of
+from pipeline.errors import GoldsetError
+from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.runs.trec import read_run
+from pipeline.retrieval.analyzer_names import Analyzer
+from pipeline.retrieval.bm25 import BM25
+from pipeline.retrieval.tokens import tokenizer
+from pipeline.systems import resolve
+from schemas.experiment import Experiment, Timings
+from schemas.published import schema_text
+from tests.bench.bench_files import asked, write_bench_gold
+from tests.conftest import ROOT, Goldset
+
+TWO = """
+cutoffs = [1, 3]
+compare = ["mrr@3"]
+warm_up = 2
+[systems.words]
+kind = "bm25"
+[systems.flat]
+kind = "bm25"
+b = 0
+"""
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    return write_bench_gold(tmp_path / "gold")
+
+
+class Done(NamedTuple):
+    """What a command said."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Command = Callable[..., Done]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run the command in this process, which spares each test a second of imports."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def run(*arguments: object) -> Done:
+        from pipeline.cli.app import command_line
+
+        sys.modules.pop("ours", None)
+        capsys.readouterr()
+        try:
+            code = command_line()([str(argument) for argument in ("bench", *arguments)], standalone_mode=False) or 0
+        except GoldsetError as error:
+            print(error, file=sys.stderr)
+            code = error.exit_code
+        return Done(int(code), *capsys.readouterr())
+
+    return run
+
+
+def write(folder: Path, text: str, name: str = "bench.toml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def found(folder: Path) -> Experiment:
+    return Experiment.model_validate_json((folder / "experiment.json").read_bytes())
+
+
+def means(folder: Path) -> dict[str, dict[str, float]]:
+    return {s.system: {name: score.mean for name, score in s.scores.items()} for s in found(folder).card.systems}
+
+
+def test_the_figures_are_those_of_the_runs_it_writes(bench: Command, tmp_path: Path, gold: Path) -> None:
+    write(tmp_path, TWO)
+    done = bench("gold", "-c", "bench.toml")
+    assert done.returncode == 0, done.stderr
+    judged = [ir_measures.Qrel(f"q{n:02}", f"d{n:02}", 1) for n in range(12)]
+    for name in ("words", "flat"):
+        lines = (gold / "bench" / "runs" / f"{name}.trec").read_text(encoding="utf-8").splitlines()
+        run = [ir_measures.ScoredDoc(q, d, -float(rank)) for q, _, d, rank, *_ in map(str.split, lines)]
+        for ours, theirs in (("hit@1", "Success@1"), ("mrr@3", "RR@3"), ("r@3", "R@3"), ("ndcg@3", "nDCG@3")):
+            expected = ir_measures.calc_aggregate([ir_measures.parse_measure(theirs)], judged, run)
+            assert means(gold / "bench")[name][ours] == pytest.approx(next(iter(expected.values()))), (name, ours)
+            assert f"{means(gold / 'bench')[name][ours]:.4f}" in done.stdout
+
+
+def test_all_but_the_times_is_the_same_a_second_time(goldset: Goldset, tmp_path: Path, gold: Path) -> None:
+    write(tmp_path, TWO)
+    for out, seed in (("one", "1"), ("two", "2")):
+        assert goldset("bench", gold, "-c", "bench.toml", "--out", out, PYTHONHASHSEED=seed).returncode == 0
+    one, two = (sorted(p for p in (tmp_path / name).rglob("*") if p.is_file()) for name in ("one", "two"))
+    assert [p.relative_to(tmp_path / "one") for p in one] == [p.relative_to(tmp_path / "two") for p in two]
+    timed = [p for p in one if "timings" in str(p.relative_to(tmp_path / "one"))]
+    assert len(timed) == 5
+    for first, second in zip(one, two, strict=True):
+        assert first in timed or first.read_bytes() == second.read_bytes(), first
+
+
+def test_a_sweep_is_one_system_for_every_combination(bench: Command, tmp_path: Path, gold: Path) -> None:
+    write(tmp_path, 'cutoffs = [3]\nbaseline = "bm25[k1=0.9,b=0]"\n[sweep.bm25]\nk1 = [0.9, 1.2]\nb = [0, 0.75]\n')
+    assert bench("gold", "-c", "bench.toml").returncode == 0
+    assert set(means(gold / "bench")) == {f"bm25[k1={k1},b={b}]" for k1 in (0.9, 1.2) for b in (0, 0.75)}
+    direct_system = BM25(tokens=tokenizer(Analyzer.UNICODE), k1=0.9, b=0)
+    gold_set = json.loads((gold / "dataset.json").read_bytes())
+    direct_system.index(gold_set["corpus"])
+    direct = direct_system.search(gold_set["queries"], k=100)
+    swept = read_run(Source(gold / "bench" / "runs" / "bm25[k1=0.9,b=0].trec"))
+    assert {name: list(docs.items()) for name, docs in swept.items()} == {
+        name: list(docs.items()) for name, docs in direct.items()
+    }
+    pairs = {(c.first, c.second) for c in found(gold / "bench").card.comparisons}
+    assert len(pairs) == 3
+    assert all("bm25[k1=0.9,b=0]" in pair for pair in pairs)
+
+
+def test_a_system_that_fails_is_one_line_and_the_others_go_on(bench: Command, tmp_path: Path, gold: Path) -> None:
+    broken = '[systems.broken]\nkind = "python"\nfunction = "ours:broken"\n'
+    write(tmp_path, TWO + broken + '[systems.mixed]\nkind = "rrf"\nof = ["words", "broken"]\n')
+    done = bench("gold", "-c", "bench.toml")
+    assert done.returncode == 3
+    lines = [line for line in done.stderr.splitlines() if line.startswith("failed: system broken: ")]
+    assert len(lines) == 1
+    assert "ValueError" in lines[0]
+    assert [one.system for one in found(gold / "bench").failures] == ["broken", "mixed"]
+    assert set(means(gold / "bench")) == {"words", "flat"}
+
+
+def test_a_finished_system_is_not_searched_again(bench: Command, tmp_path: Path, gold: Path) -> None:
+    table = '[systems.own]\nkind = "python"\nfunction = "ours:first"\n'
+    write(tmp_path, f"warm_up = 2\n{table}")
+    assert bench("gold", "-c", "bench.toml").returncode == 0
+    queries = list(json.loads((gold / "dataset.json").read_bytes())["queries"].values())
+    assert asked(tmp_path) == [*queries[:2], *queries], "two to warm up, then one query at a time"
+    before = (gold / "bench" / "timings.json").read_bytes()
+    done = bench("gold", "-c", "bench.toml")
+    assert "Kept from an earlier time" in done.stderr
+    assert len(asked(tmp_path)) == 14
+    assert (gold / "bench" / "timings.json").read_bytes() == before
+    ours = tmp_path / "ours.py"
+    ours.write_text(ours.read_text(encoding="utf-8") + "\n# changed\n", encoding="utf-8")
+    assert bench("gold", "-c", "bench.toml").returncode == 0
+    assert len(asked(tmp_path)) == 28, "what has changed is searched again"
+
+
+@pytest.mark.parametrize("changed", ["lib/ours.py", "lib/below.py"])
+def test_a_function_beside_the_file_is_searched_again_where_its_package_changed(tmp_path: Path, changed: str) -> None:
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    for name in ("ours.py", "below.py"):
+        (folder / name).write_text("def f(query, k):\n    return []\n", encoding="utf-8")
+    table = '[systems.own]\nkind = "python"\nfunction = "lib.ours:f"\n'
+
+    def fingerprint() -> str:
+        bench = load_bench(write(tmp_path, table), level=1)
+        settings = resolve(["own"], bench.described, folder=bench.folder)
+        return fingerprint_of(bench, settings, bench.points[0], queries="", corpus="")
+
+    before = fingerprint()
+    assert fingerprint() == before
+    (tmp_path / changed).write_text("def f(query, k):\n    return [1]\n", encoding="utf-8")
+    assert fingerprint() != before
+
+
+def test_a_run_that_is_written_out_is_known_by_what_the_file_here_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "below").mkdir()
+    found = []
+    for text in ("q1 Q0 d1 1 1 x\n", "q1 Q0 d2 1 1 x\n"):
+        write(tmp_path, text, "a.trec")
+        bench = load_bench(write(tmp_path / "below", "depth = 100\n"), level=1, systems=["run:a.trec"])
+        settings = resolve(["run:a.trec"], bench.described, folder=bench.folder)
+        found.append(fingerprint_of(bench, settings, bench.points[0], queries="", corpus=""))
+    assert found[0] != found[1]
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_searched(
+    bench: Command, tmp_path: Path, gold: Path
+) -> None:
+    write(tmp_path, '[systems.own]\nkind = "python"\nfunction = "ours:first"\n')
+    write(tmp_path, "", "taken")
+    done = bench("gold", "-c", "bench.toml", "--out", "taken")
+    assert done.returncode == 1
+    assert "taken/runs: cannot be written" in done.stderr
+    assert asked(tmp_path) == []
+
+
+def test_a_damaged_run_is_searched_again(bench: Command, tmp_path: Path, gold: Path) -> None:
+    write(tmp_path, TWO)
+    assert bench("gold", "-c", "bench.toml").returncode == 0
+    run = gold / "bench" / "runs" / "flat.trec"
+    whole = run.read_bytes()
+    run.write_bytes(whole[:100])
+    done = bench("gold", "-c", "bench.toml")
+    assert done.stderr.count("flat") == 1
+    assert "Kept from an earlier time, settings and data unchanged (--again searches again): words\n" in done.stderr
+    assert run.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGKILL, -9), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
+def test_what_is_finished_survives_an_end_in_the_middle(
+    goldset: Goldset, tmp_path: Path, gold: Path, sent: signal.Signals, code: int
+) -> None:
+    write(tmp_path, TWO + '[systems.slow]\nkind = "python"\nfunction = "ours:slow"\n')
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    command = [sys.executable, "-m", "pipeline", "bench", "gold", "-c", "bench.toml"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 60
+        while len(asked(tmp_path)) < 4 and time.monotonic() < until:
+            time.sleep(0.02)
+        process.send_signal(sent)
+        process.communicate(timeout=30)
+    assert process.returncode == code
+    assert not (gold / "bench" / "experiment.json").exists()
+    done = goldset("bench", "gold", "-c", "bench.toml", "--system", "words", "--system", "flat")
+    assert done.returncode == 0, done.stderr
+    assert "(--again searches again): words, flat\n" in done.stderr
+
+
+def test_simulated_queries_name_no_winner(bench: Command, tmp_path: Path) -> None:
+    write_bench_gold(tmp_path / "gold", smoke=True)
+    own = '[systems.own]\nkind = "python"\nfunction = "ours:first"\n'
+    write(tmp_path, TWO + own)
+    done = bench("gold", "-c", "bench.toml", "--html", "page.html")
+    assert done.returncode == 0, done.stderr
+    assert "Warning: Made up by a machine." in done.stdout
+    page = (tmp_path / "page.html").read_text(encoding="utf-8").split("<main>", 1)[1].split("</main>")[0]
+    text = (tmp_path / "gold" / "bench" / "figures.md").read_text(encoding="utf-8")
+    assert "scores higher than own by mrr@3 on these simulated queries" in text
+    for shown in (done.stdout, text, page):
+        assert "better" not in shown.replace("may be better than it looks", "")
+        assert "the best" not in shown
+        assert "not beaten" not in shown
+    write_bench_gold(tmp_path / "gold")
+    assert "is better than own by mrr@3" in (
+        bench("gold", "-c", "bench.toml") and (tmp_path / "gold" / "bench" / "figures.md").read_text(encoding="utf-8")
+    )
+
+
+PUBLISHED = {
+    "p.toml": '[words]\n"hit@1" = 0.5\n"mrr@3" = 0.25\n',
+    "p.json": '{"top_k": [1, 3], "words": {"hit_rate": [0.5], "MRR@3": 0.25}}',
+    "p.csv": "system,measure,value\nwords,hit@1,0.5\nwords,rr@3,0.25\n",
+}
+
+
+def test_published_figures_stand_beside_ours_counted_in_queries(bench: Command, tmp_path: Path, gold: Path) -> None:
+    write(tmp_path, TWO)
+    tables = []
+    for name, text in PUBLISHED.items():
+        write(tmp_path, text, name)
+        done = bench("gold", "-c", "bench.toml", "--published", name)
+        assert done.returncode == 0, done.stderr
+        tables.append((gold / "bench" / "published.csv").read_text(encoding="utf-8"))
+    assert tables[0] == tables[1] == tables[2]
+    ours = means(gold / "bench")["words"]
+    for row in csv.DictReader(tables[0].splitlines()):
+        difference = (ours[row["measure"]] - float(row["value"])) * 12
+        assert float(row["queries"]) == pytest.approx(difference)
+        assert f"{ours[row['measure']]:.4f} ({difference:+.1f})" in done.stdout
+    assert "published words" in done.stdout
+
+
+def test_passages_of_another_cut_are_recognised_by_their_text(bench: Command, tmp_path: Path, gold: Path) -> None:
+    corpus = json.loads((gold / "dataset.json").read_bytes())["corpus"]
+    records = ({"chunk_id": f"other-{key}", "text": f"  {text.upper()} and more"} for key, text in corpus.items())
+    write(tmp_path, "".join(json.dumps(record) + "\n" for record in records), "chunks.jsonl")
+    write(tmp_path, TWO.replace("[1, 3]", "[3]"), "own.toml")
+    write(tmp_path, 'match = "text"\ncorpus = "chunks.jsonl"\n' + TWO.replace("[1, 3]", "[3]"))
+    for config in ("own.toml", "bench.toml"):
+        done = bench("gold", "-c", config, "--measure", "p@3 r@3 f1@3", "--out", config[:-5])
+        assert done.returncode == 0, done.stderr
+    assert "p@3" in done.stdout.splitlines()[0], "one table"
+    assert means(tmp_path / "bench")["flat"]["r@3"] == means(tmp_path / "own")["flat"]["r@3"] > 0
+    write(tmp_path, 'corpus = "chunks.jsonl"\n' + TWO)
+    done = bench("gold", "-c", "bench.toml")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert 'match = "text"' in done.stderr
+
+
+def test_times_are_told_for_every_system(bench: Command, tmp_path: Path, gold: Path) -> None:
+    write(tmp_path, TWO + '[systems.slow]\nkind = "python"\nfunction = "ours:slow"\n')
+    done = bench("gold", "-c", "bench.toml", "--k", "1")
+    timings = Timings.model_validate_json((gold / "bench" / "timings.json").read_bytes()).timings
+    assert set(timings) == {"words", "flat", "slow"}
+    assert timings["slow"].whole.p50_ms >= 60 > timings["words"].whole.p95_ms
+    assert timings["words"].queries == 12
+    assert timings["words"].warm_up == 2
+    assert "search p95 ms" in done.stdout
+    rows = list(csv.DictReader((gold / "bench" / "timings.csv").read_text(encoding="utf-8").splitlines()))
+    assert {row["system"]: float(row["search_p50_ms"]) for row in rows}["slow"] == timings["slow"].search.p50_ms
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("nowhere",), 1, "nowhere"),
+        (("gold", "-c", "none.toml"), 2, "none.toml: there is no such file"),
+        (("gold", "--system", "oracle"), 2, "oracle"),
+        (("gold", "--system", "bm25", "--measure", "ndgc@10"), 1, "ndcg"),
+        (("gold", "--system", "bm25", "--k", "0"), 1, "--k 0"),
+        (("gold", "--system", "bm25", "--published", "gold/dataset.json"), 2, "published.queries"),
+        (("gold", "--system", "bm25", "--published", "long.csv"), 1, "long.csv: is malformed"),
+        (("gold", "--system", "bm25", "--out", "gold/dataset.json"), 1, "gold/dataset.json"),
+        (("qrels.txt", "--system", "bm25"), 1, "texts"),
+        (("gold", "--system", "bm25", "--html", "gold/dataset.json"), 1, "is one of the inputs"),
+        (("gold", "--system", "bm25", "--html", "none/page.html"), 1, "there is no folder none"),
+    ],
+)
+def test_what_cannot_be_benched_is_one_line(
+    bench: Command, tmp_path: Path, gold: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    write(tmp_path, "q1 0 d1 1\n", "qrels.txt")
+    write(tmp_path, f"system,measure,value\na,hit@1,{'0' * 200_000}\n", "long.csv")
+    before = sorted(tmp_path.rglob("*"))
+    done = bench(*arguments)
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert done.stderr.splitlines()[-1].count(said) >= 1, done.stderr
+    assert sorted(path for path in tmp_path.rglob("*") if "__pycache__" not in path.parts) == before
+
+
+@pytest.mark.slow
+def test_without_a_file_the_usual_systems_are_measured(bench: Command, gold: Path) -> None:
+    done = bench("gold")
+    assert done.returncode == 0, done.stderr
+    assert set(means(gold / "bench")) == {"bm25", "ngrams", "lsi", "hybrid"}
+
+
+def test_what_is_written_fits_the_published_schemas(bench: Command, tmp_path: Path, gold: Path) -> None:
+    broken = '[systems.broken]\nkind = "python"\nfunction = "ours:broken"\n'
+    write(tmp_path, f'{TWO}{broken}[published.words]\nnote = "n"\nhit = [0.5]\n')
+    assert bench("gold", "-c", "bench.toml").returncode == 3
+    for name in ("experiment", "timings"):
+        validator = jsonschema.Draft202012Validator(json.loads(schema_text(name)))
+        validator.validate(json.loads((gold / "bench" / f"{name}.json").read_bytes()))
+
+
+def test_nothing_is_written_into_a_collection_of_somebody_else(bench: Command, tmp_path: Path, gold: Path) -> None:
+    (gold / "manifest.json").unlink()
+    assert bench("gold", "--system", "bm25").returncode == 0
+    assert sorted(path.name for path in gold.iterdir()) == ["dataset.json"]
+    assert (tmp_path / "bench-gold" / "experiment.json").exists()

@@ -1,0 +1,48 @@
+"""Which family a model is of, and which roles one family must not have together."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.card.vendors import family, overlapping
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gpt-4o-mini", "OpenAI"),
+        ("openai/o3-mini", "OpenAI"),
+        ("text-embedding-3-small", "OpenAI"),
+        ("claude-sonnet-4", "Anthropic"),
+        ("google/gemma-2-9b", "Google"),
+        ("flan-t5-large", "Google"),
+        ("meta-llama/Llama-3.1-70B-Instruct", "Meta"),
+        ("mixtral-8x7b", "Mistral"),
+        ("Qwen3-32B", "Qwen"),
+        ("deepseek-chat", "DeepSeek"),
+        ("BAAI/bge-m3", "BAAI"),
+        ("all-MiniLM-L6-v2", "sentence-transformers"),
+        ("bm25", None),
+        ("my-own-model", None),
+        ("photos", None),
+    ],
+)
+def test_a_family_is_known_by_the_name_or_not_at_all(name: str, expected: str | None) -> None:
+    assert family(name) == expected
+
+
+def test_generator_and_judge_of_one_family_are_named() -> None:
+    found = {
+        "generator": [("gpt-4o", "OpenAI")],
+        "critic": [],
+        "judge": [("gpt-5", "OpenAI"), ("claude", "Anthropic")],
+        "embedder": [],
+        "evaluated": [("bm25", None)],
+    }
+    assert overlapping(found) == ["generator and judge are OpenAI"]
+
+
+def test_unknown_families_never_overlap_unless_they_are_one_model() -> None:
+    parties = {role: [] for role in ("critic", "embedder", "evaluated")}
+    assert overlapping({**parties, "generator": [("x", None)], "judge": [("y", None)]}) == []
+    assert overlapping({**parties, "generator": [("x", None)], "judge": [("x", None)]}) == ["generator and judge are x"]

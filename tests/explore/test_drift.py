@@ -1,0 +1,241 @@
+"""``goldset drift``: what users ask that neither the passages nor the gold set's queries are near to."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.cli import app
+from pipeline.errors import InputError, OutputError, UsageError
+from pipeline.explore.log_coverage import Settings, drift
+from pipeline.formats.query_logs import LONGEST, folded, read_log
+from pipeline.report.drift_text import advice, lines
+from pipeline.score.runs import load_gold
+from tests.conftest import Goldset
+
+PASSAGES = {
+    "pump": "The circulation pump starts when the tank falls below forty litres and stops two minutes later.",
+    "seal": "A worn impeller rattles; change the impeller together with its shaft seal every spring.",
+    "filter": "Sand filters are washed backwards every twelve hours so that clay cannot settle in the bed.",
+    "valve": "Motor valves close slowly, over sixty seconds, since a sudden stop would burst the iron pipes.",
+    "crank": "During a power cut a spring closes the valve; wind the spring with the crank from the cabinet.",
+    "lamp": "A green lamp shows that the mains are back; a red lamp shows that the battery needs charging.",
+}
+QUERIES = {
+    "q1": ("When does the circulation pump start?", "pump"),
+    "q2": ("When does the circulation pump stop?", "pump"),
+    "q3": ("Why does the impeller rattle?", "seal"),
+    "q4": ("How often is the shaft seal of the impeller changed?", "seal"),
+    "q5": ("How often are the sand filters washed?", "filter"),
+    "q6": ("Why are the sand filters washed backwards?", "filter"),
+}
+
+
+@pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    data = {
+        "queries": {key: text for key, (text, _) in QUERIES.items()},
+        "corpus": PASSAGES,
+        "relevant_docs": {key: [doc] for key, (_, doc) in QUERIES.items()},
+        "mode": "text",
+    }
+    path = tmp_path / "dataset.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+def report(gold: Path, *asked: str, **settings: Any) -> dict[str, Any]:
+    log = gold.parent / "log.txt"
+    log.write_text("\n".join(asked) + "\n", encoding="utf-8")
+    return drift(load_gold(gold), read_log(log), Settings(**settings))
+
+
+def test_a_log_that_asks_what_the_gold_set_asks_is_covered(gold: Path) -> None:
+    found = report(gold, *(text.upper() for text, _ in QUERIES.values()))
+    assert found["passages"]["covered"] == found["queries"]["covered"] == {"lines": 1.0, "distinct": 1.0}
+    assert found["log"]["in_gold"] == 6
+    assert found["queries"]["nearness"] == 1.0
+    assert advice(found)[0].startswith("Nothing to add")
+    strict = report(gold, *(text for text, _ in QUERIES.values()), quantile=0.9)
+    assert strict["passages"]["covered"]["lines"] == strict["queries"]["covered"]["lines"] == 1.0
+
+
+def test_what_is_in_the_passages_and_not_in_the_gold_set_is_to_be_added(gold: Path) -> None:
+    found = report(gold, *["wind the spring with the crank"] * 3, "crank of the spring", QUERIES["q1"][0])
+    (cluster,) = found["not_in_gold"]["shown"]
+    assert set(cluster["about"]) == {"wind", "crank", "spring"}
+    assert (cluster["lines"], cluster["distinct"]) == (4, 2)
+    assert cluster["examples"][0] == {"text": "wind the spring with the crank", "line": 1, "lines": 3}
+    assert cluster["nearest_passage"] == "crank"
+    assert found["not_in_passages"]["clusters"] == 0
+    assert advice(found)[0].startswith("Add queries about")
+
+
+def test_what_no_passage_is_near_to_is_named_apart(gold: Path) -> None:
+    found = report(gold, "parental leave allowance", "allowance for parental leave", QUERIES["q2"][0])
+    (cluster,) = found["not_in_passages"]["shown"]
+    assert (cluster["lines"], cluster["nearest_passage"], cluster["nearest_query"]) == (2, None, None)
+    assert found["passages"]["covered"]["lines"] == pytest.approx(1 / 3)
+    assert found["queries"]["nearness"] == pytest.approx(1 / 3)  # two lines are near to nothing
+    assert any(line.startswith("No passage is near to queries about") for line in advice(found))
+
+
+def test_thresholds_are_read_off_the_gold_set_itself(gold: Path) -> None:
+    low, high = (report(gold, "pump", quantile=quantile) for quantile in (0.0, 0.9))
+    assert low["passages"]["threshold"] < high["passages"]["threshold"]
+    assert low["queries"]["threshold"] < high["queries"]["threshold"]
+
+
+def test_a_log_of_another_kind_diverges_by_more_than_chance(gold: Path) -> None:
+    found = report(gold, *[f"pump {word}" for word in ("seal", "tank", "valve", "lamp", "clay", "bed", "crank") * 6])
+    shape = found["distributions"]["form"]
+    assert shape["divergence"] > shape["by_chance"]
+    assert "Add queries put as keywords: 100% of the log, 0% of the gold set." in advice(found)
+
+
+def test_real_questions_left_out_of_the_gold_set_are_as_near_as_its_own(collections: Path, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (collections / "xquad_en" / "queries.jsonl").read_text().splitlines()]
+    corpus = [json.loads(line) for line in (collections / "xquad_en" / "corpus.jsonl").read_text().splitlines()]
+    judged = [line.split("\t") for line in (collections / "xquad_en" / "qrels.tsv").read_text().splitlines()[1:]]
+    texts = {row["_id"]: row["text"] for row in rows}
+    random.Random(4).shuffle(judged)
+    kept = judged[::2]
+    data = {
+        "queries": {query: texts[query] for query, _, _ in kept},
+        "corpus": {row["_id"]: row["text"] for row in corpus},
+        "relevant_docs": {query: [doc] for query, doc, _ in kept},
+        "mode": "text",
+    }
+    (tmp_path / "dataset.json").write_text(json.dumps(data))
+    held_out = [texts[query] for query, _, _ in judged[1::2]]
+    medical = [json.loads(line)["text"] for line in (collections / "med" / "queries.jsonl").read_text().splitlines()]
+    same, other = report(tmp_path / "dataset.json", *held_out), report(tmp_path / "dataset.json", *medical)
+    assert 0.92 < same["passages"]["covered"]["lines"] < 0.98  # 95 % by construction
+    assert 0.92 < same["queries"]["covered"]["lines"] < 0.98
+    assert 0.45 < same["queries"]["nearness"] < 0.55
+    assert same["distributions"]["form"]["divergence"] <= same["distributions"]["form"]["by_chance"]
+    assert other["passages"]["covered"]["lines"] < 0.2
+    assert other["queries"]["nearness"] < 0.35
+
+
+def test_a_log_is_read_from_text_tables_and_objects_packed_or_not(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Why?\nwhy\n\nwho\n")
+    (tmp_path / "a.csv").write_text('time,query\n1,Why?\n2,why\n3,"who"\n')
+    (tmp_path / "a.jsonl").write_text('{"query": "Why?"}\n{"query": "why"}\n{"query": "who"}\n')
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress((tmp_path / "a.txt").read_bytes()))
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    for path in sorted(tmp_path.iterdir()):
+        found = read_log(path)
+        assert [(asked.text, asked.count) for asked in found.queries.values()] == [("Why?", 2), ("who", 1)], path
+    assert list(read_log(tmp_path / "a.csv", column="time").queries) == ["1", "2", "3"]
+    with pytest.raises(UsageError, match="it has time, query"):
+        read_log(tmp_path / "a.csv", column="nope")
+    with pytest.raises(UsageError, match="one query per line"):
+        read_log(tmp_path / "a.txt", column="query")
+
+
+def test_lines_that_are_no_queries_are_passed_over_and_counted(tmp_path: Path) -> None:
+    hostile = [b"fine", b"x" * 3_000_000, b"\xff\xfe", b"???", b"a\x00b\x1b[31m\xe2\x80\xae c", b"y" * (LONGEST + 1)]
+    (tmp_path / "log.txt").write_bytes(b"\n".join(hostile) + b"\nlast")
+    found = read_log(tmp_path / "log.txt")
+    assert [(asked.text, asked.line) for asked in found.queries.values()] == [
+        ("fine", 1),
+        ("a b [31m c", 5),
+        ("last", 7),
+    ]
+    assert found.passed_over == {"too-long": 2, "not-utf-8": 1, "no-words": 1}
+    (tmp_path / "log.jsonl").write_text('{"query": "a"}\nbroken\n[]\n{"query": 3}\n{"query": "\\ud800 b"}\n')
+    assert read_log(tmp_path / "log.jsonl").passed_over == {"malformed": 2, "no-query": 1}
+    (tmp_path / "empty.txt").write_text("\n")
+    with pytest.raises(InputError, match="holds no query"):
+        read_log(tmp_path / "empty.txt")
+
+
+def test_two_spellings_of_a_query_are_one() -> None:
+    assert folded(" Ｗｈｏ\tIS  she？ ") == folded("who is she") == "who is she"
+    assert folded("C++") != folded("C#")
+
+
+def test_the_command_prints_no_control_character(
+    gold: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (gold.parent / "log.txt").write_bytes(b"wind \x1b]0;owned\x07 the crank\nsolar\xe2\x80\xae panels\n")
+    monkeypatch.chdir(gold.parent)
+    app.command_line()(["drift", "dataset.json", "--queries", "log.txt", "--out", "drift.json"], standalone_mode=False)
+    out = capsys.readouterr().out
+    assert all(character.isprintable() or character == "\n" for character in out)
+    written = json.loads((gold.parent / "drift.json").read_text())
+    assert next(lines(written)) in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        (["--queries", "none.txt"], InputError, "there is no such file"),
+        (["--queries", "log.txt", "--quantile", "1"], UsageError, "--quantile"),
+        (["--queries", "log.txt", "--system", "bm25"], UsageError, "no cosines"),
+        (["--queries", "log.txt", "--system", "nonsense"], UsageError, "nonsense"),
+        (["--queries", "log.txt", "--out", "log.txt"], OutputError, "one of the inputs"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    gold: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    error: type[Exception],
+    says: str,
+) -> None:
+    monkeypatch.chdir(gold.parent)
+    (gold.parent / "log.txt").write_text("pump\n")
+    with pytest.raises(error, match=says) as refused:
+        app.command_line()(["drift", "dataset.json", *arguments], standalone_mode=False)
+    assert len(str(refused.value).splitlines()) == 1
+    assert capsys.readouterr().out == ""
+    assert (gold.parent / "log.txt").read_text() == "pump\n"
+
+
+@pytest.mark.parametrize("taken", ["gold/dataset.json", "bench.toml"])
+def test_a_report_never_replaces_what_is_read(gold: Path, monkeypatch: pytest.MonkeyPatch, taken: str) -> None:
+    folder = gold.parent
+    monkeypatch.chdir(folder)
+    (folder / "gold").mkdir()
+    gold.rename(folder / "gold" / "dataset.json")
+    (folder / "log.txt").write_text("pump\n")
+    (folder / "bench.toml").write_text("")
+    before = (folder / taken).read_bytes()
+    with pytest.raises(OutputError, match="is one of the inputs; give another --out"):
+        arguments = ["drift", "gold", "--queries", "log.txt", "-c", "bench.toml", "--out", taken]
+        app.command_line()(arguments, standalone_mode=False)
+    assert (folder / taken).read_bytes() == before
+
+
+@pytest.mark.slow
+def test_vectors_of_a_system_can_be_compared_instead_of_words(goldset: Goldset, gold: Path) -> None:
+    (gold.parent / "log.txt").write_text("When does the circulation pump begin?\nparental leave\n")
+    done = goldset("drift", "dataset.json", "--queries", "log.txt", "--system", "lsi", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["measure"] == "cosine of lsi"
+    assert found["not_in_passages"]["shown"][0]["examples"][0]["text"] == "parental leave"
+
+
+@pytest.mark.slow
+def test_a_log_of_a_hundred_thousand_lines_takes_a_bounded_time(goldset: Goldset, gold: Path) -> None:
+    words = " ".join(PASSAGES.values()).split()
+    rows = (" ".join(words[(n * k) % len(words)] for k in range(1, 6)) + f" {n % 50_000}" for n in range(100_000))
+    (gold.parent / "log.txt").write_text("\n".join(rows))
+    done = goldset("drift", "dataset.json", "--queries", "log.txt", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["log"]
+    assert (found["lines"], found["compared"]) == (100_000, 20_000)

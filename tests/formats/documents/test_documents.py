@@ -1,0 +1,314 @@
+"""Documents in: whole files to records, from the folder to the last character."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from pipeline.errors import UnreadableDocument
+from pipeline.formats.documents.html_text import html_to_text
+from pipeline.formats.documents.identity import document_id, row_id, slug
+from pipeline.formats.documents.markdown_title import markdown_title
+from pipeline.formats.documents.read_options import ReadOptions
+from pipeline.formats.documents.reader import read_documents
+from pipeline.formats.documents.sources import find_files
+from schemas.record import Id
+from tests.formats.documents.reading import read
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_text_is_kept_to_the_last_character(tmp_path: Path) -> None:
+    text = "\n  e\u0301 é \u200b \u202eשלום\u202c \U0001f469\u200d\U0001f680 nul\0 tab\t| end  \n\n\n"
+    for name in ("a.txt", "a.md", "a.rst"):
+        put(tmp_path / name, text)
+    assert read(tmp_path).texts == [text] * 3
+
+
+def test_ids_come_from_content_and_relative_path_only(tmp_path: Path) -> None:
+    for number in range(20):
+        put(tmp_path / f"docs/{number % 3}/{number}.md", f"# Page {number}\n\ntext")
+    put(tmp_path / "docs/rows.csv", "text,n\na,1\nb,2\n")
+    put(tmp_path / "docs/page.html", "<h1>Title</h1><p>text")
+    before = read(tmp_path / "docs").documents
+    shutil.move(tmp_path / "docs", tmp_path / "moved")
+    assert read(tmp_path / "moved").documents == before
+
+
+def test_one_more_document_changes_no_other(tmp_path: Path) -> None:
+    put(tmp_path / "b.txt", "one")
+    before = read(tmp_path).documents
+    put(tmp_path / "a.txt", "two")
+    assert read(tmp_path).documents[1:] == before
+
+
+def test_an_id_changes_with_the_text(tmp_path: Path) -> None:
+    first = read(put(tmp_path / "a.txt", "one")).ids
+    assert read(put(tmp_path / "a.txt", "two")).ids != first
+
+
+def test_the_same_text_under_two_names_gives_two_documents(tmp_path: Path) -> None:
+    put(tmp_path / "a/intro.md", "text")
+    put(tmp_path / "b/intro.md", "text")
+    assert len(set(read(tmp_path).ids)) == 2
+
+
+def test_the_same_text_from_the_same_source_is_read_once_in_whatever_encoding(tmp_path: Path) -> None:
+    put(tmp_path / "v1/a.txt", "schön")
+    put(tmp_path / "v2/a.txt", "").write_bytes("schön".encode("utf-16"))
+    assert read(tmp_path / "v1", tmp_path / "v2").texts == ["schön"]
+
+
+def test_different_texts_from_the_same_source_are_both_kept(tmp_path: Path) -> None:
+    put(tmp_path / "v1/a.txt", "one")
+    put(tmp_path / "v2/a.txt", "two")
+    outcome = read(tmp_path / "v1", tmp_path / "v2")
+    assert sorted(outcome.texts) == ["one", "two"]
+    assert len(set(outcome.ids)) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("安装指南.md", "安装指南"),
+        ("Ünïcode name (v2).final.txt", "Ünïcode-name-v2-final"),
+        ("हिन्दी.txt", "हिन्दी"),
+        ("...", "document"),
+        ("###.txt", "document"),
+        ("x" * 100 + ".txt", "x" * 60),
+        ("README", "README"),
+    ],
+)
+def test_a_slug_keeps_letters_of_any_script(name: str, expected: str) -> None:
+    assert slug(name) == expected
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
+def test_every_id_made_is_an_id(name: str, text: str) -> None:
+    source = unicodedata.normalize("NFC", f"folder/{name}.txt")
+    for made in (document_id(source, text), row_id(source, text.encode(), 3)):
+        assert TypeAdapter(Id).validate_python(made) == made
+
+
+def test_limit_documents_takes_the_first_in_order_and_reads_no_more(tmp_path: Path) -> None:
+    put(tmp_path / "a.txt", "a")
+    put(tmp_path / "b.csv", "text,n\nb,1\nc,2\n")
+    put(tmp_path / "c.txt", "")
+    outcome = read(tmp_path, limit_documents=2)
+    assert outcome.texts == ["a", "b"]
+    assert outcome.failures == []
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\t\r\n", b"\xef\xbb\xbf", b"\xff\xfe"])
+def test_a_file_without_text_is_empty(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.txt").write_bytes(content)
+    assert read(tmp_path).failures == [f"{tmp_path}/a.txt: is empty"]
+
+
+def test_a_bad_file_costs_itself_alone(tmp_path: Path) -> None:
+    put(tmp_path / "a.txt", "good")
+    put(tmp_path / "b.txt", "")
+    put(tmp_path / "c.jsonl", "{")
+    put(tmp_path / "d.docx", "no zip")
+    put(tmp_path / "e.md", "good")
+    outcome = read(tmp_path)
+    assert outcome.texts == ["good", "good"]
+    assert len(outcome.failures) == 3
+
+
+def test_on_failure_may_end_the_reading_and_is_asked_once(tmp_path: Path) -> None:
+    put(tmp_path / "a.csv", "text,n\n,1\nrow,2\n")
+    told: list[UnreadableDocument] = []
+
+    def strict(failure: UnreadableDocument) -> None:
+        told.append(failure)
+        raise failure
+
+    with pytest.raises(UnreadableDocument):
+        list(read_documents(find_files([str(tmp_path)]).files, ReadOptions(), on_failure=strict))
+    assert len(told) == 1
+
+
+def test_a_file_that_vanishes_after_it_was_found_is_a_failure(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.csv", "c.html", "d.pdf", "e.parquet", "f.json", "g.jsonl"):
+        put(tmp_path / name, "text")
+    files = find_files([str(tmp_path)]).files
+    for file in files:
+        file.path.unlink()
+    failures: list[str] = []
+    assert list(read_documents(files, ReadOptions(), on_failure=lambda failure: failures.append(failure.problem))) == []
+    assert failures == ["is gone: it was there when the files were listed"] * 7
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder another user may enter, which pytest's own are not."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+        for path in folder.iterdir():
+            path.chmod(0o700)
+
+
+def test_what_may_not_be_read_is_a_failure(open_folder: Path) -> None:
+    put(open_folder / "a.txt", "text").chmod(0)
+    put(open_folder / "closed/b.txt", "text").parent.chmod(0)
+    script = (
+        "import os, sys; from tests.formats.documents.reading import read\n"
+        "from pipeline.formats.documents.sources import find_files\n"
+        "os.geteuid() or os.setuid(65534)\n"  # root may read everything
+        "print(*read(sys.argv[1]).failures, *find_files(sys.argv[1:]).failures, sep=chr(10))"
+    )
+    run = subprocess.run([sys.executable, "-c", script, open_folder], capture_output=True, text=True, check=False)
+    assert run.stdout.split("\n")[:-1] == [
+        f"{open_folder}/a.txt: cannot be opened: permission denied",
+        f"{open_folder}/closed: cannot be listed: permission denied",
+    ]
+
+
+def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    put(tmp_path / "a.txt", "x" * (2**20 + 1))
+    (failure,) = read(tmp_path, max_megabytes=1).failures
+    assert failure.endswith("a.txt: is 1 MB, more than 1 MB for one document: split it")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# One\n\n# Two", "One"),
+        ("text first\n\n# Then a heading #\n", "Then a heading"),
+        ("Under\n=====\ntext", "Under"),
+        ('---\ntitle: "From the front matter"\n---\n# Heading', "From the front matter"),
+        ("---\nauthor: x\n---\n# Heading", "Heading"),
+        ("```\n# comment\n```\n# Real", "Real"),
+        ("~~~~\n# comment\n~~~\n# comment\n~~~~\n# Real", "Real"),
+        ("## Lower, but the first line\n\ntext", "Lower, but the first line"),
+        ("text\n\n## Lower", None),
+        ("#hashtag\n", None),
+        ("", None),
+    ],
+)
+def test_the_title_of_markdown(text: str, title: str | None) -> None:
+    assert markdown_title(text) == title
+
+
+def test_a_title_is_one_line_of_bounded_length(tmp_path: Path) -> None:
+    put(tmp_path / "a.html", f"<title>a\n\tb {'x' * 10_000}</title><p>text")
+    (document,) = read(tmp_path).documents
+    assert document.title.startswith("a b xxx")
+    assert len(document.title) == 200
+
+
+def test_a_file_without_a_title_is_called_by_its_name(tmp_path: Path) -> None:
+    assert read(put(tmp_path / "Quick start.v2.txt", "# text")).documents[0].title == "Quick start.v2"
+
+
+def test_a_page_keeps_headings_lists_tables_and_code_and_no_address() -> None:
+    title, text = html_to_text(
+        "<html><head><title>The page</title><style>p{}</style></head><body><nav>Home</nav>"
+        "<h1>Heading</h1><p>Some <a href='https://example.com/x?y=z'>link</a> &amp; <b>bold</b> snake_case 2*3.</p>"
+        "<ul><li>one<li>two</ul><h2>Table</h2><table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>"
+        "<pre><code>x = 1\ny = 2</code></pre><img src='a.png' alt='A duck'><!-- comment -->"
+        "<script>alert(1)</script><footer>Imprint</footer></body></html>"
+    )
+    assert title == "The page"
+    assert text == (
+        "# Heading\n\nSome link & **bold** snake_case 2*3.\n\n- one\n- two\n\n## Table\n\n"
+        "| A | B |\n| --- | --- |\n| 1 | 2 |\n\n```\nx = 1\ny = 2\n```\n\nA duck"
+    )
+
+
+@pytest.mark.parametrize(
+    "boilerplate",
+    [
+        "<div role=navigation>X</div>",
+        "<aside>X</aside>",
+        "<div id='cookie-banner'>X</div>",
+        "<div class='site consent_popup'>X</div>",
+        "<div hidden>X</div>",
+        "<span aria-hidden=true>X</span>",
+        "<div role=dialog>X</div>",
+        "<noscript>X</noscript>",
+        "<template>X</template>",
+        "<iframe>X</iframe>",
+        "<a class='skip-link' href='#main'>X</a>",
+    ],
+)
+def test_what_a_page_marks_as_no_content_is_left_out(boilerplate: str) -> None:
+    assert html_to_text(f"<body>{boilerplate}<p>text</p></body>")[1] == "text"
+
+
+@pytest.mark.parametrize("content", ["<article class='cookies'>X</article>", "<h1 id='consent-to-research'>X</h1>"])
+def test_a_page_about_cookies_is_no_banner(content: str) -> None:
+    assert "X" in html_to_text(f"<body>{content}</body>")[1]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("element", ["<div>", "<b>", "<ul><li>", "<table><tr><td>", "<blockquote>"])
+def test_a_deeply_nested_page_is_a_failure_and_no_crash(tmp_path: Path, element: str) -> None:
+    put(tmp_path / "a.html", element * 20_000 + "text")
+    put(tmp_path / "b.html", "<p>good")
+    outcome = read(tmp_path)
+    assert outcome.failures == [f"{tmp_path}/a.html: is nested too deeply"]
+    assert outcome.texts == ["good"]
+
+
+@given(st.text(st.sampled_from("<>/!-&;#\"'= abdivtrph1\n\0\u202e")))
+def test_any_markup_is_text_in_the_end(markup: str) -> None:
+    assert isinstance(html_to_text(markup)[1], str)
+
+
+def test_war_and_peace_is_read_with_lf(collections: Path) -> None:
+    path = collections / "war_and_peace/2600-0.txt"
+    (document,) = read(path).documents
+    assert document.text == path.read_text("utf-8-sig")
+    assert "\r" not in document.text
+    assert len(document.text) == 3_227_516
+
+
+def test_the_declaration_of_human_rights_is_read_in_eleven_scripts(collections: Path) -> None:
+    folder = collections / "formats/udhr"
+    outcome = read(folder)
+    assert outcome.texts == [path.read_text("utf-8") for path in sorted(folder.glob("*.md"))]
+    assert len(outcome.documents) == 11
+    assert "世界人权宣言" in [document.title for document in outcome.documents]
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
+    peaks = [_peak_memory(tmp_path, rows) for rows in (20_000, 200_000)]
+    assert peaks[1] < 1.3 * peaks[0]
+
+
+def _peak_memory(tmp_path: Path, rows: int) -> int:
+    path = tmp_path / "rows.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(f'{{"text": "row {number} {"words of some length " * 20}"}}\n' for number in range(rows))
+    script = (
+        "import resource, sys\n"
+        "from pipeline.formats.documents.reader import read_documents\n"
+        "from pipeline.formats.documents.read_options import ReadOptions\n"
+        "from pipeline.formats.documents.sources import find_files\n"
+        "files = find_files(sys.argv[1:]).files\n"
+        "print(sum(1 for _ in read_documents(files, ReadOptions(), on_failure=print)),"
+        " resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    printed = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True).stdout
+    count, peak = map(int, printed.split())
+    assert count == rows
+    return peak

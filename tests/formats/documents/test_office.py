@@ -1,0 +1,420 @@
+"""PDF, Word, PowerPoint, Excel, EPUB: what is read, what is refused, and that nothing hostile holds the run up."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+import zipfile
+import zlib
+from datetime import date, datetime
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pipeline.errors import MissingExtra, UnreadableDocument
+from pipeline.formats.documents.archives import check_archive
+from pipeline.formats.documents.converter import Converter
+from pipeline.formats.documents.office import is_in_paper_order
+from pipeline.formats.documents.worker import convert
+from tests.formats.documents.reading import read
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the parsers' own, which the worker sends nowhere
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    pytest.importorskip("markitdown")
+
+FORMATS = "http://schemas.openxmlformats.org"
+WORD = f"{FORMATS}/wordprocessingml/2006/main"
+
+
+def text_of(path: Path) -> str:
+    """Convert in this process, as the worker does: starting one takes a second."""
+    reply = convert(path, megabytes=64)
+    return reply.get("text") or f"{reply}"
+
+
+def problem_of(path: Path) -> str:
+    reply = convert(path, megabytes=64)
+    assert "text" not in reply
+    return f"{reply['problem']}"
+
+
+def archive(path: Path, members: dict[str, bytes], *, compression: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+    return path
+
+
+def docx(path: Path, body: str, *, prolog: str = "") -> Path:
+    types = (
+        f'<Types xmlns="{FORMATS}/package/2006/content-types"><Override PartName="/word/document.xml"'
+        ' ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
+    )
+    relations = (
+        f'<Relationships xmlns="{FORMATS}/package/2006/relationships"><Relationship Id="r1"'
+        f' Type="{FORMATS}/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/>'
+        "</Relationships>"
+    )
+    document = (
+        f'{prolog}<w:document xmlns:w="{WORD}"><w:body><w:p><w:r><w:t>{body}</w:t></w:r></w:p></w:body></w:document>'
+    )
+    members = {"[Content_Types].xml": types, "_rels/.rels": relations, "word/document.xml": document}
+    return archive(path, {name: text.encode() for name, text in members.items()})
+
+
+def pdf(path: Path, stream: str | bytes) -> Path:
+    """Write a PDF of one page with this content, given as text or packed already."""
+    packed = zlib.compress(stream.encode()) if isinstance(stream, str) else stream
+    resources = b"<< /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+    parts = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources %b >>" % resources,
+        b"<< /Filter /FlateDecode /Length %d >>\nstream\n%b\nendstream" % (len(packed), packed),
+    ]
+    body = b"".join(b"%d 0 obj\n%b\nendobj\n" % (number, part) for number, part in enumerate(parts, start=1))
+    path.write_bytes(b"%PDF-1.4\n" + body + b"trailer << /Root 1 0 R >>\n%%EOF\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "expected"),
+    [
+        ("docling/unit_test_headers.docx", None, "## Section 1.1\n\nParagraph 1.1.1"),
+        ("docling/word_tables.docx", "Test with tables", "| Header 0.0 | Header 0.1 | Header 0.2 |\n| --- |"),
+        ("docling/powerpoint_sample.pptx", "Test Table Slide", "### Notes:\nSome notes on the second slide."),
+        ("markitdown/test.xlsx", None, "| Alpha | Beta | Gamma | Delta |\n| --- | --- | --- | --- |\n| 89 | 82 |"),
+        ("markitdown/test.epub", "Test EPUB Document", "# Chapter 1: Test Content"),
+        ("docling/multi_page.pdf", None, "The concept of the word processor predates modern computers"),
+        ("markitdown/movie-theater-booking-2024.pdf", None, "| Alt Order #: | SC-WINTER-2024"),
+        ("sample-files/multicolumn.pdf", None, "This is a sample document with two columns"),
+        ("pdf.js/ArabicCIDTrueType.pdf", None, "انواع الخطوط العربية"),
+        ("docling/right_to_left_01.pdf", None, "بشكل كبير في تحسين نتائج العمل."),
+        ("sample-files/habibi.pdf", None, "حَبيبي habibi حَبيبي"),
+        ("pdf.js/noembed-eucjp.pdf", None, "あいうえお"),
+    ],
+)
+def test_real_documents_are_read(collections: Path, name: str, title: str | None, expected: str) -> None:
+    reply = convert(collections / "formats" / name, megabytes=64)
+    assert expected in f"{reply['text']}"
+    assert reply["title"] == title
+
+
+@pytest.mark.parametrize("suffix", ["docx", "epub", "html"])
+def test_one_text_in_several_formats_says_the_same(collections: Path, suffix: str) -> None:
+    markdown, other = (
+        read(collections / f"formats/unstructured/eng_spa_mult.{name}").texts[0] for name in ("md", suffix)
+    )
+    assert set(markdown.split()) - set(other.split()) == set()
+
+
+def test_two_columns_of_prose_are_no_table(collections: Path) -> None:
+    for name in ("sample-files/multicolumn.pdf", "unstructured/a1977-backus-p21.pdf"):
+        text = text_of(collections / "formats" / name)
+        assert not [line for line in text.split("\n") if line.startswith("|")]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("libreoffice-writer-password.pdf", "is encrypted: save it without a password"),
+        ("imagemagick-CCITTFaxDecode.pdf", "holds no text: its pages are pictures, recognise them (OCR) first"),
+    ],
+)
+def test_a_pdf_without_readable_text_says_why(collections: Path, name: str, problem: str) -> None:
+    assert problem_of(collections / "formats/sample-files" / name) == problem
+
+
+def test_links_and_pictures_are_their_words(collections: Path) -> None:
+    word, epub = (
+        text_of(collections / "formats" / name) for name in ("docling/word_sample.docx", "markitdown/test.epub")
+    )
+    assert "](" not in word + epub
+    assert "A cartoon duck holding a paper" in word
+
+
+def test_a_spreadsheet_keeps_what_its_cells_say(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["Name", None, "Long"], ["N/A", 3, "x" * 300], [None, None, None], ["NaN", 0.1 + 0.2, "a|b\nc"]):
+        sheet.append(row)
+    sheet.append([date(2024, 2, 29), datetime.fromisoformat("2024-02-29T12:30"), True])
+    book.create_sheet("secret").sheet_state = "hidden"
+    book["secret"].append(["not shown"])
+    book.save(tmp_path / "a.xlsx")
+    assert text_of(tmp_path / "a.xlsx").split("\n") == [
+        "## Sheet",
+        "",
+        "| Name |  | Long |",
+        "| --- | --- | --- |",
+        f"| N/A | 3 | {'x' * 300} |",
+        "| NaN | 0.3 | a\\|b c |",
+        "| 2024-02-29 | 2024-02-29T12:30:00 | True |",
+    ]
+
+
+def test_a_name_with_underscores_stays_as_it_is_written(tmp_path: Path) -> None:
+    assert text_of(docx(tmp_path / "a.docx", "snake_case_name and 2*3*4")) == "snake_case_name and 2*3*4"
+
+
+@pytest.mark.parametrize("suffix", ["docx", "pptx", "xlsx", "epub"])
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut off", b"PK\x05\x06" + b"\0" * 18])
+def test_a_damaged_file_is_a_failure(tmp_path: Path, suffix: str, content: bytes) -> None:
+    (tmp_path / f"a.{suffix}").write_bytes(content)
+    assert f"is damaged, or no .{suffix} file" in problem_of(next(tmp_path.iterdir()))
+
+
+@pytest.mark.parametrize("content", [b"", b"%PDF-1.7\n", b"no pdf", b"%PDF-1.4\n" + b"\xff\0" * 5000])
+def test_a_damaged_pdf_is_a_failure(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.pdf").write_bytes(content)
+    assert problem_of(tmp_path / "a.pdf")
+
+
+def test_an_encrypted_office_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.docx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 2000)
+    assert "is encrypted or of the old binary format" in problem_of(next(tmp_path.iterdir()))
+
+
+def test_an_encrypted_archive_says_so(tmp_path: Path) -> None:
+    data = bytearray(docx(tmp_path / "a.docx", "text").read_bytes())
+    entry = data.index(b"PK\x01\x02")
+    data[entry + 8] |= 1
+    (tmp_path / "a.docx").write_bytes(data)
+    assert "is encrypted: save it without a password" in problem_of(next(tmp_path.iterdir()))
+
+
+def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    archive(tmp_path / "a.docx", {"word/document.xml": b" " * (400 * 2**20)})
+    started = time.monotonic()
+    assert "a zip bomb?" in problem_of(tmp_path / "a.docx")
+    assert time.monotonic() - started < 10
+
+
+def test_a_bomb_by_its_ratio_is_not_unpacked(tmp_path: Path) -> None:
+    archive(tmp_path / "a.xlsx", {f"xl/{number}.xml": b"<" * (10 * 2**20) for number in range(5)})
+    assert "a zip bomb?" in problem_of(next(tmp_path.iterdir()))
+
+
+def test_a_bomb_within_a_bomb_is_never_opened(tmp_path: Path) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("bomb", b"\0" * (100 * 2**20))
+    docx(tmp_path / "a.docx", "text")
+    with zipfile.ZipFile(tmp_path / "a.docx", "a") as file:
+        file.writestr("word/embeddings/inner.zip", inner.getvalue())
+    assert text_of(tmp_path / "a.docx") == "text"
+
+
+def test_too_many_parts_are_refused(tmp_path: Path) -> None:
+    archive(tmp_path / "a.docx", {f"{number}": b"" for number in range(20_001)}, compression=zipfile.ZIP_STORED)
+    assert "holds 20,001 parts" in problem_of(next(tmp_path.iterdir()))
+
+
+LAUGHS = (
+    '<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol">'
+    + "".join(f'<!ENTITY lol{n} "{f"&lol{n - 1 or str()};" * 10}">' for n in range(1, 10))
+    + "]>"
+)
+
+
+def test_an_xml_entity_bomb_is_not_expanded(tmp_path: Path) -> None:
+    docx(tmp_path / "a.docx", "&lol9;", prolog=LAUGHS)
+    assert "declares XML entities" in problem_of(next(tmp_path.iterdir()))
+
+
+def test_an_entity_hidden_in_utf_16_or_behind_a_long_comment_is_found(tmp_path: Path) -> None:
+    for encoding, comment in (("utf-16", ""), ("utf-8", f"<!--{'x' * (2**20 - 25)}-->")):
+        path = archive(tmp_path / "a.docx", {"word/document.xml": (comment + LAUGHS).encode(encoding)})
+        with path.open("rb") as file, pytest.raises(UnreadableDocument, match="declares XML entities"):
+            check_archive(file, path)
+
+
+def test_an_epub_may_have_a_doctype_but_no_entities(collections: Path, tmp_path: Path) -> None:
+    source = zipfile.ZipFile(collections / "formats/markitdown/test.epub")
+    members = {name: source.read(name) for name in source.namelist()}
+    page = next(name for name in members if name.endswith("html"))
+    for text, outcome in (("<!DOCTYPE html>", True), (LAUGHS, False)):
+        target = page if outcome else "META-INF/container.xml"
+        body = members[target].split(b"?>", 1)[-1]
+        path = archive(tmp_path / "a.epub", {**members, target: text.encode() + body})
+        assert ("text" in convert(path, megabytes=64)) == outcome
+
+
+SPINNING = "q\n" + "1 0 0 1 0 0 cm BT /F 12 Tf (word) Tj ET\n" * 400_000
+
+
+@pytest.mark.slow
+def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_is_read(tmp_path: Path) -> None:
+    pdf(tmp_path / "a.pdf", SPINNING)
+    pdf(tmp_path / "b.pdf", "BT /F 12 Tf 72 720 Td (Hello there) Tj ET")
+    started = time.monotonic()
+    outcome = read(tmp_path, conversion_seconds=6)
+    assert outcome.texts == ["Hello there"]
+    assert "to convert" in outcome.failures[0]
+    assert time.monotonic() - started < 30
+
+
+@pytest.mark.slow
+def test_a_file_that_needs_too_much_memory_is_given_up(tmp_path: Path) -> None:
+    packer, block = zlib.compressobj(1), b" " * 2**20
+    pdf(tmp_path / "a.pdf", b"".join(packer.compress(block) for _ in range(2048)) + packer.flush())
+    started = time.monotonic()
+    (failure,) = read(tmp_path, conversion_seconds=100).failures
+    assert failure.endswith("a.pdf: needs more than 2 GB of memory")
+    assert time.monotonic() - started < 60
+
+
+def test_the_time_allowed_is_kept(tmp_path: Path) -> None:
+    path = pdf(tmp_path / "a.pdf", "BT ET")
+    with Converter(seconds=0.001) as converter, pytest.raises(UnreadableDocument, match="took more than 0 s"):
+        converter.convert(path)
+
+
+def test_one_worker_serves_many_files_and_ends_with_the_reading(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"{number}.html").write_text(f"<p>page {number}")
+    me = psutil.Process()
+    before = set(me.children())
+    with Converter() as converter:
+        converter.convert(tmp_path / "0.html")
+        workers = set(me.children()) - before
+        for number in range(20):
+            assert converter.convert(tmp_path / f"{number}.html") == (None, f"page {number}")
+        assert set(me.children()) - before == workers
+        assert len(workers) == 1
+    assert set(me.children()) <= before
+
+
+def test_a_worker_that_died_between_two_files_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<p>page")
+    before = set(psutil.Process().children())
+    with Converter() as converter:
+        converter.convert(tmp_path / "a.html")
+        (worker,) = set(psutil.Process().children()) - before
+        worker.kill()
+        worker.wait()
+        assert converter.convert(tmp_path / "a.html") == (None, "page")
+
+
+def test_a_worker_that_dies_over_a_file_costs_that_file(tmp_path: Path) -> None:
+    path = pdf(tmp_path / "a.pdf", SPINNING)
+    before = set(psutil.Process().children())
+
+    with Converter() as converter:
+        (tmp_path / "a.html").write_text("<p>page")
+        converter.convert(tmp_path / "a.html")
+        (worker,) = set(psutil.Process().children()) - before
+        murder = threading.Timer(2, worker.kill)
+        murder.start()
+        with pytest.raises(UnreadableDocument, match="made the converter crash"):
+            converter.convert(path)
+        murder.join()
+
+
+def reading_that_spins(tmp_path: Path) -> tuple[subprocess.Popen[bytes], psutil.Process]:
+    pdf(tmp_path / "a.pdf", SPINNING)
+    script = "import sys; from tests.formats.documents.reading import read; read(sys.argv[1], conversion_seconds=5)"
+    run = subprocess.Popen([sys.executable, "-c", script, tmp_path], stderr=subprocess.DEVNULL, start_new_session=True)
+    for _ in range(200):
+        if children := psutil.Process(run.pid).children():
+            time.sleep(1)
+            return run, children[0]
+        time.sleep(0.05)
+    raise AssertionError("no worker was started")
+
+
+def test_no_worker_outlives_a_run_that_is_interrupted(tmp_path: Path) -> None:
+    run, worker = reading_that_spins(tmp_path)
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.wait(10) != 0
+    assert psutil.wait_procs([worker], timeout=5)[1] == []
+
+
+@pytest.mark.slow
+def test_no_worker_outlives_a_run_that_is_killed_for_long(tmp_path: Path) -> None:
+    run, worker = reading_that_spins(tmp_path)
+    run.kill()
+    run.wait()
+    assert psutil.wait_procs([worker], timeout=50)[1] == []
+
+
+def test_nothing_is_printed_by_the_parsers(collections: Path, tmp_path: Path) -> None:
+    script = "import sys; from tests.formats.documents.reading import read; read(*sys.argv[1:])"
+    names = ("pdf.js/noembed-eucjp.pdf", "unstructured/embedded-cmap-cidfont.pdf", "markitdown/test.docx")
+    run = subprocess.run(
+        [sys.executable, "-c", script, *(collections / "formats" / name for name in names)],
+        capture_output=True,
+        check=True,
+    )
+    assert (run.stdout, run.stderr) == (b"", b"")
+
+
+def test_the_worker_sees_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    (tmp_path / "a.html").write_text("<p>page")
+    before = set(psutil.Process().children())
+    with Converter() as converter:
+        converter.convert(tmp_path / "a.html")
+        (worker,) = set(psutil.Process().children()) - before
+        assert "OPENAI_API_KEY" not in worker.environ()
+
+
+def test_a_document_reaches_no_network(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pipeline.formats.documents.worker import _refuse; sys.addaudithook(_refuse)\n"
+        "import socket; socket.create_connection(('127.0.0.1', 9))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "PermissionError: a document may not cause socket." in run.stderr
+
+
+def test_without_markitdown_the_extra_is_named_when_such_a_file_is_met(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    (tmp_path / "a.md").write_text("text")
+    (tmp_path / "a.html").write_text("<p>text")
+    assert len(read(tmp_path).documents) == 2
+    docx(tmp_path / "b.docx", "text")
+    with pytest.raises(MissingExtra, match=r"goldset\[documents\]"):
+        read(tmp_path)
+
+
+def test_no_reply_holds_a_parsers_own_words(tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.docx", {"word/document.xml": b"<SECRET"})
+    assert "SECRET" not in json.dumps(convert(path, megabytes=1))
+
+
+def test_glyph_order_is_told_by_the_letters_that_only_end_words() -> None:
+    assert is_in_paper_order("ةيبرعلا ةغللا")
+    assert not is_in_paper_order("اللغة العربية")
+    assert is_in_paper_order("םולש")
+    assert not is_in_paper_order("שלום")
+    assert not is_in_paper_order("plain words")
+
+
+def test_the_formats_folder_is_read_whole_in_seconds(collections: Path) -> None:
+    started = time.monotonic()
+    outcome = read(collections / "formats")
+    assert time.monotonic() - started < 60
+    assert len(outcome.documents) >= 76
+    assert sorted(failure.split(": ")[0].rsplit("/", 1)[-1] for failure in outcome.failures) == [
+        "empty.txt",
+        "imagemagick-CCITTFaxDecode.pdf",
+        "libreoffice-writer-password.pdf",
+        "test.json",
+    ]
+    assert all(document.text == document.text.encode().decode() for document in outcome.documents)

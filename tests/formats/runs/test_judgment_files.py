@@ -1,0 +1,166 @@
+"""Labels of assessors in every form they come in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.formats.runs.judgment_files import read_labels
+from pipeline.formats.runs.score_tables import read_scores
+from schemas.judgment import Canary, Judgment, Relevance
+from schemas.review_event import Lane, Review
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8", newline="")
+    return str(path)
+
+
+def lines(path: Path, records: list) -> str:
+    return write(path, "".join(record.model_dump_json(exclude_defaults=True) + "\n" for record in records))
+
+
+def judgment(query: str, chunk: str, grade: int, assessor: str = "m/grade.v1", **more) -> Judgment:
+    return Judgment(query_id=query, chunk_id=chunk, relevance=Relevance(grade), assessor=assessor, **more)
+
+
+def test_judgments_are_read_by_assessor_and_canaries_left_out(tmp_path: Path) -> None:
+    path = lines(
+        tmp_path / "4-judgments.jsonl",
+        [
+            judgment("q1", "a", 3),
+            judgment("q1", "a", 1, "n/grade.v1"),
+            judgment("q1", "b", 0),
+            judgment("q1", "c", 3, canary=Canary.UNRELATED),
+        ],
+    )
+    labels = read_labels(path)
+    assert labels.raters == {"m/grade.v1": {"q1": {"a": 3, "b": 0}}, "n/grade.v1": {"q1": {"a": 1}}}
+    assert labels.remarks == ["4-judgments: 1 judgments of made-up pairs (canaries) are left out"]
+    assert read_labels(str(tmp_path)).raters == labels.raters
+    assert read_labels(f"{path}@n/grade.v1").raters == {"n/grade.v1": {"q1": {"a": 1}}}
+
+
+def test_reviews_are_taken_by_their_first_grade_without_lane_b_and_with_weights(tmp_path: Path) -> None:
+    common = {"query_id": "q", "annotator": "ann"}
+    path = lines(
+        tmp_path / "reviews.jsonl",
+        [
+            Review(**common, chunk_id="a", grade=3, first_grade=2, lane=Lane.CALIBRATION, inclusion=0.25),
+            Review(**common, chunk_id="b", grade=1, first_grade=1, lane=Lane.ERRORS),
+        ],
+    )
+    labels = read_labels(path)
+    assert labels.raters == {"ann": {"q": {"a": 2}}}
+    assert labels.weights == {"q": {"a": 4.0}}
+    assert "lane B" in labels.remarks[0]
+
+
+def test_a_column_per_assessor_may_have_gaps(tmp_path: Path) -> None:
+    path = write(tmp_path / "raters.csv", "query-id,corpus-id,ann,bob\nq,a,2,\nq,b,0,1\n")
+    assert read_labels(path).raters == {"ann": {"q": {"a": 2, "b": 0}}, "bob": {"q": {"b": 1}}}
+    assert read_labels(path + "@bob").name == "bob"
+
+
+def test_a_column_of_assessors_parts_the_grades(tmp_path: Path) -> None:
+    path = write(tmp_path / "long.tsv", "query_id\tdoc_id\trater\tgrade\nq\ta\tann\t3\nq\ta\tbob\t1\n")
+    assert read_labels(path).raters == {"ann": {"q": {"a": 3}}, "bob": {"q": {"a": 1}}}
+
+
+def test_qrels_beir_and_parquet_hold_one_assessor(tmp_path: Path) -> None:
+    import polars as pl
+
+    trec = write(tmp_path / "nist.qrels.txt", "q 0 a 3\nq 0 b -1\n")
+    beir = write(tmp_path / "test.tsv", "query-id\tcorpus-id\tscore\nq\ta\t1\n")
+    pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "grade": [2]}).write_parquet(tmp_path / "g.parquet")
+    assert read_labels(trec).raters == {"nist": {"q": {"a": 3, "b": -1}}}
+    assert read_labels(beir).raters == {"test": {"q": {"a": 1}}}
+    assert read_labels(str(tmp_path / "g.parquet")).raters == {"g": {"q": {"a": 2}}}
+
+
+def test_a_few_ragged_rows_are_left_out_and_said_to_be(tmp_path: Path) -> None:
+    rows = "".join(f"q\td{number}\t1\t2\n" for number in range(200))
+    path = write(tmp_path / "r.tsv", "query-id\tcorpus-id\tann\tbob\n" + rows + "q\tx\t1\t2\t3\n")
+    labels = read_labels(path)
+    assert len(labels.raters["ann"]["q"]) == 200
+    assert labels.remarks == ["r: 1 row without 4 columns left out (the first: line 202)"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.jsonl", '{"query_id": "q", "chunk_id": "c", "relevance": 2.5}\n', "line 1: has no relevance"),
+        ("a.jsonl", '{"query_id": "q", "chunk_id": "c"}\n', "line 1: has no relevance"),
+        ("a.jsonl", '{"query_id": "q", "relevance": 2}\n', "line 1: has no chunk_id"),
+        ("a.jsonl", "[1]\n", "line 1: is no JSON object"),
+        ("a.jsonl", "[" * 100_000 + "\n", "line 1: is no JSON"),
+        (
+            "a.jsonl",
+            '{"query_id":"q","chunk_id":"c","relevance":1}\n' * 2,
+            "line 2: a graded 'c' for query 'q' already",
+        ),
+        ("a.jsonl", '{"client_id": "x", "kind": "judge"}\n', "line 1: is a ledger of acts"),
+        ("a.jsonl", "", "holds no judgment"),
+        ("a.csv", "query-id,corpus-id,ann\nq,a,good\n", "line 2: column 'ann' holds no whole number"),
+        ("a.csv", "query-id,corpus-id,ann\nq,a,nan\n", "line 2: column 'ann' holds no whole number"),
+        ("a.csv", "query-id,corpus-id,ann\nq,a,1\nq,a,1\n", "line 3: ann graded 'a' for query 'q' already"),
+        ("a.csv", "query-id,corpus-id,ann\n,a,1\n", "line 2: an id is empty"),
+        ("a.csv", "query-id,corpus-id,ann,ann\nq,a,1,2\n", "line 1: two columns have the same name"),
+        ("a.csv", "query-id,corpus-id,ann\nq,a\n", "line 2: a row has not the 3 columns"),
+        ("a.csv", "corpus-id,ann\na,1\n", "has no column query_id"),
+        ("a.csv", 'query-id,corpus-id,ann\n"q,a,1\n', "is no table"),
+    ],
+)
+def test_what_cannot_be_read_is_named_in_one_line(tmp_path: Path, name: str, text: str, says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_labels(write(tmp_path / name, text))
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_assessor_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    path = write(tmp_path / "raters.csv", "query-id,corpus-id,ann,bob\nq,a,2,1\n")
+    with pytest.raises(InputError, match="has no assessor 'eve'; it has ann, bob"):
+        read_labels(path + "@eve")
+
+
+def test_a_name_with_an_at_sign_is_still_a_file(tmp_path: Path) -> None:
+    assert read_labels(write(tmp_path / "a@b.txt", "q 0 d 1\n")).raters == {"a@b": {"q": {"d": 1}}}
+
+
+def test_scores_come_long_or_wide_per_query_or_as_means(tmp_path: Path) -> None:
+    long = read_scores(write(tmp_path / "l.csv", "qrels,system,query,ndcg\nhuman,s,q1,0.5\nllm,s,q2,0.25\n"))
+    assert long.scores("human", "ndcg") == {"s": {"q1": 0.5}}
+    assert long.has_queries
+    wide = read_scores(write(tmp_path / "w.csv", "system,human,llm\ns,0.5,0.25\nt,0.1,0.2\n"))
+    assert wide.scores("llm", "score") == {"s": {"": 0.25}, "t": {"": 0.2}}
+    assert not wide.has_queries
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a,b\n1,2\n", "has no column system"),
+        ("system\ns\n", "has no column of scores"),
+        ("system,human\ns,x\n", "holds no finite number"),
+        ("system,human\ns,inf\n", "holds no finite number"),
+        ("system,human\ns,1\ns,2\n", "this score stands there already"),
+    ],
+)
+def test_scores_that_are_none_are_named(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        read_scores(write(tmp_path / "s.csv", text))
+
+
+def test_a_set_of_labels_that_is_not_there_is_named(tmp_path: Path) -> None:
+    table = read_scores(write(tmp_path / "w.csv", "system,human,llm\ns,0.5,0.25\n"))
+    with pytest.raises(InputError, match="no set of labels 'gpt'; it has human, llm"):
+        table.scores("gpt", "score")
+
+
+def test_json_of_the_scorer_is_read_as_labels_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "d.json", json.dumps({"q": {"a": 2, "b": 0}}))
+    assert read_labels(path).raters == {"d": {"q": {"a": 2, "b": 0}}}

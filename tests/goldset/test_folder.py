@@ -1,0 +1,178 @@
+"""The run folder: whole or not at all, never mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InputError, OutputError
+from pipeline.goldset.folder import changed_files, check_same_corpus, check_usable, publish, read_manifest, staging
+from schemas.corpus import Document
+from schemas.manifest import Manifest
+
+
+def manifest(config: str = "c1") -> Manifest:
+    return Manifest(
+        goldset="0",
+        created="2026-01-01T00:00:00+00:00",
+        seconds=0.0,
+        generator="test",
+        evidence_level="smoke",
+        config_sha256=config,
+        documents=1,
+        queries=1,
+        stages=[],
+    )
+
+
+def finished(folder: Path, config: str = "c1") -> None:
+    with staging(folder) as place:
+        (place / "a.txt").write_text("one")
+        (place / "sub").mkdir()
+        (place / "sub" / "b.txt").write_text("two")
+        publish(place, folder, manifest(config))
+
+
+def visible(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("[!.]*") if path.is_file()}
+
+
+def usable(folder: Path, config: str, *, replace: bool = False) -> tuple[str, ...]:
+    return check_usable(folder, settings={}, config_sha256=config, replace=replace)
+
+
+def test_a_build_that_ends_while_its_files_are_put_in_place_can_be_run_again(tmp_path: Path) -> None:
+    finished(tmp_path)
+
+    def interrupted() -> Iterator[str]:
+        yield "sub/b.txt"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), staging(tmp_path) as place:
+        (place / "a.txt").write_text("new")
+        publish(place, tmp_path, manifest(), stale=interrupted())
+    assert not (tmp_path / "manifest.json").exists()
+    usable(tmp_path, "c1")
+    finished(tmp_path)
+    assert list(changed_files(tmp_path, read_manifest(tmp_path))) == []
+    assert not (tmp_path / ".unfinished").exists()
+
+
+def test_a_manifest_that_names_files_elsewhere_deletes_nothing_there(tmp_path: Path) -> None:
+    (tmp_path / "victim.txt").write_text("precious")
+    run = tmp_path / "run"
+    finished(run)
+    for name in ("../victim.txt", str(tmp_path / "victim.txt")):
+        with staging(run) as place:
+            (place / "a.txt").write_text("new")
+            publish(place, run, manifest(), stale=[name])
+        assert (tmp_path / "victim.txt").read_text() == "precious"
+    tampered = read_manifest(run).model_copy(update={"files": {"../victim.txt": "0"}})
+    assert list(changed_files(run, tampered)) == ["'../victim.txt': is no file of this folder"]
+
+
+def test_a_damaged_manifest_is_replaced_only_when_told_to(tmp_path: Path) -> None:
+    finished(tmp_path)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(OutputError, match="damaged"):
+        usable(tmp_path, "c1")
+    assert usable(tmp_path, "c1", replace=True) == ()
+
+
+def test_a_run_of_other_documents_is_not_written_over(tmp_path: Path) -> None:
+    finished(tmp_path)
+    (tmp_path / "0-documents.jsonl").write_text('{"doc_id":"a"}\n{"doc_id":"b"}\n')
+    check_same_corpus(tmp_path, [document("b"), document("c")])
+    with pytest.raises(OutputError, match="other documents"):
+        check_same_corpus(tmp_path, [document("c")])
+
+
+def document(doc_id: str) -> Document:
+    return Document(doc_id=doc_id, title="", text="x", source="x")
+
+
+def test_a_finished_run_holds_its_files_and_nothing_unfinished(tmp_path: Path) -> None:
+    finished(tmp_path / "run")
+    names = sorted(path.relative_to(tmp_path / "run").as_posix() for path in (tmp_path / "run").rglob("[!.]*"))
+    assert names == ["a.txt", "manifest.json", "sub", "sub/b.txt"]
+    assert not (tmp_path / "run" / ".unfinished").exists()
+    assert list(changed_files(tmp_path / "run", read_manifest(tmp_path / "run"))) == []
+
+
+def test_a_run_that_fails_leaves_no_folder_behind(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), staging(tmp_path / "run") as place:
+        (place / "a.txt").write_text("half")
+        raise ZeroDivisionError
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_fails_leaves_an_earlier_run_as_it_was(tmp_path: Path) -> None:
+    finished(tmp_path)
+    before = visible(tmp_path)
+    with pytest.raises(ZeroDivisionError), staging(tmp_path) as place:
+        (place / "a.txt").write_text("half")
+        raise ZeroDivisionError
+    assert visible(tmp_path) == before
+
+
+def test_another_configuration_is_not_mixed_in(tmp_path: Path) -> None:
+    finished(tmp_path, "c1")
+    assert usable(tmp_path, "c1") == ("a.txt", "sub/b.txt")
+    with pytest.raises(OutputError, match="other settings"):
+        usable(tmp_path, "c2")
+    assert usable(tmp_path, "c2", replace=True) == ("a.txt", "sub/b.txt")
+
+
+def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
+    finished(tmp_path, "c1")
+    (tmp_path / "0-config.toml").write_text("[chunk]\nsize = 1000\n[generate]\nqueries = 5\n")
+    settings = {"chunk": {"size": 1000}, "generate": {"queries": 6, "seed": 1}}
+    with pytest.raises(OutputError, match=r"\(generate\.queries, generate\.seed\)"):
+        check_usable(tmp_path, settings=settings, config_sha256="c2", replace=False)
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(OutputError, match="not a goldset run"):
+        usable(tmp_path, "c1", replace=True)
+
+
+def test_what_a_killed_build_left_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / ".unfinished").mkdir()
+    (tmp_path / ".unfinished" / "half").write_text("x")
+    (tmp_path / "moved-before-the-kill.txt").write_text("x")
+    usable(tmp_path, "c1")
+    finished(tmp_path)
+    assert not (tmp_path / ".unfinished").exists()
+
+
+def test_two_builds_cannot_write_to_one_folder(tmp_path: Path) -> None:
+    with staging(tmp_path), pytest.raises(OutputError, match="another build"), staging(tmp_path):
+        pass
+
+
+def test_files_of_the_earlier_run_that_are_no_longer_written_go(tmp_path: Path) -> None:
+    finished(tmp_path)
+    with staging(tmp_path) as place:
+        (place / "a.txt").write_text("new")
+        publish(place, tmp_path, manifest(), stale=["a.txt", "sub/b.txt"])
+    assert not (tmp_path / "sub" / "b.txt").exists()
+    assert (tmp_path / "a.txt").read_text() == "new"
+
+
+def test_a_change_after_the_run_is_seen(tmp_path: Path) -> None:
+    finished(tmp_path)
+    (tmp_path / "a.txt").write_text("tampered")
+    (tmp_path / "sub" / "b.txt").unlink()
+    found = sorted(changed_files(tmp_path, read_manifest(tmp_path)))
+    assert found == ["a.txt: has changed since it was written", "sub/b.txt: is missing"]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b'{"format": 1}'])
+def test_a_folder_without_a_whole_manifest_is_no_run(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "manifest.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"manifest\.json"):
+        read_manifest(tmp_path)

@@ -1,0 +1,127 @@
+"""``goldset rechunk``: the same queries on another chunking, there and back, with nobody asked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import GoldsetError
+from pipeline.formats.jsonl import RecordFile
+from pipeline.goldset.integrity import validate
+from pipeline.goldset.projection import rechunk, write_rechunked
+from schemas.judgment import Judgment, Relevance
+from tests.conftest import ROOT, Goldset
+
+EXAMPLE = ROOT / "data" / "example" / "documents"
+
+
+@pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def gold(folder: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def share(chunk: dict[str, Any], evidence: dict[str, Any]) -> float:
+    """How much of the evidence a chunk holds, 0 to 1."""
+    if chunk["doc_id"] != evidence["doc_id"]:
+        return 0.0
+    held = min(chunk["end"], evidence["end"]) - max(chunk["start"], evidence["start"])
+    return max(0, held) / (evidence["end"] - evidence["start"])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rechunk") / "run"
+    command = [sys.executable, "-m", "pipeline", "build", EXAMPLE, "--out", folder, "--queries", "40"]
+    subprocess.run([*map(str, command), "--offline-recipe", "mixed"], cwd=ROOT, check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize("size", [250, 2000])
+def test_labels_follow_the_evidence_and_come_back_as_they_were(
+    goldset: Goldset, run: Path, tmp_path: Path, size: int
+) -> None:
+    done = goldset("rechunk", run, "--chunk-size", size, "--out", "other")
+    assert done.returncode == 0, done.stderr
+    other = tmp_path / "other"
+    assert validate(other).problems == ()
+    spans = {chunk["chunk_id"]: chunk["span"] for chunk in lines(other / "1-chunks.jsonl")}
+    relevant = gold(other)["relevant_docs"]
+    for query in lines(other / "3-queries.jsonl"):
+        held = [[share(spans[c], e) for e in query["evidence"]] for c in relevant[query["query_id"]]]
+        assert all(max(row) >= 0.5 for row in held), "a positive without half of any evidence"
+        assert all(max(column) >= 0.5 for column in zip(*held, strict=True)), "evidence in no positive"
+    in_memory = rechunk(run, size=size, overlap=size // 10)
+    assert in_memory.corpus == gold(other)["corpus"]
+    assert in_memory.qrels == gold(other)["relevance_scores"]
+    write_rechunked(other, tmp_path / "back", size=1000, overlap=100)
+    was, now = gold(run), gold(tmp_path / "back")
+    for key in ("queries", "corpus", "relevant_docs", "relevance_scores"):
+        assert was[key] == now[key]
+
+
+def test_words_held_out_of_the_corpus_stay_out(run: Path, tmp_path: Path) -> None:
+    write_rechunked(run, tmp_path / "other", size=400, overlap=40)
+    masked = [m["quote"] for query in lines(tmp_path / "other" / "3-queries.jsonl") for m in query.get("masked", ())]
+    assert masked
+    before, after = (" ".join(gold(folder)["corpus"].values()) for folder in (run, tmp_path / "other"))
+    assert [quote for quote in masked if quote in after] == [quote for quote in masked if quote in before]
+
+
+def test_queries_that_no_chunk_can_answer_are_listed_and_come_back(goldset: Goldset, run: Path, tmp_path: Path) -> None:
+    done = goldset("rechunk", run, "--chunk-size", 30, "--chunk-overlap", 0, "--out", "tiny")
+    assert done.returncode == 0, done.stderr
+    left_out = lines(tmp_path / "tiny" / "3-rejections.jsonl")
+    assert left_out
+    assert all(row["filter"] == "not-projected" for row in left_out)
+    assert "left out q" in done.stderr
+    assert len(gold(tmp_path / "tiny")["queries"]) == 40 - len(left_out)
+    write_rechunked(tmp_path / "tiny", tmp_path / "back", size=1000, overlap=100)
+    assert gold(tmp_path / "back")["relevant_docs"] == gold(run)["relevant_docs"]
+
+
+def test_what_was_graded_goes_along(run: Path, tmp_path: Path) -> None:
+    graded = tmp_path / "graded"
+    shutil.copytree(run, graded)
+    data = gold(graded)
+    query_id = next(iter(data["queries"]))
+    other = next(c for c in data["corpus"] if c not in data["relevance_scores"][query_id])
+    words = data["corpus"][other].split()[:12]
+    data["relevance_scores"][query_id][other] = 2
+    data["relevant_docs"][query_id].append(other)
+    (graded / "dataset.json").write_text(json.dumps(data), encoding="utf-8")
+    quote = data["corpus"][other][: data["corpus"][other].index(words[-1]) + len(words[-1])]
+    judgment = Judgment(query_id=query_id, chunk_id=other, relevance=Relevance.HELPS, assessor="judge", evidence=quote)
+    RecordFile.write(graded / "4-judgments.jsonl", Judgment, [judgment])
+    found = rechunk(graded, size=400, overlap=40)
+    carrying = [chunk_id for chunk_id, grade in found.qrels[query_id].items() if grade == 2]
+    assert carrying
+    assert any(words[0] in found.corpus[chunk_id] for chunk_id in carrying)
+
+
+def test_what_is_asked_wrongly_is_one_line_and_writes_nothing(run: Path, tmp_path: Path) -> None:
+    for folder, out, size, overlap, said in [
+        (run, tmp_path / "x", 0, 0, "chunk size 0"),
+        (run, tmp_path / "x", 100, 100, "overlap 100"),
+        (run, run, 100, 10, "is the run itself"),
+        (tmp_path / "nowhere", tmp_path / "x", 100, 10, "not the folder of a finished run"),
+        (run, tmp_path / "x", 1, 0, "no query can be projected"),
+    ]:
+        with pytest.raises(GoldsetError, match=said) as raised:
+            write_rechunked(folder, out, size=size, overlap=overlap)
+        assert "\n" not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []

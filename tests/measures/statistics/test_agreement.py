@@ -1,0 +1,167 @@
+"""Agreement against scikit-learn, scipy and the package krippendorff."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from sklearn.metrics import accuracy_score, cohen_kappa_score
+
+from pipeline.measures.statistics import kappa
+from pipeline.measures.statistics.agreement_intervals import estimates, pair_figures, raters_alpha
+from pipeline.measures.statistics.proportions import wilson
+from schemas.judgment import Relevance, settled
+
+PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
+
+
+def table_of(pairs: list[tuple[int, int]], size: int = 4) -> np.ndarray:
+    table = np.zeros((size, size))
+    for one, other in pairs:
+        table[one, other] += 1
+    return table
+
+
+@settings(max_examples=30)
+@given(PAIRS)
+@pytest.mark.parametrize(
+    ("ours", "weights"),
+    [(kappa.cohen_kappa, None), (kappa.linear_kappa, "linear"), (kappa.quadratic_kappa, "quadratic")],
+)
+def test_kappa_is_that_of_scikit_learn(ours, weights, pairs: list[tuple[int, int]]) -> None:
+    assume(len({grade for pair in pairs for grade in pair}) > 1)
+    one, other = zip(*pairs, strict=True)
+    theirs = cohen_kappa_score(one, other, weights=weights, labels=[0, 1, 2, 3])
+    assert ours(table_of(pairs)) == pytest.approx(theirs, abs=1e-12)
+
+
+@settings(max_examples=30)
+@given(PAIRS, st.integers(1, 3))
+def test_binary_kappa_is_that_of_the_grades_cut_in_two(pairs: list[tuple[int, int]], level: int) -> None:
+    one, other = ([grade >= level for grade in side] for side in zip(*pairs, strict=True))
+    assume(len({*one, *other}) > 1)
+    ours = kappa.cohen_kappa(kappa.binary(table_of(pairs), level))
+    assert ours == pytest.approx(cohen_kappa_score(one, other), abs=1e-12)
+
+
+@settings(max_examples=30)
+@given(PAIRS)
+def test_the_share_of_same_grades_is_the_accuracy(pairs: list[tuple[int, int]]) -> None:
+    one, other = zip(*pairs, strict=True)
+    assert kappa.exact(table_of(pairs)) == pytest.approx(accuracy_score(one, other), abs=1e-12)
+
+
+@settings(max_examples=30)
+@given(PAIRS)
+def test_alpha_of_two_is_that_of_the_package(pairs: list[tuple[int, int]]) -> None:
+    assume(len({grade for pair in pairs for grade in pair}) > 1)
+    ours = kappa.ordinal_alpha(kappa.coincidences(table_of(pairs)))
+    theirs = krippendorff.alpha(np.array(pairs, float).T, level_of_measurement="ordinal")
+    assert ours == pytest.approx(theirs, abs=1e-9)
+
+
+RATED = st.lists(st.lists(st.none() | st.integers(0, 3), min_size=4, max_size=4), min_size=2, max_size=20)
+
+
+@settings(max_examples=30)
+@given(RATED)
+def test_alpha_of_many_with_gaps_is_that_of_the_package(rows: list[list[int | None]]) -> None:
+    shared = [row for row in rows if sum(grade is not None for grade in row) > 1]
+    assume(len({grade for row in shared for grade in row if grade is not None}) > 1)
+    counts = np.array([[sum(grade == value for grade in row) for value in range(4)] for row in rows], float)
+    table = np.array([[math.nan if grade is None else grade for grade in row] for row in rows]).T
+    theirs = krippendorff.alpha(table, level_of_measurement="ordinal", value_domain=[0, 1, 2, 3])
+    found = raters_alpha(counts, [row % 3 for row in range(len(rows))], 3, resamples=100, seed=0)
+    assert found.value == pytest.approx(theirs, abs=1e-9)
+    again = kappa.ordinal_alpha(kappa.unit_coincidences(counts).sum(axis=0))
+    assert again == pytest.approx(theirs, abs=1e-9)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 200), st.data())
+def test_the_interval_of_a_share_is_that_of_scipy(trials: int, data) -> None:
+    successes = data.draw(st.integers(0, trials))
+    theirs = binomtest(successes, trials).proportion_ci(0.95, method="wilson")
+    assert wilson(successes, trials) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=7))
+def test_several_grades_become_one_as_the_gold_set_has_it(grades: list[int]) -> None:
+    assert kappa.combined(grades) == settled([Relevance(grade) for grade in grades])
+
+
+def test_bias_is_the_judges_mean_less_the_references() -> None:
+    pairs = [(0, 2), (1, 1), (3, 2), (0, 3)]
+    expected = np.mean([judge - reference for reference, judge in pairs])
+    assert kappa.bias(table_of(pairs), np.arange(4.0)) == pytest.approx(expected)
+
+
+@settings(max_examples=30)
+@given(st.lists(PAIRS, min_size=1, max_size=6), st.integers(1, 4))
+def test_no_figure_is_ever_nan(queries: list[list[tuple[int, int]]], level: int) -> None:
+    tables = np.array([table_of(pairs) for pairs in queries])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = pair_figures(tables, tables, level=level, resamples=100, seed=0)
+    assert "NaN" not in found.model_dump_json()
+    assert found.pairs == sum(map(len, queries))
+
+
+def test_one_and_the_same_grade_leaves_kappa_absent_with_its_reason() -> None:
+    tables = np.array([table_of([(2, 2), (2, 2)])])
+    found = pair_figures(tables, tables, level=2, resamples=100, seed=0)
+    assert found.exact.value == 1
+    assert found.kappa.value is None
+    assert "one and the same grade" in (found.kappa.reason or "")
+    assert found.kappa_binary.reason == "no grade is below 2, in either"
+    assert found.alpha.value is None
+
+
+def test_no_pair_leaves_everything_absent() -> None:
+    found = pair_figures(np.zeros((0, 4, 4)), np.zeros((0, 4, 4)), level=2, resamples=100, seed=0)
+    assert found.exact.value is None
+    assert found.mean_judge is None
+    assert all(item.share.value is None for item in found.relevant_by_grade)
+
+
+def test_the_bootstrap_draws_queries_and_not_pairs() -> None:
+    same = np.array([table_of([(0, 0), (3, 3), (1, 2)])] * 30)
+    constant = estimates(same, {"kappa": kappa.cohen_kappa}, resamples=200, seed=0)["kappa"]
+    assert constant.low == pytest.approx(constant.value)
+    assert constant.high == pytest.approx(constant.value)
+    mixed = np.array([table_of([(0, 0)] * 5), table_of([(0, 3)] * 5), table_of([(3, 3)] * 5)] * 5)
+    spread = estimates(mixed, {"exact": kappa.exact}, resamples=200, seed=0)["exact"]
+    assert spread.low is not None
+    assert spread.high is not None
+    assert spread.low < 0.55 < 0.8 < spread.high
+
+
+def test_the_interval_is_that_of_resampling_queries_one_by_one() -> None:
+    draw = np.random.default_rng(5)
+    sizes = draw.integers(3, 9, 60)
+    tables = np.array([table_of([tuple(draw.integers(0, 4, 2)) for _ in range(size)]) for size in sizes])
+    ours = estimates(tables, {"kappa": kappa.cohen_kappa}, resamples=4000, seed=0)["kappa"]
+    plain = [kappa.cohen_kappa(tables[draw.integers(0, 60, 60)].sum(axis=0)) for _ in range(2000)]
+    assert (ours.low, ours.high) == pytest.approx(np.percentile(plain, [2.5, 97.5]), abs=0.02)
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    tables = np.random.default_rng(0).integers(0, 5, (15, 4, 4)).astype(float)
+    first = pair_figures(tables, tables, level=2, resamples=300, seed=7)
+    assert first == pair_figures(tables, tables, level=2, resamples=300, seed=7)
+    assert first.kappa_quadratic != pair_figures(tables, tables, level=2, resamples=300, seed=8).kappa_quadratic
+
+
+def test_a_grade_is_worth_the_share_of_its_pairs_that_are_relevant() -> None:
+    tables = np.array([table_of([(3, 3), (1, 3), (2, 3), (0, 1)])])
+    found = pair_figures(tables, tables, level=2, resamples=100, seed=0).relevant_by_grade[3]
+    assert (found.pairs, found.relevant) == (3, 2)
+    assert found.share.value == pytest.approx(2 / 3)
+    assert (found.share.low, found.share.high) == wilson(2, 3)

@@ -1,0 +1,40 @@
+"""From seconds to percentiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.measures.statistics.latency import latency, parts_of, percentile
+
+SECONDS = st.lists(st.floats(0, 1e3), min_size=1, max_size=50)
+
+
+@given(SECONDS, st.floats(0, 1))
+def test_a_percentile_is_numpys(values: list[float], share: float) -> None:
+    assert percentile(values, share) == pytest.approx(np.quantile(values, share), rel=1e-9, abs=1e-9)
+
+
+def test_seconds_become_milliseconds() -> None:
+    found = latency([0.001 * number for number in range(1, 102)])
+    assert (found.p50_ms, found.p95_ms) == (51, 96)
+
+
+def test_what_a_model_took_stands_apart_from_searching() -> None:
+    found = parts_of([0.010, 0.030], [{"embed": 0.004}, {"embed": 0.020, "rerank": 0.002}])
+    assert {part: one and one.p50_ms for part, one in found.items()} == {
+        "whole": 20,
+        "search": 7,
+        "embed": 12,
+        "rerank": 1,
+        "expand": None,
+    }
+
+
+@given(SECONDS)
+def test_searching_never_takes_less_than_nothing(values: list[float]) -> None:
+    found = parts_of(values, [{"embed": 2 * value} for value in values])["search"]
+    assert found is not None
+    assert found.p50_ms == 0

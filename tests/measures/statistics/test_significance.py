@@ -1,0 +1,105 @@
+"""Comparisons of systems: figures by hand and by scipy, Holm by hand, verdicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from pipeline.measures.statistics.significance import Settings, compare, detectable_difference, holm
+from schemas.scorecard import Verdict
+from tests.measures.statistics.test_randomization import made
+
+QUICK = Settings(permutations=999, resamples=500)
+
+
+def test_holm_by_hand() -> None:
+    # sorted .005 .01 .03 .04: times 4, 3, 2, 1 is .02 .03 .06 .04, and the last may not be below the one before
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_holm_by_hand_with_ties_and_a_cap() -> None:
+    assert holm([0.5, 0.5, 0.02]) == pytest.approx([1.0, 1.0, 0.06])
+    assert holm([0.2]) == [0.2]
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=30))
+def test_holm_raises_every_p_and_keeps_their_order(values: list[float]) -> None:
+    adjusted = holm(values)
+    assert all(value <= by <= 1 for value, by in zip(values, adjusted, strict=True))
+    ranked = sorted(zip(values, adjusted, strict=True))
+    assert [by for _, by in ranked] == sorted(adjusted)
+    assert all(by <= min(1, value * len(values)) for value, by in zip(values, adjusted, strict=True))
+
+
+def test_the_figures_of_a_comparison_are_those_of_scipy_and_of_hand() -> None:
+    scores = made(40, systems=2)
+    found = compare(scores, ["a", "b"], ["ndcg@10"], QUICK).comparisons[0]
+    first, second = scores[:, 0, 0], scores[:, 1, 0]
+    differences = first - second
+    assert found.p_t == pytest.approx(stats.ttest_rel(first, second).pvalue, rel=1e-9)
+    assert found.difference == pytest.approx(differences.mean())
+    assert found.effect_size == pytest.approx(differences.mean() / differences.std(ddof=1))
+    assert found.wins == (differences > 0.01).sum()
+    assert found.losses == (differences < -0.01).sum()
+    assert found.wins + found.ties + found.losses == 40
+    assert found.low < found.difference < found.high
+
+
+def test_a_difference_of_a_hundredth_is_no_tie() -> None:
+    scores = np.array([[[0.51], [0.5]], [[0.5], [0.51]], [[0.505], [0.5]], [[0.3], [0.1]]])
+    found = compare(scores, ["a", "b"], ["m"], QUICK).comparisons[0]
+    assert (found.wins, found.ties, found.losses) == (2, 1, 1)
+
+
+def test_holm_runs_over_all_pairs_and_measures_shown() -> None:
+    scores = made(50, systems=3, measures=2)
+    found = compare(scores, ["a", "b", "c"], ["x", "y"], QUICK).comparisons
+    assert len(found) == 6
+    assert [c.p_holm for c in found] == pytest.approx(holm([c.p for c in found]))
+
+
+def test_verdicts() -> None:
+    scores = made(200, systems=4)
+    scores[:, 1] = scores[:, 0] + 0.2
+    scores[:, 2] = scores[:, 0]
+    said = {
+        (c.first, c.second): c.verdict
+        for c in compare(scores, ["a", "better", "same", "other"], ["m"], QUICK).comparisons
+    }
+    assert said["a", "better"] is Verdict.SECOND
+    assert said["better", "same"] is Verdict.FIRST
+    assert said["a", "same"] is Verdict.SAME
+    assert said["a", "other"] is Verdict.NOT_SEPARABLE
+
+
+def test_a_constant_difference_has_no_t_and_no_effect_size() -> None:
+    scores = np.array([[[0.3 + q / 100], [0.2 + q / 100]] for q in range(30)])
+    found = compare(scores, ["a", "b"], ["m"], QUICK).comparisons[0]
+    assert (found.p_t, found.effect_size, found.detectable) == (None, None, 0.0)
+    assert found.verdict is Verdict.FIRST
+
+
+def test_the_detectable_difference_is_2_80_deviations_over_the_root() -> None:
+    # 0.22 over 147 queries detects 0.05, over 916 it detects 0.02
+    assert detectable_difference(0.22, 147) == pytest.approx(2.80 * 0.22 / 147**0.5, rel=1e-3)
+    assert detectable_difference(0.22, 147) == pytest.approx(0.05, abs=0.001)
+
+
+@pytest.mark.slow
+def test_the_detectable_difference_is_detected_in_four_of_five_cases() -> None:
+    draw = np.random.default_rng(0)
+    found = sum(
+        stats.ttest_1samp(draw.normal(detectable_difference(0.3, 100), 0.3, 100), 0).pvalue <= 0.05 for _ in range(4000)
+    )
+    assert found / 4000 == pytest.approx(0.8, abs=0.02)
+
+
+@pytest.mark.parametrize("scores", [made(1), made(5, systems=1), made(5, measures=0), np.full((5, 2, 1), np.nan)])
+def test_what_cannot_be_compared_is_refused(scores: np.ndarray) -> None:
+    systems = ["a", "b"][: scores.shape[1]]
+    with pytest.raises(ValueError, match="at least 2 queries"):
+        compare(scores, systems, ["m"] * scores.shape[2], QUICK)

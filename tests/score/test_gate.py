@@ -1,0 +1,176 @@
+"""``goldset gate``, as a command in CI."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from schemas.scorecard import Baseline
+from tests.conftest import Goldset
+from tests.score.deciding_files import write_gold, write_run
+
+GATE = ("gate", "gold.qrels", "--baseline", "baseline.json")
+
+
+@pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
+@pytest.fixture
+def files(tmp_path: Path, goldset: Goldset) -> Path:
+    write_gold(tmp_path)
+    write_run(tmp_path, "good.trec", skill=0.9)
+    write_run(tmp_path, "bad.trec", skill=0.2)
+    done = goldset(*GATE, "--run", "good.trec", "--init", "--measure", "mrr@10,r@10")
+    assert done.returncode == 0, done.stderr
+    return tmp_path
+
+
+def test_a_baseline_holds_every_querys_values(files: Path) -> None:
+    baseline = Baseline.model_validate_json((files / "baseline.json").read_bytes())
+    assert baseline.system == "good"
+    assert len(baseline.query_ids) == 60
+    assert list(baseline.values) == ["mrr@10", "r@10"]
+
+
+@pytest.mark.usefixtures("files")
+def test_an_unchanged_run_passes(goldset: Goldset) -> None:
+    done = goldset(*GATE, "--run", "good.trec")
+    assert done.returncode == 0
+    assert done.stdout.count("passed  ") == 2
+
+
+@pytest.mark.usefixtures("files")
+def test_a_regression_is_stopped_with_the_queries_that_fell_most(goldset: Goldset) -> None:
+    done = goldset(*GATE, "--run", "bad.trec", "--max-drop", "5%")
+    assert done.returncode == 1
+    assert "FAILED  mrr@10" in done.stdout
+    assert "\n  - q0" in done.stdout
+    assert "1.0000 → 0.0000" in done.stdout
+
+
+@pytest.mark.usefixtures("files")
+def test_a_drop_may_be_allowed_for_all_or_for_one(goldset: Goldset) -> None:
+    assert goldset(*GATE, "--run", "bad.trec", "--max-drop", "100%").returncode == 0
+    one = goldset(*GATE, "--run", "bad.trec", "--max-drop", "100%", "--max-drop", "mrr@10=0.01")
+    assert one.returncode == 1
+    assert "FAILED  mrr@10" in one.stdout
+    assert "passed  r@10" in one.stdout
+
+
+def test_a_drop_that_chance_explains_passes_where_only_significant_ones_count(goldset: Goldset, files: Path) -> None:
+    lines = (files / "good.trec").read_text(encoding="utf-8").splitlines(keepends=True)
+    (files / "unlucky.trec").write_text(
+        "".join(line for line in lines if not line.startswith(("q000", "q001", "q002")))
+    )
+    assert goldset(*GATE, "--run", "unlucky.trec", "--max-drop", "1%").returncode == 1
+    lenient = goldset(*GATE, "--run", "unlucky.trec", "--max-drop", "1%", "--significant-only")
+    assert lenient.returncode == 0
+    assert "too deep, but chance explains it" in lenient.stdout
+    assert "judged queries missing from the run: 3" in lenient.stdout
+    assert goldset(*GATE, "--run", "bad.trec", "--max-drop", "1%", "--significant-only").returncode == 1
+
+
+@pytest.mark.usefixtures("files")
+def test_lowest_means_need_no_baseline(goldset: Goldset) -> None:
+    gate = ("gate", "gold.qrels", "--run", "good.trec")
+    assert goldset(*gate, "--min", "recall@10=0.5").returncode == 0
+    failed = goldset(*gate, "--min", "Success@1=0.999")
+    assert (failed.returncode, "FAILED  hit@1" in failed.stdout) == (1, True)
+
+
+@pytest.mark.usefixtures("files")
+def test_a_target_is_a_set_of_lowest_means_and_may_be_changed(goldset: Goldset) -> None:
+    targets = {"r@5": "0.8000", "r@10": "0.9000", "mrr": "0.7000", "ndcg@10": "0.8000"}
+    done = goldset("gate", "gold.qrels", "--run", "bad.trec", "--target", "precise-qa")
+    assert done.returncode == 1
+    for measure, bound in targets.items():
+        assert any(measure in line and f"at least {bound}" in line for line in done.stdout.splitlines()), measure
+    changed = goldset("gate", "gold.qrels", "--run", "bad.trec", "--target", "precise-qa", "--min", "mrr=0.1")
+    assert "at least 0.1000 wanted" in changed.stdout
+
+
+def test_a_baseline_is_replaced_only_on_request_and_only_by_a_run_that_passes(goldset: Goldset, files: Path) -> None:
+    first = (files / "baseline.json").read_bytes()
+    again = goldset(*GATE, "--run", "bad.trec", "--init")
+    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    assert goldset(*GATE, "--run", "bad.trec", "--update").returncode == 1
+    assert (files / "baseline.json").read_bytes() == first
+    assert goldset(*GATE, "--run", "bad.trec", "--update", "--max-drop", "100%").returncode == 0
+    assert Baseline.model_validate_json((files / "baseline.json").read_bytes()).system == "bad"
+
+
+def test_junit_and_annotations_come_on_request(goldset: Goldset, files: Path) -> None:
+    done = goldset(*GATE, "--run", "bad.trec", "--junit", "gate.xml", "--github")
+    suite = ElementTree.parse(files / "gate.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures")) == ("2", str(done.stdout.count("::error ")))
+
+
+def test_other_judgments_are_told_and_no_common_query_is_an_error(goldset: Goldset, files: Path) -> None:
+    write_gold(files, queries=50)
+    told = goldset(*GATE, "--run", "good.trec")
+    assert told.returncode == 0
+    assert "the judgments have changed since the baseline" in told.stdout
+    assert "compared on the 50 queries both have, of 60" in told.stdout
+    (files / "gold.qrels").write_text("other 0 d000 1\n", encoding="utf-8")
+    (files / "other.trec").write_text("other Q0 d000 1 1.0 t\n", encoding="utf-8")
+    none = goldset(*GATE, "--run", "other.trec")
+    assert (none.returncode, none.stderr.count("\n")) == (1, 1)
+    assert "no query in common" in none.stderr
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ((), 2, "nothing to check"),
+        (("--init",), 2, "need --baseline"),
+        (("--baseline", "none.json"), 2, "make it with --init"),
+        (("--baseline", "gold.qrels"), 1, "is no baseline"),
+        (("--baseline", "baseline.json", "--max-drop", "lots"), 2, "--max-drop"),
+        (("--baseline", "baseline.json", "--max-drop", "map@7=1%"), 2, "the baseline has no map@7"),
+        (("--baseline", "baseline.json", "--measure", "map@7"), 2, "only mrr@10, r@10"),
+        (("--min", "recall@10"), 2, "--min"),
+        (("--min", "recoil@10=0.5"), 1, "recoil@10"),
+        (("--min", "r@10=0.5", "--junit", "no/where.xml"), 1, "cannot be written"),
+    ],
+)
+def test_what_a_gate_cannot_do_is_one_line(goldset: Goldset, arguments: tuple[str, ...], code: int, said: str) -> None:
+    done = goldset("gate", "gold.qrels", "--run", "good.trec", *arguments)
+    assert done.returncode == code, done.stdout
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+
+
+def test_a_damaged_baseline_is_one_line_without_its_content(goldset: Goldset, files: Path) -> None:
+    whole = json.loads((files / "baseline.json").read_text(encoding="utf-8"))
+    for damage in (
+        {"values": {"mrr@10": [0.5]}},
+        {"query_ids": ["q000"] * 60},
+        {"values": {"nonsense": [0.5] * 60}},
+        {"values": {"mrr@10": ["secret"] * 60}},
+        {"extra": "secret"},
+    ):
+        (files / "baseline.json").write_text(json.dumps({**whole, **damage}), encoding="utf-8")
+        done = goldset(*GATE, "--run", "good.trec")
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+        assert "secret" not in done.stderr
+
+
+def test_a_query_that_no_file_can_name_is_refused_and_nothing_written(goldset: Goldset, tmp_path: Path) -> None:
+    (tmp_path / "both.json").write_text(json.dumps({"\ud800": {"a": 1}}))
+    done = goldset("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new.json")
+    assert (done.returncode, (tmp_path / "new.json").exists()) == (1, False)
+    assert "cannot be written as UTF-8" in done.stderr
+
+
+def test_the_baseline_and_the_junit_file_are_two(goldset: Goldset, tmp_path: Path) -> None:
+    (tmp_path / "both.json").write_text(json.dumps({"q": {"a": 1}}))
+    done = goldset("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new", "--junit", "new")
+    assert (done.returncode, (tmp_path / "new").exists()) == (1, False)
+    assert "cannot both be written" in done.stderr

@@ -1,0 +1,88 @@
+"""``goldset score --html``, as a command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from lxml import html
+
+from pipeline.report.scorecard_tables import leaderboard_rows
+from schemas.scorecard import Scorecard
+from tests.conftest import Goldset
+from tests.report.hostile import IMAGE, SCRIPT
+from tests.score.deciding_files import write_gold, write_run
+
+RUNS = ("--run", "good=good.trec", "--run", "bad=bad.trec")
+
+
+@pytest.fixture
+def goldset(goldset_inside: Goldset) -> Goldset:
+    return goldset_inside
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    write_gold(tmp_path)
+    write_run(tmp_path, "good.trec", skill=0.9)
+    write_run(tmp_path, "bad.trec", skill=0.2)
+    return tmp_path
+
+
+def test_a_page_comes_with_its_scorecard_and_says_the_same(goldset: Goldset, files: Path) -> None:
+    done = goldset("score", "gold.qrels", *RUNS, "--html", "report.html")
+    assert done.returncode == 0, done.stderr
+    card = Scorecard.model_validate_json((files / "scorecard.json").read_bytes())
+    rows = html.fromstring((files / "report.html").read_bytes()).xpath("//table[@id='leaderboard']//tr")
+    shown = [[cell.text_content().replace(" not beaten", "") for cell in row] for row in rows]
+    assert shown == [list(row) for row in leaderboard_rows(card)]
+    assert [system.system for system in card.systems] == ["good", "bad"]
+
+
+@pytest.mark.usefixtures("files")
+def test_the_page_compares_as_the_command_does(goldset: Goldset, files: Path) -> None:
+    goldset("score", "gold.qrels", *RUNS, "--html", "report.html", "--measure", "mrr@10")
+    compared = goldset("compare", "gold.qrels", *RUNS, "--measure", "mrr@10", "--format", "json").stdout
+    assert json.loads((files / "scorecard.json").read_text(encoding="utf-8")) == json.loads(compared)
+
+
+def test_hostile_ids_queries_and_passages_stay_text(goldset: Goldset, files: Path) -> None:
+    hostile = "<script>window.broken=1</script>"
+    gold = {
+        "queries": {f"q-{hostile}": f"{SCRIPT} what?", "q2": IMAGE},
+        "corpus": {f"d-{hostile}": f"{SCRIPT}{IMAGE}", "d2": "plain"},
+        "relevant_docs": {f"q-{hostile}": [f"d-{hostile}"], "q2": ["d2"]},
+    }
+    (files / "dataset.json").write_text(json.dumps(gold), encoding="utf-8")
+    run = {f"q-{hostile}": {f"d-{hostile}": 2.0, "d2": 1.0}, "q2": {"d2": 1.0, "unjudged<b>": 0.5}}
+    (files / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    done = goldset("score", "dataset.json", "--run", "<b>x</b>=run.json", "--html", "report.html")
+    assert done.returncode == 0, done.stderr
+    text = (files / "report.html").read_text(encoding="utf-8")
+    assert SCRIPT not in text
+    assert "<img" not in text.split("</head>")[1]
+    data = json.loads(html.fromstring(text).xpath("//script[@id='data']")[0].text)
+    assert data["passages"][f"d-{hostile}"] == f"{SCRIPT}{IMAGE}"
+
+
+def test_equal_files_give_equal_bytes(goldset: Goldset, files: Path) -> None:
+    made = []
+    for seed in ("1", "2"):
+        goldset("score", "gold.qrels", *RUNS, "--html", "report.html", PYTHONHASHSEED=seed)
+        made.append((files / "report.html").read_bytes())
+    assert made[0] == made[1]
+
+
+@pytest.mark.usefixtures("files")
+def test_a_place_that_cannot_be_written_is_one_line(goldset: Goldset) -> None:
+    done = goldset("score", "gold.qrels", *RUNS, "--html", "no/such/place.html")
+    assert done.returncode == 1
+    assert "no/such/place.html: cannot be written" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("files")
+def test_standard_input_is_read_once_and_so_makes_no_page(goldset: Goldset) -> None:
+    done = goldset("score", "gold.qrels", "--run", "A=-", "--html", "report.html")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
