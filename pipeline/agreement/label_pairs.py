@@ -9,11 +9,11 @@ from itertools import combinations
 import numpy as np
 
 from pipeline.errors import InputError
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.judgment_files import Labels
 from pipeline.formats.runs.judgments import Grades, notes_of_queries
 from pipeline.measures.statistics.agreement_intervals import pair_figures, raters_alpha
 from pipeline.measures.statistics.kappa import combined, query_tables
+from pipeline.text.display import shown
 from schemas.agreement_report import Agreement, PairFigures, RaterPair, Raters
 
 FEWEST_HIGHEST = 3

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipeline.errors import InputError
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.judgments import Grades
 from pipeline.formats.runs.score_tables import ScoreTable
 from pipeline.measures.statistics.rank_correlation import (
@@ -20,6 +19,7 @@ from pipeline.measures.statistics.rank_correlation import (
     tau_b_rows,
 )
 from pipeline.score.runs import Gold, Run, score_run
+from pipeline.text.display import shown
 from schemas.agreement_report import Estimate, RankedSystem, Ranking
 
 if TYPE_CHECKING:

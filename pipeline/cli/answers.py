@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from pipeline.text.display import printable
+
 app = typer.Typer(help="Look after a store of model answers.", no_args_is_help=True, rich_markup_mode=None)
 
 _LONGEST_NAME = 100
@@ -64,5 +66,5 @@ def import_answers(store: Store, source: Annotated[Path, typer.Argument(metavar=
 
 def _clean(name: str) -> str:
     """Return a name that a server or another machine's export gave, fit for a terminal: printable and not too long."""
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
+    shown = printable(str(name))
     return shown if len(shown) <= _LONGEST_NAME else shown[: _LONGEST_NAME - 1] + "…"

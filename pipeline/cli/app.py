@@ -15,6 +15,7 @@ import typer
 
 from pipeline.cli.build import GO_ON, Interrupted
 from pipeline.errors import GoldsetError, UsageError
+from pipeline.text.display import one_line
 from prompts.loader import PromptError
 
 COMMANDS = {
@@ -96,7 +97,7 @@ def main() -> None:
     except Interrupted as stop:
         code = _interrupted(str(stop))
     except PromptError as error:
-        print(f"goldset: {_line(str(error))}", file=sys.stderr)
+        print(f"goldset: {one_line(str(error))}", file=sys.stderr)
         code = UsageError.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -105,7 +106,7 @@ def main() -> None:
         print(f"goldset: output cannot be written ({(error.strerror or 'closed').lower()})", file=sys.stderr)
         code = 1
     except GoldsetError as error:
-        print(f"goldset: {_line(str(error))}", file=sys.stderr)
+        print(f"goldset: {one_line(str(error))}", file=sys.stderr)
         code = error.exit_code
     except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
         code = _unexpected(error)
@@ -144,7 +145,7 @@ def _unexpected(error: Exception) -> int:
         print(error, file=sys.stderr)
         return UsageError.exit_code
     if format_message is not None:
-        print(f"goldset: {_line(format_message())} (see goldset --help)", file=sys.stderr)
+        print(f"goldset: {one_line(format_message())} (see goldset --help)", file=sys.stderr)
         return UsageError.exit_code
     if os.environ.get("GOLDSET_DEBUG"):
         traceback.print_exception(error)
@@ -156,7 +157,3 @@ def _unexpected(error: Exception) -> int:
         file=sys.stderr,
     )
     return 1
-
-
-def _line(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))

@@ -99,7 +99,7 @@ def _converse(asking: Asking, questions: Iterable[str], *, k: int, width: int) -
 
 def _given(questions: list[str]) -> Iterator[str]:
     """Yield the questions of the command line, each shown as if it had been typed."""
-    from pipeline.formats.query_logs import one_line
+    from pipeline.text.display import one_line
 
     for text in questions:
         if question := one_line(text):
@@ -109,7 +109,7 @@ def _given(questions: list[str]) -> Iterator[str]:
 
 def _questions() -> Iterator[str]:
     """Yield questions: typed at a prompt, or line by line where standard input is no terminal."""
-    from pipeline.formats.query_logs import one_line
+    from pipeline.text.display import one_line
 
     typed = sys.stdin.isatty()
     while True:

@@ -106,7 +106,7 @@ def _show(found: Experiment, timings: Timings) -> None:
 
     from pipeline.report import experiment_tables as report
     from pipeline.report.scorecard_tables import method_line
-    from pipeline.report.terminal import printable
+    from pipeline.text.display import printable
 
     order = [system.system for system in found.card.systems]
     console = Console(soft_wrap=True, markup=False, highlight=False, width=1000)

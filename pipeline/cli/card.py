@@ -33,7 +33,7 @@ def card(
 
 def _print(made: Card, form: str) -> None:
     from pipeline.report import card_text as report
-    from pipeline.report.terminal import printable
+    from pipeline.text.display import printable
 
     if form == "json":
         typer.echo(made.model_dump_json(indent=1))

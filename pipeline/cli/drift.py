@@ -50,8 +50,8 @@ def drift(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     from pipeline.formats.runs.scorecard_files import check_apart
     from pipeline.goldset.folder import explained
     from pipeline.report.drift_text import advice, lines
-    from pipeline.report.terminal import printable
     from pipeline.score.runs import load_gold
+    from pipeline.text.display import printable
 
     check_quantile(quantile)
     check_apart({"--out": out}, [gold, queries, *([config] if config else [])])

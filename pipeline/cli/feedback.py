@@ -66,7 +66,7 @@ def _check_target(out: Path, gold: str, file: str) -> None:
 
 def _name(what: str, votes: Sequence[Vote], *, by_query: bool) -> None:
     """Print the rows that match nothing."""
-    from pipeline.report.terminal import printable
+    from pipeline.text.display import printable
 
     if votes:
         typer.echo(f"{len(votes):,} {'row' if len(votes) == 1 else 'rows'} {what}:", err=True)

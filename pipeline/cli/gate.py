@@ -115,7 +115,7 @@ def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit:
     """Print how the gate came out, and write what was asked for."""
     from pipeline.formats.runs.scorecard_files import write_whole
     from pipeline.report import gate_report as shown
-    from pipeline.report.terminal import printable
+    from pipeline.text.display import printable
 
     texts = gold.queries() if any(check.fallen for check in checks) else {}
     console = wide_console()

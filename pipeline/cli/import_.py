@@ -74,7 +74,7 @@ def import_(  # noqa: PLR0913, PLR0917  a command has as many options as it has
 
 def _remarks(imported: Imported) -> Iterator[str]:
     """Yield what is not as one might think: grades that changed their number, items left out, ids changed."""
-    from pipeline.report.terminal import printable
+    from pipeline.text.display import printable
 
     changed = {old: new for old, new in imported.grades.items() if old != new}
     if changed:

@@ -153,7 +153,7 @@ def _alerts(system: str, result: Result, lowest: Mapping[str, float]) -> list[st
 def _show(entry: HistoryEntry, earlier: Sequence[HistoryEntry], baseline: Mapping[str, float] | None) -> None:
     """Print an entry beside the last one of its system, and the baseline or else the system's first entry."""
     from pipeline.report.monitor_text import change_table, notes
-    from pipeline.report.terminal import printable
+    from pipeline.text.display import printable
 
     if baseline is None:
         baseline = {name: score.mean for name, score in earlier[0].means.items()} if earlier else {}

@@ -9,6 +9,7 @@ import typer
 
 from pipeline.errors import InputError, UsageError
 from pipeline.retrieval.analyzer_names import Analyzer
+from pipeline.text.display import one_line
 
 if TYPE_CHECKING:
     from pipeline.bench.bench_file import Bench
@@ -110,4 +111,4 @@ def _texts(gold: Gold) -> tuple[dict[str, str], dict[str, str]]:
 
 def _tag(system: str) -> str:
     """Return the name of a system as it stands in a run: without white space."""
-    return "_".join("".join(character if character.isprintable() else " " for character in system).split()) or "system"
+    return "_".join(one_line(system).split()) or "system"

@@ -112,7 +112,7 @@ def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
 def warn(gold: Gold) -> None:
     """Say what the gold set wants said wherever it is used."""
     from pipeline.goldset.provenance import notice_of
-    from pipeline.report.score_table import printable
+    from pipeline.text.display import printable
 
     notice = notice_of(gold.path)
     if notice:

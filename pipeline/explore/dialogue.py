@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from pipeline.errors import AnswerRejected, GoldsetError, ModelError
-from pipeline.formats.query_logs import folded, one_line
+from pipeline.formats.query_logs import folded
 from pipeline.measures.evaluation import evaluate
 from pipeline.measures.names import parse_measures
 from pipeline.ports import ChatRequest, Completion, Retriever
 from pipeline.score.runs import Gold
 from pipeline.text.delimiter import delimiter
+from pipeline.text.display import one_line
 from prompts.loader import Prompt, load
 from schemas.replies import Answer
 

@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.errors import InputError, UsageError
-from pipeline.formats.query_logs import Asked, Log, folded, one_line
+from pipeline.formats.query_logs import Asked, Log, folded
 from pipeline.measures.statistics.coverage import Floats, Nearest, Words, divergence_by_chance, jensen_shannon
 from pipeline.measures.statistics.query_forms import distributions
 from pipeline.measures.statistics.salient_terms import salient_terms
 from pipeline.ports import Retriever
 from pipeline.score.runs import Gold
+from pipeline.text.display import one_line
 from pipeline.text.language import detect_language
 from pipeline.text.words import content_terms, terms
 

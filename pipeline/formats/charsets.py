@@ -17,7 +17,8 @@ from typing import BinaryIO
 from chardet import EncodingEra, detect
 
 from pipeline.errors import UnreadableDocument
-from pipeline.formats.regular_files import open_regular, read_whole, shown
+from pipeline.formats.regular_files import open_regular, read_whole
+from pipeline.text.display import shown
 
 MAX_LINE = 16 * 2**20
 """The longest line of a table, in bytes (and in characters of a record)."""

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, NamedTuple
 from pipeline.errors import InputError
 from pipeline.formats.charsets import MAX_LINE
 from pipeline.formats.query_logs import folded
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import not_utf8
+from pipeline.text.display import shown
 from schemas.feedback_row import Feedback
 
 _QUERY = ("query_id", "query", "question", "q")

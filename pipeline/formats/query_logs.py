@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipeline.errors import InputError, UsageError
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.packed_files import Source
+from pipeline.text.display import one_line, shown
 
 COLUMNS = ("query", "question", "q", "search", "keywords", "text")
 """What the column of queries is called, where it is not named."""
@@ -62,11 +62,6 @@ class Log:
             key = folded(text)
             known = self.queries.get(key)
             self.queries[key] = Asked(known.text, known.line, known.count + 1) if known else Asked(text, line, 1)
-
-
-def one_line(text: str) -> str:
-    """Return a text as one line of printable characters, what could steer a terminal and half characters left out."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def folded(text: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipeline.errors import UnreadableDocument
+from pipeline.text.display import shown
 
 _FLAGS = (
     os.O_RDONLY
@@ -15,14 +16,6 @@ _FLAGS = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
-
-
-def shown(path: Path | str) -> str:
-    """Return a path or a column name fit for a message: one line, printable, at most 300 characters."""
-    text = str(path)
-    if not text.isprintable():
-        text = text.encode("unicode_escape", "backslashreplace").decode("ascii")
-    return text if len(text) <= 300 else text[:140] + "…" + text[-140:]
 
 
 def open_regular(path: Path) -> BinaryIO:

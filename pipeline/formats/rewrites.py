@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.errors import InputError
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.json_maps import read_json
 from pipeline.formats.runs.packed_files import Source
+from pipeline.text.display import shown
 
 
 def read_rewrites(path: Path) -> dict[str, list[str]]:

@@ -21,7 +21,8 @@ import jsonlines
 
 from pipeline.errors import UnreadableDocument
 from pipeline.formats.charsets import MAX_LINE, encoding_of, read_text
-from pipeline.formats.regular_files import open_regular, shown
+from pipeline.formats.regular_files import open_regular
+from pipeline.text.display import shown
 
 _Quoting = Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
 _MAX_COLUMNS = 10_000

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.errors import InputError
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import not_utf8, without_mark
+from pipeline.text.display import shown
 
 _ROWS_AT_ONCE = 2**14
 

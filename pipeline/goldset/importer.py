@@ -24,11 +24,11 @@ from pipeline.formats.benchmarks.collection import Chosen, Collection, Qrel
 from pipeline.formats.benchmarks.grades import Grading, choose_grading, in_words, parse_grades, suggestion
 from pipeline.formats.benchmarks.left_out import Books, Names
 from pipeline.formats.jsonl import RecordFile, write_texts
-from pipeline.formats.regular_files import shown
 from pipeline.formats.toml import write_toml
 from pipeline.goldset.dataset import GoldSet, Passage, write_gold
 from pipeline.goldset.folder import CONFIG, check_usable, explained, publish, staging
 from pipeline.stages.chunk import chunk_documents
+from pipeline.text.display import shown
 from schemas.corpus import Chunk, Document, Evidence
 from schemas.judgment import RELEVANT, Relevance
 from schemas.manifest import Manifest, StageReport

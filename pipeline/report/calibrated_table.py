@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipeline.report.terminal import printable
+from pipeline.text.display import printable
 from schemas.agreement_report import Estimate
 from schemas.calibrated import Calibration
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pipeline.report.safe_markdown import escaped
-from pipeline.report.terminal import printable
+from pipeline.text.display import printable
 from schemas.set_card import Card, Figure, State, Value
 
 if TYPE_CHECKING:

@@ -234,7 +234,7 @@ def terminal_table(rows: Rows, *, words: int = 1) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from pipeline.report.terminal import printable
+    from pipeline.text.display import printable
 
     table = Table(title=None, box=None, pad_edge=False)
     for position, heading in enumerate(rows[0]):

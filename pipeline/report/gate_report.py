@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from xml.etree import ElementTree
 
 from pipeline.measures.statistics.regression import Check
-from pipeline.report.terminal import printable
 from pipeline.report.verdicts import p_value
+from pipeline.text.display import printable
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SHOWN = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pipeline.report.terminal import printable
+from pipeline.text.display import printable
 from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
 
 NOT_MEASURED = (

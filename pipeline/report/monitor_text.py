@@ -15,7 +15,7 @@ def change_table(now: HistoryEntry, last: HistoryEntry | None, baseline: Mapping
     """Return a row per measure: now with its interval, the change since the last time, the change from the baseline."""
     from rich.table import Table
 
-    from pipeline.report.terminal import printable
+    from pipeline.text.display import printable
 
     table = Table(title=None, box=None, pad_edge=False)
     table.add_column(printable(now.system))

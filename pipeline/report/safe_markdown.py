@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pipeline.report.terminal import printable
+from pipeline.text.display import printable
 
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"})
 _MARKS = re.compile(r"([\\`*_\[\]|~$!])")

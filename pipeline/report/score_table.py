@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.measures.result import Result
 from pipeline.text.amounts import queries
+from pipeline.text.display import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -139,8 +140,3 @@ def _csv(rows: Sequence[Sequence[object]]) -> str:
 def _escaped(text: str) -> str:
     marks = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
     return "".join(marks.get(c, f"\\{c}" if c in "#$%&_{}" else c) for c in text)
-
-
-def printable(text: str) -> str:
-    """Return a text with nothing in it that could move a cursor."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

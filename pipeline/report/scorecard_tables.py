@@ -116,7 +116,7 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, words: int
     from rich.table import Table
     from rich.text import Text
 
-    from pipeline.report.terminal import printable
+    from pipeline.text.display import printable
 
     table = Table(title=None, box=None, pad_edge=False)
     for position, heading in enumerate(headings):

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from pipeline.ports import Step
 from pipeline.text.amounts import amount, dollars, queries
+from pipeline.text.display import printable
 from schemas.manifest import Asked, Manifest, StageReport, StageUsage
 
 _QUIET_SECONDS = 5.0
@@ -102,11 +103,6 @@ class TerminalProgress:
     def note(self, line: str) -> None:
         """Show one line that stays, whatever characters it holds."""
         self._console.print(Text(printable(line)), style="yellow")
-
-
-def printable(line: str) -> str:
-    """Return the line without what could steer a terminal."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
 
 
 def funnel(manifest: Manifest) -> Table:

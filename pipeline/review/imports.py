@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from pipeline.errors import InputError, UsageError
 from pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
 from pipeline.formats.annotations.exchange import Given
-from pipeline.formats.regular_files import shown
 from pipeline.review.exports import Format
 from pipeline.review.ledger import RUBRIC_SHA, Ledger, same_act
 from pipeline.review.people import current_ids
 from pipeline.review.reviewable_set import Material
 from pipeline.review.state import State, fold
+from pipeline.text.display import shown
 from schemas.review_event import Event, EventKind, Review
 
 _LONGEST_MS = 2**31 - 1

@@ -13,8 +13,8 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from pipeline.errors import GoldsetError, InputError
-from pipeline.formats.regular_files import shown
 from pipeline.review import ledger_tables
+from pipeline.text.display import shown
 from schemas.judgment import RUBRIC
 from schemas.review_event import Event
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import uvicorn
 
 from pipeline.errors import InputError, OutputError, UsageError
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import read_run
 from pipeline.review.leases import Desk
@@ -24,6 +23,7 @@ from pipeline.review.responses import Answers
 from pipeline.review.reviewable_set import Material, load_material
 from pipeline.review.security import Links, Rates, Sessions, session_key
 from pipeline.review.web import Door, create_app
+from pipeline.text.display import shown
 from schemas.judgment import RELEVANT
 
 DEEPEST = 100

@@ -11,13 +11,13 @@ import numpy as np
 from pydantic import ValidationError
 
 from pipeline.errors import InputError, UsageError
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.scorecard_files import explain
 from pipeline.goldset.provenance import metadata_of
 from pipeline.goldset.provenance import notice_of as said_of
 from pipeline.measures.statistics.comparison import scorecard
 from pipeline.measures.statistics.intervals import bootstrap_intervals
 from pipeline.score.runs import Gold, Match, Run, score_run
+from pipeline.text.display import shown
 from schemas.scorecard import Baseline, GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
 
 if TYPE_CHECKING:

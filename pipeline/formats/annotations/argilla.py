@@ -25,7 +25,7 @@ from pipeline.formats.annotations.exchange import (
     review_of,
 )
 from pipeline.formats.jsonl import as_line
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 from schemas.judgment import Relevance
 from schemas.review_event import Review
 

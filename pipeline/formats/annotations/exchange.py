@@ -12,7 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 from pydantic import ValidationError
 
 from pipeline.errors import InputError
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 from schemas.judgment import RUBRIC, Relevance
 from schemas.review_event import Review
 

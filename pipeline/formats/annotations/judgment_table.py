@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.errors import InputError
 from pipeline.formats.annotations.exchange import Exchange, Given, grade_from, review_of, text_of
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 
 COLUMNS = (
     "kind", "query_id", "chunk_id", "annotator", "grade", "first_grade", "blind", "lane", "inclusion", "ms", "revealed",

@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 from pipeline.errors import InputError
 from pipeline.formats.annotations.exchange import Exchange, Given, Pair, details, grade_from, id_of, objects, review_of
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 from schemas.judgment import RUBRIC, Relevance
 from schemas.review_event import Review
 

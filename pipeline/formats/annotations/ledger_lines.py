@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pipeline.errors import InputError
 from pipeline.formats.annotations.exchange import objects
 from pipeline.formats.jsonl import as_line
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 from schemas.review_event import Event
 
 NAME, VERSION = "goldset-review", 1

@@ -12,7 +12,7 @@ from pathlib import Path
 from pipeline.errors import InputError
 from pipeline.formats.annotations.exchange import Exchange, Given, grade_from, review_of, text_of
 from pipeline.formats.jsonl import as_line
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 
 ABOUT = ".about.json"
 """Neither format has a place for the rubric: it stands in a file beside the judgments, by this suffix."""

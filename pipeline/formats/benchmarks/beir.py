@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.formats.benchmarks.collection import Chosen, Collection, choose, entries, qrels, topics
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 
 
 def read_beir(folder: Path, chosen: Chosen) -> Collection:

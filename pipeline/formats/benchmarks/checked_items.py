@@ -10,7 +10,7 @@ from pipeline.errors import InputError
 from pipeline.formats.benchmarks.collection import Collection, Entry, Place, Qrel, Topic, at
 from pipeline.formats.benchmarks.left_out import Books, Names, is_unicode
 from pipeline.formats.documents.identity import one_line
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 from schemas.corpus import Document
 
 

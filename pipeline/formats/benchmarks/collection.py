@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from pipeline.errors import InputError, UsageError
 from pipeline.formats.charsets import MAX_LINE
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import QRELS_COLUMNS, grade_of, not_utf8
+from pipeline.text.display import shown
 
 Place = int | str
 """Where an item stands in its file: the number of a line from 1, or words where there are no lines."""

@@ -13,7 +13,7 @@ from pipeline.formats.benchmarks.msmarco import read_msmarco
 from pipeline.formats.benchmarks.online import read_hugging_face, read_ir_datasets
 from pipeline.formats.benchmarks.squad import read_squad
 from pipeline.formats.benchmarks.trec_collection import read_trec
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 
 READERS: dict[str, Callable[[str, Chosen], Collection]] = {
     "beir": lambda path, chosen: read_beir(Path(path), chosen),

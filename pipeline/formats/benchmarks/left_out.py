@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pipeline.errors import InputError
 from pipeline.formats.benchmarks.collection import Place
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 from schemas.manifest import Failure, StageReport
 from schemas.record import ID_PATTERN
 

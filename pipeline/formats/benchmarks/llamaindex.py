@@ -9,9 +9,9 @@ from typing import Any
 
 from pipeline.errors import InputError
 from pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.json_maps import read_json
 from pipeline.formats.runs.packed_files import Source
+from pipeline.text.display import shown
 from schemas.judgment import Relevance
 
 _MODEL = "model"

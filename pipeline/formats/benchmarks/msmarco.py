@@ -23,10 +23,10 @@ from pipeline.formats.benchmarks.collection import (
     topics,
 )
 from pipeline.formats.benchmarks.squad import MEGABYTES
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.json_maps import read_json
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.tables import open_table
+from pipeline.text.display import shown
 
 NOTE = "Passages shown to the annotator and not selected are unjudged here: not selected is not found irrelevant."
 

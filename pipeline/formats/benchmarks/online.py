@@ -11,7 +11,7 @@ from pipeline.errors import InputError, MissingExtra, UsageError
 from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, at, member
 from pipeline.formats.benchmarks.msmarco import rows_collection, shown_of_row
 from pipeline.formats.benchmarks.squad import asked_of_row, squad_collection
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 
 EXTRA = "benchmarks"
 _QUERY_FIELDS = ("text", "query", "title", "question")

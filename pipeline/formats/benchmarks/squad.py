@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from pipeline.errors import InputError
 from pipeline.formats.benchmarks.collection import Collection, Entry, Place, Qrel, Topic, at
 from pipeline.formats.documents.identity import document_id
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.json_maps import read_json
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.tables import open_table
+from pipeline.text.display import shown
 from schemas.judgment import Relevance
 
 MEGABYTES = 2048

@@ -15,7 +15,7 @@ from pipeline.errors import InputError
 from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, at, choose, entries, qrels, topics
 from pipeline.formats.benchmarks.collection import text_lines as lines_of
 from pipeline.formats.charsets import MAX_LINE
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 
 _CORPUS = (
     "corpus.jsonl*",

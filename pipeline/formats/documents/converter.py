@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from pipeline.errors import MissingExtra, UnreadableDocument
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 
 _SECONDS_PER_MEGABYTE = 10.0
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")

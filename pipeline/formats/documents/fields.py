@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import UnreadableDocument
-from pipeline.formats.regular_files import shown
 from pipeline.formats.tables import Row, Table
+from pipeline.text.display import shown
 
 TEXT_FIELDS = ("text", "content", "contents", "body", "passage", "document", "answer")
 TITLE_FIELDS = ("title", "question", "heading", "name")

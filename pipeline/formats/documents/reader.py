@@ -19,7 +19,7 @@ from pipeline.formats.documents.read_options import ReadOptions
 from pipeline.formats.documents.register import Register
 from pipeline.formats.documents.rows import table_documents
 from pipeline.formats.documents.sources import SourceFile
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 from schemas.corpus import Document
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.errors import UnreadableDocument
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 
 Keys = npt.NDArray[np.uint64]
 

@@ -21,8 +21,8 @@ from pipeline.formats.documents.identity import digest, one_line, row_id, stem
 from pipeline.formats.documents.read_options import ReadOptions
 from pipeline.formats.documents.register import Register, fingerprint
 from pipeline.formats.documents.sources import SourceFile
-from pipeline.formats.regular_files import shown
 from pipeline.formats.tables import Row, Table, open_table
+from pipeline.text.display import shown
 from schemas.corpus import Document
 from schemas.record import Id
 

@@ -24,7 +24,8 @@ from pathlib import Path
 
 from pipeline.errors import InputError, UnreadableDocument, UsageError
 from pipeline.formats.documents.globs import Glob, is_glob
-from pipeline.formats.regular_files import open_regular, shown
+from pipeline.formats.regular_files import open_regular
+from pipeline.text.display import shown
 
 KINDS: Mapping[str, str] = {
     **dict.fromkeys((".txt", ".text", ".log", ".rst", ".org", ".adoc", ".asciidoc"), "plain"),

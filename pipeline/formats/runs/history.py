@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from pipeline.errors import InputError, OutputError
 from pipeline.formats.jsonl import as_line
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.scorecard_files import explain, sync_folder
+from pipeline.text.display import shown
 from schemas.scorecard import HistoryEntry
 
 _PATIENCE = 30.0

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.errors import InputError
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.judgments import Grades, read_judgments
 from pipeline.formats.runs.packed_files import STDIN, Source
 from pipeline.formats.runs.run_tables import kind_of, read_table
 from pipeline.formats.runs.trec import HIGHEST_GRADE, not_utf8, without_mark
 from pipeline.measures.ranks.columns import column_of
+from pipeline.text.display import shown
 
 JUDGMENTS = "4-judgments.jsonl"
 _DOCUMENT = ("chunk_id", "doc_id", "docid", "corpus-id", "corpus_id")

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.errors import InputError
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.json_maps import read_json
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.run_tables import kind_of, read_table
 from pipeline.formats.runs.trec import HIGHEST_GRADE, duplicate, grade_of, not_utf8, read_qrels, without_mark
 from pipeline.measures.ranks.columns import judgments
+from pipeline.text.display import shown
 from schemas.judgment import RELEVANT
 
 if TYPE_CHECKING:

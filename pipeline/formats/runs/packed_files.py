@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from pipeline.errors import InputError
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 
 STDIN = "-"
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import isfinite
 
 from pipeline.errors import InputError
-from pipeline.formats.regular_files import shown
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.run_tables import kind_of, read_table
+from pipeline.text.display import shown
 
 _SETS = ("qrels", "labels", "judge", "judgments", "assessor", "source", "labelset", "label_set")
 _SYSTEMS = ("system", "run", "runid", "run_id", "name", "model", "tag")

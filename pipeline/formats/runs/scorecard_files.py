@@ -14,7 +14,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from pipeline.errors import InputError, OutputError
-from pipeline.formats.regular_files import shown
+from pipeline.text.display import shown
 from schemas.record import Record
 
 R = TypeVar("R", bound=Record)
