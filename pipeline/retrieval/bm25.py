@@ -1,4 +1,4 @@
-"""BM25 with Lucene's formula, through ``bm25s``; equal scores are ordered by document id, as trec_eval orders them."""
+"""BM25 with Lucene's formula, through ``bm25s``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import bm25s
 import numpy as np
 from bm25s.tokenization import Tokenized
 
+from pipeline.measures.ranks.order import highest, in_tie_order
 from pipeline.retrieval.token_files import TokenFiles
 from pipeline.retrieval.tokens import Tokenizer, cut
 
@@ -33,7 +34,7 @@ class BM25:
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
         self._index = None
-        self._ids = sorted(passages, reverse=True)  # so that a lower place goes first where scores are equal
+        self._ids = in_tie_order(passages)
         numbers: defaultdict[str, int] = defaultdict()
         numbers.default_factory = numbers.__len__
         texts = cut(self._tokens, {doc_id: passages[doc_id] for doc_id in self._ids})
@@ -54,7 +55,6 @@ class BM25:
         if self._index is None or not known:
             return
         scores = self._index.get_scores_from_ids(known)
-        kth = np.partition(scores, -k)[-k] if k < len(scores) else 0.0
-        candidates = np.flatnonzero((scores >= kth) & (scores > 0))
-        for place in candidates[np.argsort(-scores[candidates], kind="stable")][:k]:
+        found = np.flatnonzero(scores > 0)
+        for place in found[highest(scores[found], k)]:
             yield self._ids[place], float(scores[place])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.errors import RetrieverFailed
-from pipeline.measures.ranks.ranking_order import best
+from pipeline.measures.ranks.order import best
 from pipeline.ports import ChatRequest, Retriever
 from pipeline.retrieval.fusion import reciprocal_ranks
 from pipeline.retrieval.model_calls import CompleteAll, answers, readable

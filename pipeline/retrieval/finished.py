@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipeline.measures.ranks.ranking_order import best
+from pipeline.measures.ranks.order import best
 
 
 class Finished:

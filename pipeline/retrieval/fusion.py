@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from pipeline.measures.ranks.ranking_order import best
+from pipeline.measures.ranks.order import best
 from pipeline.ports import Retriever
 from pipeline.retrieval.analyzer_names import Normalisation
 from pipeline.retrieval.system_settings import RRFSettings, WeightedSettings

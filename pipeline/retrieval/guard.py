@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from pipeline.errors import GoldsetError, MissingExtra, RetrieverFailed
-from pipeline.measures.ranks.ranking_order import best
+from pipeline.measures.ranks.order import best
 from pipeline.ports import Retriever
 from pipeline.retrieval.deadline import described
 from pipeline.retrieval.own import shown

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from pipeline.measures.ranks.order import highest, in_tie_order
 from pipeline.retrieval.system_settings import NgramSettings
 
 _QUERIES = 64
@@ -26,7 +27,7 @@ class Ngrams:
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
-        self._ids = sorted(passages, reverse=True)  # so that equal scores stand in the order of their ids
+        self._ids = in_tie_order(passages)
         sizes = (self._settings.shortest, self._settings.longest)
         self._cut = TfidfVectorizer(analyzer="char_wb", ngram_range=sizes, sublinear_tf=True, dtype=np.float32)
         try:
@@ -51,8 +52,4 @@ class Ngrams:
 
     def _best(self, cosines: Any, k: int) -> dict[str, float]:  # noqa: ANN401  a row of scipy's
         scores, places = np.asarray(cosines.data, dtype=np.float64), cosines.indices
-        if len(scores) > k:
-            kept = scores >= np.partition(scores, -k)[-k]
-            scores, places = scores[kept], places[kept]
-        order = np.lexsort((places, -scores))[:k]
-        return {self._ids[places[at]]: float(scores[at]) for at in order if scores[at] > 0}
+        return {self._ids[places[at]]: float(scores[at]) for at in highest(scores, k, places) if scores[at] > 0}

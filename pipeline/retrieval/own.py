@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from pipeline.errors import RetrieverFailed
-from pipeline.measures.ranks.ranking_order import best
+from pipeline.measures.ranks.order import best
 from pipeline.retrieval.foreign_results import Found
 from pipeline.retrieval.passages_by_text import PassagesByText
 

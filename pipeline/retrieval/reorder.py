@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipeline.measures.ranks.ranking_order import best
+from pipeline.measures.ranks.order import best
 
 
 def by_rank(order: Sequence[str], *, k: int) -> dict[str, float]:

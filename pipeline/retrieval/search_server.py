@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pipeline.errors import RetrieverFailed
-from pipeline.measures.ranks.ranking_order import best
+from pipeline.measures.ranks.order import best, in_tie_order
 from pipeline.retrieval.endpoint import Endpoint
 from pipeline.retrieval.system_settings import SearchServerSettings
 
@@ -44,7 +44,7 @@ class SearchServer:
     def index(self, passages: Mapping[str, str]) -> None:
         """Make an index with this similarity, send the passages to it and wait until they can be found."""
         self._drop()
-        self._ids = sorted(passages)
+        self._ids = in_tie_order(passages)
         index = f"goldset-{uuid.uuid4().hex}"
         self._server.send("PUT", f"/{index}", json.dumps(self._described()).encode(), "application/json")
         self._index = index
@@ -88,7 +88,7 @@ class SearchServer:
     def _searched(self, queries: Sequence[tuple[str, str]], k: int) -> Iterator[tuple[str, dict[str, float]]]:
         lines: list[str] = []
         for _, text in queries:
-            order = [{"_score": "desc"}, {"place": "desc"}]
+            order = [{"_score": "desc"}, {"place": "asc"}]
             match = {"match": {"text": {"query": text}}}
             body = {"query": match, "size": min(k, _DEEPEST), "sort": order, "track_scores": True, "_source": False}
             lines += ["{}", json.dumps(body)]

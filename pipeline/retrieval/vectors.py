@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.errors import MissingExtra, RetrieverFailed
+from pipeline.measures.ranks.order import highest, in_tie_order
 from pipeline.measures.statistics.products import of_finite_numbers
 from pipeline.retrieval.analyzer_names import IndexKind
 from pipeline.retrieval.system_settings import Vectors
@@ -44,7 +45,7 @@ class VectorIndex:
             raise MissingExtra("faiss-cpu", "dense")
         self._ids: list[str] = []
         self._positions: dict[str, int] = {}
-        self._order = np.empty(0, dtype=np.int64)
+        self._tie_places = np.empty(0, dtype=np.int64)
         self._rows: Rows = np.empty((0, 0), dtype=np.float32)
         self._graph: Any = None
 
@@ -59,8 +60,8 @@ class VectorIndex:
         self._positions = {doc_id: position for position, doc_id in enumerate(self._ids)}
         if len(self._positions) < len(self._ids):
             raise RetrieverFailed(self._name, "the same passage id stands for two vectors; give each its own")
-        self._order = np.empty(len(self._ids), dtype=np.int64)
-        self._order[sorted(range(len(self._ids)), key=self._ids.__getitem__, reverse=True)] = np.arange(len(self._ids))
+        places = {doc_id: place for place, doc_id in enumerate(in_tie_order(self._ids))}
+        self._tie_places = np.array([places[doc_id] for doc_id in self._ids], dtype=np.int64)
         self._graph = None
         if self._settings.index is IndexKind.HNSW and self._ids:
             self._graph = _graph(self._rows, self._settings)
@@ -94,8 +95,8 @@ class VectorIndex:
 
     def _ranked(self, found: npt.NDArray[np.int64], query: Rows, count: int) -> dict[str, float]:
         scores = _products(self._rows, found, query)
-        best = np.lexsort((self._order[found], -scores))[:count]
-        return {self._ids[found[place]]: float(scores[place]) for place in best}
+        ranked = highest(scores, count, self._tie_places[found])
+        return {self._ids[found[position]]: float(scores[position]) for position in ranked}
 
     def _through_graph(self, queries: Rows, count: int) -> Iterator[npt.NDArray[np.int64]]:
         _, positions = self._graph.search(queries, count)

@@ -15,6 +15,7 @@ import uvicorn
 from pipeline.errors import InputError, OutputError, UsageError
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import read_run
+from pipeline.measures.ranks.order import best
 from pipeline.review.leases import Desk
 from pipeline.review.ledger import Ledger, ledger_url, open_ledger
 from pipeline.review.ledger_tables import file_of
@@ -187,10 +188,5 @@ def _runs(folder: Path) -> Runs:
     found: dict[str, dict[str, Sequence[str]]] = {}
     for path in sorted((folder / "runs").glob("*.trec")):
         scores = read_run(Source(path))
-        found[path.stem] = {
-            query_id: [doc_id for doc_id, _ in sorted(docs.items(), key=lambda one: (one[1], one[0]), reverse=True)][
-                :DEEPEST
-            ]
-            for query_id, docs in scores.items()
-        }
+        found[path.stem] = {query_id: list(best(docs, DEEPEST)) for query_id, docs in scores.items()}
     return found

@@ -14,7 +14,15 @@ from pipeline.formats.runs.packed_files import STDIN, Source
 from pipeline.formats.runs.trec import read_run
 from pipeline.measures.assessment import Missing, assess
 from pipeline.measures.names import Measure
-from pipeline.measures.ranks.judged_ranks import BadScore, DuplicateDocument, Placed, Scores, place_mapping
+from pipeline.measures.ranks.judged_ranks import (
+    BadScore,
+    DuplicateDocument,
+    Placed,
+    Scores,
+    place_mapping,
+    single_precision,
+)
+from pipeline.measures.ranks.order import best
 from pipeline.measures.result import Result
 
 if TYPE_CHECKING:
@@ -188,14 +196,12 @@ def top_documents(
     Raises:
         InputError: the run is not what it should be.
     """
-    from pipeline.measures.ranks.judged_ranks import in_order
-
     wanted = None if query_ids is None else set(query_ids)
     texts = _texts_in_order(run) if match == "text" else {}
     found: dict[str, list[Retrieved]] = {}
     for query_id, documents in _queries(gold, run, match, wanted):
         judged = gold.qrels.get(query_id, {})
-        top = in_order(documents, scores=scores)[:depth]
+        top = best(single_precision(documents) if scores == "float32" else documents, depth)
         found[query_id] = [
             Retrieved(doc_id, documents[doc_id], judged.get(doc_id), texts[query_id][place] if texts else None)
             for place, doc_id in enumerate(top)

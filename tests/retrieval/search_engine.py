@@ -69,7 +69,7 @@ class Engine:
         texts = {doc: document["text"].lower().split() for doc, document in held["found"].items()}
         scores = bm25(body["query"]["match"]["text"]["query"].lower().split(), texts, similarity["k1"], similarity["b"])
         places = {doc: held["found"][doc]["place"] for doc in scores}
-        ranked = sorted(scores, key=lambda doc: (-scores[doc], -places[doc]))[: body["size"]]
+        ranked = sorted(scores, key=lambda doc: (-scores[doc], places[doc]))[: body["size"]]
         return {"timed_out": False, "_shards": {"failed": 0}, "hits": {"hits": [_hit(doc, scores) for doc in ranked]}}
 
 

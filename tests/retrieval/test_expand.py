@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import InputError, RetrieverFailed
 from pipeline.formats.rewrites import read_rewrites
-from pipeline.measures.ranks.ranking_order import best
+from pipeline.measures.ranks.order import best
 from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
 from pipeline.retrieval.expand import FileRewrites, HyDE, ModelRewrites, Rewriting

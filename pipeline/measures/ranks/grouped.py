@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 
 from pipeline.measures.ranks.counts import count_above
-from pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed, Qrels, Scores, rank_of
+from pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed, Qrels, Scores
 from pipeline.measures.ranks.judgment_columns import MIX, Judgments
+from pipeline.measures.ranks.order import rank_of
 from pipeline.measures.ranks.scattered import place_scattered
 
 if TYPE_CHECKING:

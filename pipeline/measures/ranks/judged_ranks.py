@@ -1,17 +1,15 @@
-"""The ranks of judged documents: all that measures need of a run.
-
-The order is trec_eval's: score descending, then document id descending by code point; the rank column is not read. The
-rank of a document is thus 1 + |higher scores| + |equal scores with a greater id|, and nothing need be sorted.
-"""
+"""The ranks of judged documents, which are all that measures need of a run; counted, so that no list is sorted."""
 
 from __future__ import annotations
 
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any, Literal, NamedTuple
+
+from pipeline.measures.ranks.order import rank_of
 
 _FLOAT = frozenset({float})
 """Where all scores are of this type, nothing needs to be converted."""
@@ -60,17 +58,9 @@ class BadScore(Exception):
         super().__init__(f"a score is {shown}, and must be a finite number")
 
 
-def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
-    """Return the rank of a document that ``above`` others outscore and that ties with ``equals``, itself included."""
-    return 1 + above + sum(other > doc_id for other in equals)
-
-
-def in_order(documents: Mapping[str, float], *, scores: Scores = "float64") -> list[str]:
-    """Return the documents of one query in trec_eval's order."""
-    values: Sequence[float] = list(documents.values())
-    if scores == "float32":
-        values = array("f", values).tolist()
-    return [doc_id for _, doc_id in sorted(zip(values, documents, strict=True), reverse=True)]
+def single_precision(documents: Mapping[str, float]) -> dict[str, float]:
+    """Return the scores of one query rounded to float32."""
+    return dict(zip(documents, array("f", documents.values()), strict=True))
 
 
 def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, scores: Scores) -> dict[str, Placed]:
@@ -109,7 +99,7 @@ def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single:
         return Placed(len(documents), [])
     if single:
         ordered = array("f", ordered).tolist()
-        documents = dict(zip(documents, array("f", documents.values()), strict=True))
+        documents = single_precision(documents)
     hits = []
     tied: dict[float, list[str]] = {}
     for doc_id, grade in found:

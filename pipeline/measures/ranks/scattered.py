@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from pipeline.measures.ranks.counts import FEW_HITS, count_above
-from pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed, rank_of
+from pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed
 from pipeline.measures.ranks.judgment_columns import MIX, Judgments
+from pipeline.measures.ranks.order import rank_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,53 @@
+"""The order of every hit list, as trec_eval defines it: score descending, then document id descending by code point."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def best(scores: Mapping[str, float], k: int) -> dict[str, float]:
+    """Return the first ``k`` documents with their scores, in order."""
+    top = heapq.nlargest(k, ((score, doc_id) for doc_id, score in scores.items()))
+    return {doc_id: score for score, doc_id in top}
+
+
+def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
+    """Return the rank of a document, from 1, without sorting the list it stands in.
+
+    Args:
+        doc_id: The document.
+        above: How many documents score higher.
+        equals: The documents with the same score, itself included.
+    """
+    return 1 + above + sum(other > doc_id for other in equals)
+
+
+def in_tie_order(ids: Iterable[str]) -> list[str]:
+    """Return ids so that, of two with the same score, the one at the lower place ranks higher."""
+    return sorted(ids, reverse=True)
+
+
+def highest(scores: NDArray[Any], k: int, places: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Return the positions of the first ``k`` scores of an array, in order.
+
+    Args:
+        scores: The scores of documents.
+        k: How many positions at most, 1 or more.
+        places: The place of each document in ``in_tie_order``. By default the documents stand in that order.
+    """
+    import numpy as np
+
+    order: NDArray[Any]
+    if 2 * k < len(scores):  # where k is nearer to the length, sorting all of them is quicker
+        kept = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
+        order = kept[highest(scores[kept], len(kept), None if places is None else places[kept])]
+    elif places is None:
+        order = np.argsort(-scores, kind="stable")
+    else:
+        order = np.lexsort((places, -scores))
+    return order[:k]
