@@ -16,8 +16,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from pipeline.errors import ConfigError
 from pipeline.stages.critique import Critic
-from schemas.constraints import Constraints
-from schemas.query import QueryKind, QueryStyle
+from schemas.query import Constraints, QueryKind, QueryStyle
 from schemas.record import Record
 
 

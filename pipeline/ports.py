@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from schemas.constraints import Constraints
 from schemas.corpus import Chunk
-from schemas.query import Assignment, Candidate
+from schemas.query import Assignment, Candidate, Constraints
 
 if TYPE_CHECKING:
     import numpy as np

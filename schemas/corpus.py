@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -59,3 +60,19 @@ class Chunk(Record):
     text: str
     headings: tuple[str, ...] = ()
     title: str = ""
+
+    def text_without(self, masks: Iterable[Span]) -> str:
+        """Return the text without the parts that lie in ``masks``, one space in place of each part."""
+        inside = [
+            (max(mask.start, self.span.start) - self.span.start, min(mask.end, self.span.end) - self.span.start)
+            for mask in masks
+            if mask.meets(self.span)
+        ]
+        if not inside:
+            return self.text
+        pieces, position = [], 0
+        for start, end in sorted(inside):
+            pieces.append(self.text[position : max(position, start)])
+            position = max(position, end)
+        pieces.append(self.text[position:])
+        return " ".join(piece.strip() for piece in pieces if piece.strip())

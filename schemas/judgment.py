@@ -1,9 +1,11 @@
-"""Relevance grades, the rubric they follow, and what a model judged."""
+"""Relevance grades and their rubric, the pool of pairs to judge, judgments, and users' feedback."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum, StrEnum
+
+from pydantic import Field
 
 from schemas.record import Id, Record
 
@@ -82,3 +84,37 @@ class Judgment(Record):
     capped: bool = False
     canary: Canary | None = None
     shared_from: Id | None = None
+
+
+class Origin(StrEnum):
+    """Why a chunk is in the pool whatever retrieved it."""
+
+    SOURCE = "source"
+    NEAR_DUPLICATE = "near-duplicate"
+
+
+class Pooled(Record):
+    """One query-chunk pair that gets a grade.
+
+    ``ranks`` is the rank, from 1, at each retriever that brought the chunk within the pool's depth; ``origin`` says
+    that it holds the query's evidence, or that only a near-duplicate of it would be in the pool. Near-duplicates share
+    one grade: ``shared_from`` is the chunk that is judged in this one's stead, None where this one is judged.
+    """
+
+    query_id: Id
+    chunk_id: Id
+    ranks: dict[str, int] = Field(default_factory=dict)
+    origin: Origin | None = None
+    shared_from: Id | None = None
+
+
+class Feedback(Record):
+    """How often users were glad of a passage for a query, and how often not.
+
+    It is no judgment: people click what is shown first, and few say anything. It never enters the qrels.
+    """
+
+    query_id: Id
+    chunk_id: Id
+    positive: int = Field(ge=0)
+    negative: int = Field(ge=0)

@@ -11,10 +11,8 @@ from schemas.agreement_report import Agreement
 from schemas.calibrated import Calibration
 from schemas.corpus import Chunk, Document
 from schemas.experiment import Experiment, Timings
-from schemas.feedback_row import Feedback
-from schemas.judgment import Judgment
+from schemas.judgment import Feedback, Judgment, Pooled
 from schemas.manifest import Manifest
-from schemas.pooled import Pooled
 from schemas.query import Candidate, DroppedQuery, Query, Rejection
 from schemas.replies import GeneratedQueries
 from schemas.review_event import Event

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.config import KINDS, STYLES, Config, Generator, load_config
 from pipeline.errors import ConfigError
-from schemas.constraints import Constraints
+from schemas.query import Constraints
 from tests.conftest import ROOT, Goldset
 
 

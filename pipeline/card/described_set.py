@@ -15,9 +15,8 @@ from pipeline.goldset.folder import CONFIG, MANIFEST, read_manifest
 from pipeline.goldset.provenance import metadata_of
 from pipeline.score.runs import load_gold, load_run, top_documents
 from pipeline.text.language import detect_language
-from schemas.judgment import Judgment
+from schemas.judgment import Judgment, Pooled
 from schemas.manifest import Manifest
-from schemas.pooled import Pooled
 
 POOL, JUDGMENTS, CHUNKS = "4-pool.jsonl", "4-judgments.jsonl", "1-chunks.jsonl"
 DEPTH = 10

@@ -20,7 +20,7 @@ Store = Annotated[Path, typer.Argument(metavar="STORE", help="The store, answers
 def stats(store: Store) -> None:
     """Say what a store holds and what it cost."""
     from pipeline.llm.upkeep import stats as look
-    from pipeline.text.amounts import dollars
+    from pipeline.text.display import dollars
 
     report = look(store)
     for held in report.holdings:

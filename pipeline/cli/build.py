@@ -237,7 +237,7 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     from pipeline.formats.documents.sources import find_files
     from pipeline.formats.jsonl import write_lines
     from pipeline.goldset.folder import explained
-    from pipeline.text.amounts import amount
+    from pipeline.text.display import amount
 
     messages, failures = console_for(stderr=True), []
 
@@ -258,7 +258,7 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
 def _report(console: Console, messages: Console, result: Result, out: Path, config: Config) -> None:
     from pipeline.offline.notice import notice
     from pipeline.report.terminal import funnel, mixture, shortfall, spending
-    from pipeline.text.amounts import queries
+    from pipeline.text.display import queries
 
     manifest = result.manifest
     console.print(funnel(manifest))

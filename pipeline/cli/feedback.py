@@ -53,7 +53,7 @@ def _check_target(out: Path, gold: str, file: str) -> None:
         raise UsageError(f"{out}: is the file that is read; give another --out")
     if out.exists():
         from pipeline.formats.jsonl import RecordFile
-        from schemas.feedback_row import Feedback
+        from schemas.judgment import Feedback
 
         try:
             for _ in RecordFile.open(out, Feedback):

@@ -54,7 +54,7 @@ def gate(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     from pipeline.score.demands import Demands, allowed_drops, checks_of, differences, lowest_means
     from pipeline.score.runs import load_gold, named_runs
     from pipeline.score.scorecards import DECIDING, baseline_of, score_all
-    from pipeline.text.amounts import queries
+    from pipeline.text.display import queries
 
     check_alpha(alpha)
     before = _earlier(baseline, init=init, update=update)

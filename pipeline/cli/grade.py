@@ -191,7 +191,7 @@ def _check_folder(folder: Path) -> None:
 async def _plan(folder: Path, work: Work, console: Console, *, batch: bool) -> None:
     from pipeline.grade import plan_folder
     from pipeline.report.dry_run import plan_table
-    from pipeline.text.amounts import dollars
+    from pipeline.text.display import dollars
 
     stages, queries = await plan_folder(folder, work, share_of_price=0.5 if batch else 1.0)
     console.print(plan_table(stages))

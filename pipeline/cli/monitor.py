@@ -114,7 +114,7 @@ def plot(
     from pipeline.formats.runs.history import read_history
     from pipeline.formats.runs.scorecard_files import check_apart, write_whole
     from pipeline.report.timeline import page
-    from pipeline.text.amounts import amount
+    from pipeline.text.display import amount
 
     check_apart({"--out": out}, [history])
     entries = read_history(history)

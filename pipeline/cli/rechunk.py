@@ -24,7 +24,7 @@ def rechunk(
 ) -> None:
     """Put the same queries on another chunking of the same documents; no model is asked."""
     from pipeline.goldset.projection import write_rechunked
-    from pipeline.text.amounts import amount, queries
+    from pipeline.text.display import amount, queries
 
     overlap = chunk_size // 10 if chunk_overlap is None else chunk_overlap
     place = out or folder.with_name(f"{folder.name}-{chunk_size}-{overlap}")

@@ -13,7 +13,7 @@ from pipeline.cli.options import console_for
 def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a finished run.")]) -> None:
     """Read a run again and check every reference, span and copy."""
     from pipeline.goldset.integrity import validate as check
-    from pipeline.text.amounts import amount, queries
+    from pipeline.text.display import amount, queries
 
     found = check(folder)
     console = console_for()

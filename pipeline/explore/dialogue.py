@@ -17,8 +17,8 @@ from pipeline.measures.evaluation import evaluate
 from pipeline.measures.names import parse_measures
 from pipeline.ports import ChatRequest, Completion, Retriever
 from pipeline.score.runs import Gold
-from pipeline.text.delimiter import delimiter
 from pipeline.text.display import one_line
+from pipeline.text.injection import delimiter
 from prompts.loader import Prompt, load
 from schemas.replies import Answer
 

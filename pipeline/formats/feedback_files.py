@@ -16,7 +16,7 @@ from pipeline.formats.query_logs import folded
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import not_utf8
 from pipeline.text.display import shown
-from schemas.feedback_row import Feedback
+from schemas.judgment import Feedback
 
 _QUERY = ("query_id", "query", "question", "q")
 _CHUNK = ("chunk_id", "doc_id", "passage_id", "docid", "document", "chunk")

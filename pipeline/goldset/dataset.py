@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from pipeline.errors import InputError
 from pipeline.formats.jsonl import as_line
-from pipeline.text.mask import masked_text
 from schemas.corpus import Chunk, Evidence
 from schemas.judgment import RELEVANT, Relevance
 from schemas.query import Query
@@ -57,7 +56,7 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query]) -> Iterator[Pass
         for mask in query.masked:
             masks.setdefault(mask.doc_id, []).append(mask)
     for chunk in chunks:
-        text = masked_text(chunk, masks.get(chunk.span.doc_id, ()))
+        text = chunk.text_without(masks.get(chunk.span.doc_id, ()))
         yield Passage(
             chunk_id=chunk.chunk_id,
             title=chunk.title,

@@ -11,7 +11,6 @@ from pathlib import Path
 from pipeline.formats.jsonl import RecordFile
 from pipeline.goldset.dataset import read_dataset
 from pipeline.goldset.folder import changed_files, read_manifest
-from pipeline.text.mask import masked_text
 from schemas.corpus import Chunk, Document, Evidence
 from schemas.judgment import Judgment, Relevance, settled
 from schemas.query import DroppedQuery, Query
@@ -71,7 +70,7 @@ def _problems_of_spans(
         while chunk is not None and chunk.span.doc_id == document.doc_id:
             if document.text[chunk.span.start : chunk.span.end] != chunk.text:
                 yield f"chunk {chunk.chunk_id} is not what its document says at its span"
-            if gold.corpus.get(chunk.chunk_id) != masked_text(chunk, masks.get(document.doc_id, ())):
+            if gold.corpus.get(chunk.chunk_id) != chunk.text_without(masks.get(document.doc_id, ())):
                 yield f"chunk {chunk.chunk_id} is missing from the corpus of dataset.json, or reads otherwise there"
             chunk = next(waiting, None)
     if chunk is not None:

@@ -24,8 +24,7 @@ from pipeline.stages.project import Cuts, Projection, judged_passage, project
 from schemas.corpus import Chunk, Document, Span
 from schemas.judgment import RELEVANT, Judgment, Relevance
 from schemas.manifest import Manifest, StageReport
-from schemas.query import Query, Rejection
-from schemas.relevance import TextRelevance
+from schemas.query import Query, Rejection, TextRelevance
 
 CHUNKS, QUERIES, REJECTIONS, RELEVANCE = "1-chunks.jsonl", "3-queries.jsonl", "3-rejections.jsonl", "0-relevance.jsonl"
 JUDGMENTS = "4-judgments.jsonl"

@@ -13,9 +13,8 @@ from pipeline.grade.retriever_pool import Pool
 from pipeline.stages.canaries import Planted, how_many, plant
 from pipeline.stages.judge import Pair, escalates, of_one_mind
 from pipeline.stages.pool import shuffled
-from schemas.judgment import RELEVANT, Canary, Flag, Judgment
+from schemas.judgment import RELEVANT, Canary, Flag, Judgment, Origin
 from schemas.manifest import Failure
-from schemas.pooled import Origin
 from schemas.query import Query
 
 Known = dict[tuple[str, str, str, Canary | None], Judgment]

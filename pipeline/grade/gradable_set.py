@@ -14,9 +14,8 @@ from pipeline.formats.jsonl import RecordFile
 from pipeline.goldset.dataset import passages
 from pipeline.goldset.folder import MANIFEST, read_manifest
 from schemas.corpus import Chunk
-from schemas.judgment import Judgment
+from schemas.judgment import Judgment, Origin, Pooled
 from schemas.manifest import Manifest
-from schemas.pooled import Origin, Pooled
 from schemas.query import DroppedQuery, Query
 
 CHUNKS, QUERIES = "1-chunks.jsonl", "3-queries.jsonl"

@@ -14,9 +14,8 @@ from pipeline.grade.gradable_set import CHECKS, DROPPED, GIVEN, JUDGMENTS, POOL,
 from pipeline.grade.outcome import Outcome
 from pipeline.grade.panel import ACCOUNTS, added
 from pipeline.grade.retriever_pool import Pool
-from schemas.judgment import Judgment
+from schemas.judgment import Judgment, Pooled
 from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
-from schemas.pooled import Pooled
 from schemas.query import DroppedQuery, Query
 
 STAGES = ("pool", "grade", "judge-check")

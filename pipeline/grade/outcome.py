@@ -11,9 +11,8 @@ from pipeline.grade.calls import Answers
 from pipeline.grade.gradable_set import Material
 from pipeline.grade.retriever_pool import Pool
 from pipeline.stages.canaries import findings, tally
-from schemas.judgment import RELEVANT, Flag, Judgment, Relevance, settled
+from schemas.judgment import RELEVANT, Flag, Judgment, Pooled, Relevance, settled
 from schemas.manifest import CanaryCount, CanaryVerdict, Grading, StageReport
-from schemas.pooled import Pooled
 from schemas.query import DroppedQuery, Query
 
 TOO_MANY, TOO_MUCH = 8, 0.40

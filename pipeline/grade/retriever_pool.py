@@ -17,7 +17,7 @@ from pipeline.stages.pool import SOUGHT_WITHIN, Reach, pool_query, reach
 from pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
 from pipeline.text.language import detect_language
 from schemas.corpus import Chunk
-from schemas.pooled import Pooled
+from schemas.judgment import Pooled
 from schemas.query import Query
 
 _LANGUAGE_SAMPLE = 200

@@ -19,7 +19,7 @@ from pipeline.grade.retriever_pool import Asked, Pool, pool_of
 from pipeline.llm.rehearsal import PlannedStage
 from pipeline.ports import Progress, Retriever
 from pipeline.score.runs import Run
-from pipeline.text.amounts import amount
+from pipeline.text.display import amount
 from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
 
 WAVE = 100_000

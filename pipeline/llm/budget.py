@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pipeline.errors import LimitReached
 from pipeline.llm.server_settings import ModelSettings
-from pipeline.text.amounts import dollars
+from pipeline.text.display import dollars
 
 _RESUME = "raise it and run again; every answer so far is kept"
 

@@ -15,7 +15,7 @@ from pipeline.llm.faults import Allowance, Cause
 from pipeline.llm.rates import Rates
 from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.width import Width
-from pipeline.text.amounts import dollars
+from pipeline.text.display import dollars
 
 HEAD_START_TICKS, TICK_S = 4, 0.01
 """How long the very first call to a server goes alone. A server that refuses a parameter does so within that time as

@@ -11,8 +11,7 @@ import regex
 from pipeline.offline.lexicon import Lexicon, clusters
 from pipeline.text.language import detect_language
 from pipeline.text.scripts import SPACELESS, script_of
-from pipeline.text.stopwords import stop_words
-from pipeline.text.words import stems
+from pipeline.text.words import stems, stop_words
 
 _SPACELESS_SET = "[" + "".join(rf"\p{{Script={name}}}" for name in sorted(SPACELESS)) + "]"
 _WORD_SET = rf"[[\p{{L}}\p{{M}}\p{{N}}]--{_SPACELESS_SET}]"

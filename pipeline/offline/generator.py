@@ -10,12 +10,11 @@ from pipeline.offline.corpus_sample import Pool, Sample
 from pipeline.offline.draws import Draws
 from pipeline.offline.heading_queries import Headings, heading_draft
 from pipeline.offline.recipes import BORROWED_AGAIN, Draft, Passage, Recipes
-from pipeline.offline.sentences_seen import SentencesSeen
+from pipeline.offline.stretches import SentencesSeen
 from pipeline.ports import Brief, Proposal
 from pipeline.text.scripts import letter_count
-from schemas.constraints import Constraints
 from schemas.corpus import Chunk, Evidence
-from schemas.query import Candidate, QueryStyle, Recipe
+from schemas.query import Candidate, Constraints, QueryStyle, Recipe
 
 RecipeName = Literal["terms", "held-out", "mixed"]
 Maker = Callable[[Passage, Draws, Constraints], Draft | None]

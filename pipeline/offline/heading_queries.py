@@ -12,9 +12,8 @@ from pipeline.offline.draws import key_of
 from pipeline.offline.recipes import Draft, Passage
 from pipeline.offline.stretches import heaviest_piece
 from pipeline.text.words import terms
-from schemas.constraints import Constraints
 from schemas.corpus import Chunk
-from schemas.query import Recipe
+from schemas.query import Constraints, Recipe
 
 BUCKETS = 2**20
 HIGHEST_OVERLAP = 0.6

@@ -13,8 +13,7 @@ from pipeline.offline.draws import Draws
 from pipeline.offline.function_words import function_words
 from pipeline.offline.stretches import heaviest_piece, pieces
 from pipeline.text.deixis import deixis
-from schemas.constraints import Constraints
-from schemas.query import Recipe
+from schemas.query import Constraints, Recipe
 
 MEAN_WORDS = 7
 """Content words of a query; people's questions to the measured collections have five to nine."""

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import regex
+import xxhash
 
 from pipeline.offline.analysis import Token
-from pipeline.text.sentences import sentence_spans
+from pipeline.text.boundaries import sentence_spans
+from schemas.corpus import Chunk
 
 LONGEST = 300
 """Characters; a longer sentence is cut into parts."""
 _BREAK = regex.compile(r"[,;:，、；：،؛]|\s")
 _MARK = regex.compile(r"\p{M}")
+_SLOTS = 2**25
 
 
 def pieces(text: str) -> list[tuple[int, int]]:
@@ -62,3 +66,34 @@ def _cut(text: str, start: int) -> int:
     while cut > start + LONGEST // 2 and _MARK.match(text, cut):
         cut -= 1
     return cut
+
+
+class SentencesSeen:
+    """Counts sentences, in fixed memory (32 MB), by their words.
+
+    Two sentences that share a slot count as one that stands twice: a sentence may be passed over, none is taken for
+    unique that is not. A sentence that two neighbouring chunks of a document share is seen once.
+    """
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(_SLOTS, np.uint8)
+        self._doc_id, self._reached = "", 0
+
+    def add(self, chunk: Chunk) -> None:
+        """Count the sentences of the next chunk; those of one document come in the order of its text."""
+        if chunk.span.doc_id != self._doc_id:
+            self._doc_id, self._reached = chunk.span.doc_id, 0
+        for start, end in pieces(chunk.text):
+            if chunk.span.start + start >= self._reached:
+                self._reached = chunk.span.start + end
+                slot = _slot(chunk.text[start:end])
+                self._counts[slot] = min(2, int(self._counts[slot]) + 1)
+
+    def once(self, sentence: str) -> bool:
+        """Whether the corpus has the sentence once."""
+        return bool(self._counts[_slot(sentence)] == 1)
+
+
+def _slot(sentence: str) -> int:
+    words = " ".join(sentence.casefold().split())
+    return int(xxhash.xxh64_intdigest(words.encode("utf-8", "surrogatepass"))) % _SLOTS

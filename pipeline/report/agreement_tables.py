@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.report.safe_markdown import escaped
-from pipeline.text.amounts import queries
-from pipeline.text.display import printable
+from pipeline.text.display import printable, queries
 from schemas.agreement_report import Agreement, Estimate, PairFigures, Ranking, Raters
 
 FEW_SYSTEMS = 8

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from pipeline.text.amounts import dollars
+from pipeline.text.display import dollars
 
 if TYPE_CHECKING:
     from pipeline.build.waves import Drawn

@@ -10,8 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pipeline.measures.result import Result
-from pipeline.text.amounts import queries
-from pipeline.text.display import printable
+from pipeline.text.display import printable, queries
 
 if TYPE_CHECKING:
     from rich.table import Table

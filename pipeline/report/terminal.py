@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.ports import Step
-from pipeline.text.amounts import amount, dollars, queries
-from pipeline.text.display import printable
+from pipeline.text.display import amount, dollars, printable, queries
 from schemas.manifest import Asked, Manifest, StageReport, StageUsage
 
 _QUIET_SECONDS = 5.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.text.amounts import queries
+from pipeline.text.display import queries
 from schemas.scorecard import Comparison, Scorecard, Verdict
 
 SMOKE = "smoke"

@@ -12,7 +12,7 @@ from pipeline.retrieval.fusion import reciprocal_ranks
 from pipeline.retrieval.model_calls import CompleteAll, answers, readable
 from pipeline.retrieval.stopwatch import Stopwatch
 from pipeline.retrieval.system_settings import HyDESettings, RewriteSettings
-from pipeline.text.delimiter import delimiter
+from pipeline.text.injection import delimiter
 from prompts.loader import load
 from schemas.replies import HypotheticalPassage, RewrittenQueries, rewritten_queries
 

@@ -10,7 +10,7 @@ from pipeline.retrieval.model_calls import CompleteAll, answers, readable
 from pipeline.retrieval.reorder import by_rank
 from pipeline.retrieval.stopwatch import Stopwatch
 from pipeline.retrieval.system_settings import ListwiseSettings
-from pipeline.text.delimiter import delimiter
+from pipeline.text.injection import delimiter
 from prompts.loader import load
 from schemas.replies import PassageOrder, passage_order
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 
-from pipeline.text.normal_form import normal
+from pipeline.text.similarity import normal
 
 _START = 24
 """So many characters of a passage find it within a longer text; shorter passages are looked for one by one."""

@@ -8,8 +8,7 @@ from pipeline.errors import MissingExtra
 from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.lucene_standard import cjk_bigrams, standard
 from pipeline.retrieval.token_files import TokenFiles
-from pipeline.text.stopwords import stop_words
-from pipeline.text.words import stems, terms
+from pipeline.text.words import stems, stop_words, terms
 
 Tokenizer = Callable[[str], list[str]]
 """A text in, its terms out."""

@@ -35,9 +35,8 @@ from pipeline.review.unreviewed import (
     unreviewed_set,
 )
 from schemas.corpus import Chunk
-from schemas.judgment import Judgment, Relevance
+from schemas.judgment import Judgment, Pooled, Relevance
 from schemas.manifest import Manifest, StageReport
-from schemas.pooled import Pooled
 from schemas.query import DroppedQuery, Query
 
 CHUNKS, DROPPED = "1-chunks.jsonl", "5-rejections.jsonl"

@@ -15,7 +15,7 @@ from pipeline.measures.statistics.ppi import FEW, LEAST, estimate
 from pipeline.measures.statistics.ppi import Estimate as Powered
 from pipeline.review.people import Grades, Reviewed, complete_queries, load_reviewed, sample_of, sources_of, stratum_of
 from pipeline.score.runs import Gold, Match, Run, score_run, top_documents
-from pipeline.text.amounts import amount
+from pipeline.text.display import amount
 from schemas.agreement_report import Estimate
 from schemas.calibrated import CalibratedDifference, CalibratedScore, Calibration, Resting
 

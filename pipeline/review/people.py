@@ -16,8 +16,7 @@ from pipeline.measures.statistics.calibration import Rated
 from pipeline.review.ledger import ledger_url, open_ledger
 from pipeline.review.reviewable_set import Material, load_material
 from pipeline.review.state import State, fold
-from schemas.judgment import settled
-from schemas.pooled import Origin, Pooled
+from schemas.judgment import Origin, Pooled, settled
 from schemas.review_event import Event, Lane, Review
 
 Grades = dict[str, dict[str, int]]

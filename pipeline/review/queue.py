@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from schemas.judgment import RELEVANT, Judgment, Relevance, settled
-from schemas.pooled import Origin, Pooled
+from schemas.judgment import RELEVANT, Judgment, Origin, Pooled, Relevance, settled
 from schemas.review_event import Lane
 
 Pair = tuple[str, str]

@@ -17,8 +17,7 @@ from pipeline.formats.runs.judgments import notes_of_queries
 from pipeline.goldset.dataset import read_dataset
 from pipeline.text.words import content_terms, index_terms
 from schemas.corpus import Chunk
-from schemas.judgment import Judgment, Relevance, settled
-from schemas.pooled import Origin, Pooled
+from schemas.judgment import Judgment, Origin, Pooled, Relevance, settled
 
 POOL, JUDGMENTS, CHUNKS, QUERIES = "4-pool.jsonl", "4-judgments.jsonl", "1-chunks.jsonl", "3-queries.jsonl"
 

@@ -15,8 +15,7 @@ from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import read_qrels
 from pipeline.goldset.folder import UNREVIEWED
 from pipeline.review.people import Grades
-from schemas.judgment import Judgment
-from schemas.pooled import Pooled
+from schemas.judgment import Judgment, Pooled
 from schemas.query import Query
 
 QUERIES, QRELS = "3-queries.jsonl", "trec/qrels.txt"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pipeline.ports import Brief, ChatModel, ChatRequest
-from pipeline.text.delimiter import delimiter
+from pipeline.text.injection import delimiter
 from prompts.loader import Prompt
 from schemas.query import Candidate
 from schemas.replies import Verdict

@@ -13,12 +13,11 @@ from itertools import accumulate
 from typing import TypeVar
 
 from pipeline.ports import Brief, ChatModel, ChatRequest, Proposal
-from pipeline.text.delimiter import delimiter
 from pipeline.text.evidence import find_quote
+from pipeline.text.injection import delimiter
 from prompts.loader import Prompt
-from schemas.constraints import Constraints
 from schemas.corpus import Chunk, Evidence
-from schemas.query import Assignment, Candidate, QueryKind, QueryStyle
+from schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle
 from schemas.replies import GeneratedQueries, GeneratedQuery
 
 K = TypeVar("K")

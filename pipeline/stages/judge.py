@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from pipeline.errors import CallFailed
 from pipeline.ports import ChatModel, ChatRequest
-from pipeline.text.delimiter import delimiter
 from pipeline.text.evidence import find_quote
-from pipeline.text.injection import tells_how_to_judge
+from pipeline.text.injection import delimiter, tells_how_to_judge
 from pipeline.text.words import word_count
 from prompts.loader import Prompt
 from schemas.judgment import RELEVANT, Canary, Flag, Judgment, Relevance

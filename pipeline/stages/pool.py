@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from schemas.pooled import Origin, Pooled
+from schemas.judgment import Origin, Pooled
 
 SHARED_BY = 50
 """Of a larger cluster of near-duplicates only those members get a grade that are in the pool for a reason of their own:

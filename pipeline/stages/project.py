@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pipeline.text.evidence import find_quote
 from schemas.corpus import Chunk, Evidence, Span
 from schemas.judgment import RELEVANT, Relevance
-from schemas.query import Query
-from schemas.relevance import JudgedPassage, TextRelevance
+from schemas.query import JudgedPassage, Query, TextRelevance
 
 
 @dataclass(frozen=True, slots=True)

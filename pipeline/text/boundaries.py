@@ -1,10 +1,12 @@
-"""Where a text of any script may be cut, from the best places to the last resort, as patterns for ``re``."""
+"""Sentences of a text in any script, and the places where it may be cut into chunks."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from functools import lru_cache
+
+import regex
 
 _SENTENCE_MARKS = "。！？｡؟۔।॥።፧።။៕།༎"
 _CLAUSE_MARKS = "，、；：､،؛၊។፣፤፥"
@@ -72,3 +74,35 @@ def _classes(marks: list[str], ranges: str) -> list[str]:
         re.findall(f"{_BEYOND}-{_BEYOND}", ranges)
     )
     return [f"[{''.join(chosen)}]" for chosen in (first, beyond) if chosen]
+
+
+_END = regex.compile(
+    r"(?:[.!?…]+[\"'”’)\]»]*(?=\s|$))"  # Latin, Cyrillic, Greek: followed by a space
+    r"|(?:[。！？｡؟۔।॥።]+[」』”’）》]*)"  # CJK, Arabic, Devanagari, Ethiopic: no space needed
+    r"|(?:\n\s*\n)|(?:\n(?=\s*(?:[-*•#|>]|\d+[.)]\s)))|(?:\n(?=[^\n]{0,80}\n\s*\n))"  # blank lines, list items
+)
+_ABBREVIATION = regex.compile(
+    r"(?:^|[\s(])(?:[\p{Lu}]|Mr|Mrs|Ms|Dr|Prof|St|No|Nos|vs|etc|e\.g|i\.e|cf|Fig|Figs|Eq|al|approx|ca|Inc|Ltd|Co|Jr|Sr"
+    r"|bzw|z\.B|d\.h|usw|т\.е|т\.д|г|гг)\.$"
+)
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Return the start and end of every sentence, white space trimmed, in order; together they hold every word."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for mark in _END.finditer(text):
+        if mark.group().startswith(".") and _ABBREVIATION.search(text, max(start, mark.start() - 12), mark.start() + 1):
+            continue
+        _append_trimmed(spans, text, start, mark.end())
+        start = mark.end()
+    _append_trimmed(spans, text, start, len(text))
+    return spans
+
+
+def _append_trimmed(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    piece = text[start:end]
+    left = len(piece) - len(piece.lstrip())
+    right = len(piece.rstrip())
+    if right > left:
+        spans.append((start + left, start + right))

@@ -1,7 +1,8 @@
-"""Sentences that tell a judge how to judge, in the languages such attempts are written in most."""
+"""Prompt injection: marker lines that a text in a prompt cannot forge, and sentences that tell a judge how to grade."""
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 
 import regex
@@ -48,3 +49,9 @@ def tells_how_to_judge(text: str) -> bool:
     """
     plain = text if text.isascii() else unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
     return any(_TELLING.search(form) is not None for form in dict.fromkeys((text, plain)))
+
+
+def delimiter(*texts: str) -> str:
+    """Return a marker of 16 hexadecimal digits that depends on every character, so that no text can close it."""
+    joined = "\0".join(texts).encode("utf-8", "surrogatepass")  # texts of others may hold half characters
+    return hashlib.blake2b(joined, digest_size=8, person=b"delimiter").hexdigest()

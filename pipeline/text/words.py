@@ -1,15 +1,22 @@
-"""Words, in any script: runs of letters and digits; single characters where a script has no spaces."""
+"""Words of a text in any script, as written, as index terms, as stems and as the terms that carry its meaning.
+
+A word is a run of letters and digits; in scripts without spaces every character counts as one. Function words stand in
+``stopwords.toml``, closed classes only (articles, pronouns, prepositions, conjunctions, auxiliaries, question words):
+packaged lists also hold words that carry a query (``computer``, ``information``, ``world`` and every country code in
+one English list of 1,333 words).
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import lru_cache
+from importlib.resources import files
 
 import regex
 import Stemmer
 
 from pipeline.text.scripts import SPACELESS
-from pipeline.text.stopwords import listed, stop_words
 
 _SPACELESS_CLASS = "".join(rf"\p{{Script={name}}}" for name in sorted(SPACELESS))
 _WORD = regex.compile(
@@ -33,8 +40,23 @@ _STEMMERS = {
 
 
 def languages() -> frozenset[str]:
-    """Return the languages (ISO 639-1) whose words can be stemmed, or whose function words are known."""
-    return listed() | _STEMMERS.keys()
+    """Return the languages (ISO 639-1) whose words can be stemmed or whose function words are listed."""
+    return frozenset(_STEMMERS) | _stop_lists().keys()
+
+
+@lru_cache(maxsize=64)
+def stop_words(language: str | None) -> frozenset[str]:
+    """Return the function words of a language (case-folded), none if there is no list.
+
+    Args:
+        language: ISO 639-1, with or without a region (``zh-TW``); None if it is not known.
+    """
+    return frozenset(_stop_lists().get((language or "").split("-")[0], "").casefold().split())
+
+
+@lru_cache(maxsize=1)
+def _stop_lists() -> dict[str, str]:
+    return tomllib.loads(files("pipeline.text").joinpath("stopwords.toml").read_text(encoding="utf-8"))
 
 
 def words(text: str) -> list[str]:

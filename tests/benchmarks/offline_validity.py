@@ -24,10 +24,8 @@ from scipy.stats import kendalltau
 from pipeline.offline.draws import key_of
 from pipeline.offline.generator import OfflineGenerator, RecipeName
 from pipeline.ports import Brief
-from pipeline.text.mask import masked_text
-from schemas.constraints import Constraints
 from schemas.corpus import Chunk, Span
-from schemas.query import Assignment, QueryKind, QueryStyle
+from schemas.query import Assignment, Constraints, QueryKind, QueryStyle
 from tests.benchmarks.azzopardi import Azzopardi
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
 from tests.benchmarks.systems import LEXICAL, Analyzers, Corpus, ndcg
@@ -129,7 +127,7 @@ def simulate(collection: Collection, recipe: RecipeName, seed: int, count: int) 
                 out.queries.append(candidate.text)
                 out.sources.append(position)
                 if candidate.masked:
-                    out.masked[position] = masked_text(chunk, candidate.masked)
+                    out.masked[position] = chunk.text_without(candidate.masked)
 
     asyncio.run(draw())
     return out

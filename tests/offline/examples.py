@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from pipeline.offline.draws import key_of
 from pipeline.offline.generator import OfflineGenerator, RecipeName
 from pipeline.ports import Brief, Proposal
-from schemas.constraints import Constraints
 from schemas.corpus import Chunk, Span
-from schemas.query import Assignment, QueryKind, QueryStyle
+from schemas.query import Assignment, Constraints, QueryKind, QueryStyle
 
 ASSIGNMENT = Assignment(kind=QueryKind.FACT, style=QueryStyle.KEYWORDS)
 

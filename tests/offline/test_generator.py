@@ -13,10 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.offline.generator import OfflineGenerator, RecipeName
-from pipeline.text.mask import masked_text
 from pipeline.text.words import words
-from schemas.constraints import Constraints
-from schemas.query import QueryStyle, Recipe
+from schemas.query import Constraints, QueryStyle, Recipe
 from tests.benchmarks.collections import load
 from tests.offline.examples import brief, chunk, fitted, manual, manual_page, proposed
 
@@ -55,7 +53,7 @@ def test_a_held_out_sentence_is_the_query_and_no_longer_in_the_masked_text() -> 
         (candidate,) = proposed(generator, asked).candidates
         seen.add(candidate.recipe)
         assert candidate.masked == candidate.evidence
-        assert candidate.masked[0].quote not in masked_text(asked, candidate.masked)
+        assert candidate.masked[0].quote not in asked.text_without(candidate.masked)
         if candidate.recipe is Recipe.HELD_OUT:
             assert candidate.text == candidate.masked[0].quote
     assert seen == {Recipe.HELD_OUT, Recipe.HELD_OUT_TERMS}

@@ -33,7 +33,7 @@ def test_a_question_is_the_query_even_where_the_answer_uses_its_words() -> None:
 
 
 def test_with_several_queries_to_a_chunk_the_heading_comes_first() -> None:
-    from schemas.constraints import Constraints
+    from schemas.query import Constraints
 
     asked = chunk(BODY, headings=("Sweeping the burner",))
     candidates = proposed(fitted([asked, *manual(20)]), asked, Constraints(per_chunk=3)).candidates

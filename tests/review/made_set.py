@@ -16,9 +16,8 @@ from pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
 from pipeline.review.queue import Item, QueueSettings, plan
 from pipeline.review.reviewable_set import Material, load_material
 from schemas.corpus import Chunk, Document, Evidence, Span
-from schemas.judgment import Judgment, Relevance
+from schemas.judgment import Judgment, Origin, Pooled, Relevance
 from schemas.manifest import Manifest
-from schemas.pooled import Origin, Pooled
 from schemas.query import Query, QueryKind, QueryStyle
 from schemas.review_event import Event, EventKind, Lane
 

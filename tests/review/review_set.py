@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from schemas.corpus import Chunk, Span
-from schemas.judgment import Judgment, Relevance
-from schemas.pooled import Origin, Pooled
+from schemas.judgment import Judgment, Origin, Pooled, Relevance
 
 JUDGE, SYSTEM = "secret-model/grade.v1", "secret-system"
 RATIONALE = "a rationale nobody may see"

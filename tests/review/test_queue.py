@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.review.queue import QueueSettings, error_scores, plan
-from schemas.judgment import Canary, Judgment, Relevance
-from schemas.pooled import Origin, Pooled
+from schemas.judgment import Canary, Judgment, Origin, Pooled, Relevance
 from schemas.review_event import Lane
 
 

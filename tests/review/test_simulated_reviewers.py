@@ -22,8 +22,7 @@ from pipeline.measures import evaluate
 from pipeline.measures.statistics.ppi import estimate
 from pipeline.review.queue import QueueSettings, plan
 from pipeline.stages.judge import escalates, of_one_mind
-from schemas.judgment import RELEVANT, Judgment, Relevance, settled
-from schemas.pooled import Pooled
+from schemas.judgment import RELEVANT, Judgment, Pooled, Relevance, settled
 from schemas.review_event import Lane
 
 Floats = npt.NDArray[np.float64]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from pipeline.formats.jsonl import RecordFile
 from pipeline.stages.assemble import label
-from pipeline.text.mask import masked_text
 from schemas.corpus import Chunk, Evidence, Span
 from schemas.query import Query
 
@@ -76,8 +75,8 @@ def test_masked_words_are_taken_out_of_every_chunk_they_reach_into() -> None:
     first = Chunk(chunk_id="a:0-20", span=Span(doc_id="a", start=0, end=20), text="One two. Three four.")
     second = Chunk(chunk_id="a:9-30", span=Span(doc_id="a", start=9, end=30), text="Three four. Five six.")
     mask = Evidence(doc_id="a", start=9, end=20, quote="Three four.")
-    assert masked_text(first, [mask]) == "One two."
-    assert masked_text(second, [mask]) == "Five six."
-    assert masked_text(first, [mask.model_copy(update={"doc_id": "b"})]) == first.text
+    assert first.text_without([mask]) == "One two."
+    assert second.text_without([mask]) == "Five six."
+    assert first.text_without([mask.model_copy(update={"doc_id": "b"})]) == first.text
     middle = mask.model_copy(update={"start": 4, "end": 8, "quote": "two."})
-    assert masked_text(first, [middle, mask]) == "One"
+    assert first.text_without([middle, mask]) == "One"

@@ -19,9 +19,8 @@ from pipeline.stages.check import (
     query_id,
 )
 from pipeline.stages.check.overlap import copied_run, holds_answer
-from schemas.constraints import Constraints
 from schemas.corpus import Chunk, Evidence, Span
-from schemas.query import Assignment, Candidate, QueryKind, QueryStyle, Recipe
+from schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle, Recipe
 
 ENGLISH = (
     "The R2 vacuum robot charges in four hours at its dock. Its lithium battery holds enough energy for ninety "

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from pipeline.stages.project import Cuts, Projection, holding, judged_passage, project
 from schemas.corpus import Chunk, Evidence, Span
 from schemas.judgment import RELEVANT, Relevance
-from schemas.query import Query
-from schemas.relevance import JudgedPassage, TextRelevance
+from schemas.query import JudgedPassage, Query, TextRelevance
 
 TEXT = "".join(f"word{number:03d} " for number in range(125))  # 1,000 characters
 

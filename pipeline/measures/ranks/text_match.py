@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pipeline.measures.ranks.judged_ranks import Qrels
-from pipeline.text.normal_form import normal
+from pipeline.text.similarity import normal
 
 
 def match_texts(

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from pipeline.measures.statistics.coverage import Words
 from pipeline.text.scripts import is_spaceless
-from pipeline.text.stopwords import stop_words
-from pipeline.text.words import content_terms, stems, terms
+from pipeline.text.words import content_terms, stems, stop_words, terms
 
 MOST = 4
 """How many terms a name has."""

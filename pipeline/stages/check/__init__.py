@@ -9,8 +9,8 @@ look at the other queries of the set.
 
 from pipeline.stages.check.finding import CheckContext, Finding
 from pipeline.stages.check.overlap import overlap
+from pipeline.stages.check.set_checks import SetChecks
 from pipeline.stages.check.single_checks import CHECKS, Check, accepted, check_candidate, query_id
-from pipeline.stages.check.together import SetChecks
 
 __all__ = [
     "CHECKS",

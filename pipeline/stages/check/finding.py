@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import regex
 
 from pipeline.ports import Brief
-from pipeline.text.mask import masked_text
-from schemas.constraints import Constraints
 from schemas.corpus import Chunk
-from schemas.query import Candidate
+from schemas.query import Candidate, Constraints
 
 _HIDDEN = regex.compile(r"[\p{C}\p{Zl}\p{Zp}]")
 _LONGEST_WORDING = 60
@@ -54,7 +52,7 @@ class CheckContext:
     def of(cls, chunk: Chunk, candidate: Candidate, brief: Brief) -> CheckContext:
         """Return the context of a candidate that was written about a chunk to a brief."""
         language = brief.constraints.language or brief.language
-        return cls(chunk, brief.constraints, language, masked_text(chunk, candidate.masked))
+        return cls(chunk, brief.constraints, language, chunk.text_without(candidate.masked))
 
 
 def quoted(wording: str) -> str:

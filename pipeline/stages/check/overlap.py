@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from pipeline.text.scripts import is_spaceless
-from pipeline.text.stopwords import stop_words
-from pipeline.text.words import content_terms, index_terms, term_weight, terms
+from pipeline.text.words import content_terms, index_terms, stop_words, term_weight, terms
 
 _NEXT = "\n"
 """Never part of a term."""

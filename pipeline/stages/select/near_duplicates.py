@@ -1,8 +1,8 @@
 """Clusters of chunks that say nearly the same, in memory that hardly depends on how many chunks there are.
 
-Two chunks are near-duplicates where the Jaccard similarity of their shingles is at least ``THRESHOLD``; clusters are
-the connected components of that relation over candidate pairs. Candidates come from MinHash signatures in
-bands; each is decided on the chunks' own shingles. Per chunk 72 bytes are kept: its texts are read again where needed.
+Two chunks are near-duplicates if the Jaccard similarity of their shingles is at least ``NEAR_DUPLICATE``; clusters are
+the connected components of that relation over candidate pairs. Candidates come from MinHash signatures in bands; each
+is decided on the chunks' own shingles. 72 bytes are kept per chunk, and a chunk's text is read again when needed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
-from pipeline.text.shingles import Shingles, jaccard, shingles
+from pipeline.text.similarity import Shingles, jaccard, shingles
 
-THRESHOLD = 0.80
-"""Jaccard similarity from which two chunks are near-duplicates."""
+NEAR_DUPLICATE = 0.80
+"""Jaccard similarity from which two chunks are near-duplicates; every text that names it reads it here."""
 PERMUTATIONS = 64
 """Hash functions in a signature; of each minimum the lowest 8 bits are kept."""
 BAND = 4
@@ -99,7 +99,9 @@ def _similar(distinct: Positions, text_at: Callable[[int], str]) -> Callable[[in
 
     @lru_cache(maxsize=1 << 15)
     def similar(one: int, other: int) -> bool:
-        return jaccard(of(one), of(other)) >= THRESHOLD
+        first, second = of(one), of(other)
+        shared = len(np.intersect1d(first, second, assume_unique=True))
+        return jaccard(shared, len(first), len(second)) >= NEAR_DUPLICATE
 
     return similar
 

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 
 from pipeline.stages.check.finding import CheckContext, Finding
 from pipeline.stages.check.overlap import overlap
+from pipeline.text.similarity import jaccard
 from pipeline.text.words import content_terms, terms
 from schemas.corpus import Evidence, Span
 from schemas.query import Candidate
@@ -78,11 +79,6 @@ def _shown(candidate: Candidate) -> list[Evidence]:
     return [item for item in candidate.evidence if not any(item.meets(mask) for mask in candidate.masked)]
 
 
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the share of the items of either set that are in both, 1 for two empty sets."""
-    return len(one & other) / len(one | other) if one or other else 1.0
-
-
 def word_set(text: str) -> frozenset[str]:
     """Return the words of a text, in scripts without spaces the characters two by two (Thai and the like: by three)."""
     return frozenset(content_terms(unicodedata.normalize("NFKC", text), None))
@@ -111,7 +107,8 @@ class _Sets:
         rarest = sorted(items, key=lambda item: (len(self._holders.get(item, ())), item))
         enough = len(items) - math.ceil(MOST_SHARED_WORDS * len(items) - 1e-9) + 1
         near = {holder for item in rarest[:enough] for holder in self._holders.get(item, ())}
-        best = max((jaccard(items, self._sets[holder]) for holder in near), default=0.0)
+        others = [self._sets[holder] for holder in near]
+        best = max((jaccard(len(items & other), len(items), len(other)) for other in others), default=0.0)
         return best if best >= MOST_SHARED_WORDS else 0.0
 
 

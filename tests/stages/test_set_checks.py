@@ -13,11 +13,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
 from pipeline.stages.check import CheckContext, Finding, SetChecks
-from pipeline.stages.check.together import jaccard, word_set
+from pipeline.stages.check.set_checks import word_set
 from pipeline.text.words import terms
-from schemas.constraints import Constraints
 from schemas.corpus import Chunk, Span
-from schemas.query import Candidate
+from schemas.query import Candidate, Constraints
 
 TEXT = "alpha beta gamma delta epsilon zeta eta theta"
 
@@ -108,7 +107,8 @@ def brute_force(texts: list[str]) -> list[str]:
         counts = csr_matrix((len(texts), 1))
     rows, chosen, size = normalize(counts), [], 0
     for index, text in enumerate(texts):
-        near = any(jaccard(word_set(text), word_set(texts[other])) >= 0.80 for other in chosen)
+        words = [(word_set(text), word_set(texts[other])) for other in chosen]
+        near = any(5 * len(one & other) >= 4 * len(one | other) for one, other in words)
         if near or (chosen and (rows[chosen] @ rows[index].T).max() >= 0.85):
             continue
         chosen.append(index)
