@@ -50,7 +50,7 @@ test-all: test test-slow ## Run all tests
 test-slow: $(VENV)/.dev ## Run only the slow tests
 	$(BIN)/pytest -n 2 --dist worksteal -m slow
 
-check: lint types imports test ## The gate: lint, types, import rules, tests
+check: lint types imports test ## Run everything a commit needs: lint, types, import contracts, tests
 
 lint: $(VENV)/.dev ## Check style
 	$(BIN)/ruff check .
@@ -63,19 +63,19 @@ format: $(VENV)/.dev ## Format the code
 types: $(VENV)/.dev ## Check types
 	$(BIN)/mypy
 
-imports: $(VENV)/.dev ## Check who imports whom
+imports: $(VENV)/.dev ## Check the import contracts
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev ## Measure speed, memory and throughput
 	$(BIN)/python -m tests.benchmarks
 
-screenshots: $(VENV)/.dev ## Take the README's pictures of the review page anew
+screenshots: $(VENV)/.dev ## Take the README's pictures of the review page again
 	$(BIN)/python -m tests.review.screenshots
 
 schemas: $(VENV)/.dev ## Write the published JSON Schemas
 	$(BIN)/python -m schemas
 
-lock: ## Resolve the exact versions anew (needs uv)
+lock: ## Resolve the exact versions again (needs uv)
 	uv pip compile pyproject.toml --extra documents --group build $(UV_FLAGS) -o .ci/requirements.lock
 	uv pip compile pyproject.toml --extra documents --extra dense --extra cjk --extra postgres --group build --group dev $(UV_FLAGS) -o .ci/requirements-dev.lock
 

@@ -31,7 +31,7 @@ class Prompt:
     sha256: str
 
     def render(self, **values: str) -> tuple[str, str]:
-        """Return the system and the user message. Values are put in once and never searched for placeholders.
+        """Return the system and the user message. Values are inserted once and never searched for placeholders.
 
         Raises:
             PromptError: A declared placeholder has no value, or a value no placeholder.
@@ -50,7 +50,7 @@ def parse(prompt_id: str, text: str) -> Prompt:
     """Return the prompt a file's text holds.
 
     Raises:
-        PromptError: The text has not the parts of a prompt, or uses other placeholders than it declares.
+        PromptError: A part of the prompt is missing, or it uses other placeholders than it declares.
     """
     parts = _PARTS.match(text.replace("\r\n", "\n"))
     if not parts:
@@ -70,10 +70,10 @@ def parse(prompt_id: str, text: str) -> Prompt:
 
 @cache
 def load(prompt_id: str, folder: Path | None = None) -> Prompt:
-    """Return a prompt by id (``generate.v1``), the user's folder first, then our own.
+    """Return a prompt by its id (``generate.v1``): from the user's folder if it has one, else from this folder.
 
     Raises:
-        PromptError: There is no such prompt, or it is malformed.
+        PromptError: The prompt does not exist or is malformed.
     """
     file_name = f"{prompt_id}.md"
     if not _FILE_NAME.fullmatch(file_name):
@@ -81,9 +81,9 @@ def load(prompt_id: str, folder: Path | None = None) -> Prompt:
     for place in (folder, FOLDER):
         if place is not None and (path := place / file_name).is_file():
             return parse(prompt_id, path.read_text(encoding="utf-8"))
-    raise PromptError(f"prompt {prompt_id}: there is no file {file_name}")
+    raise PromptError(f"prompt {prompt_id}: file {file_name} not found")
 
 
 def available() -> list[str]:
-    """Return the ids of our own prompts, sorted."""
+    """Return the ids of the prompts in this folder, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.md") if _FILE_NAME.fullmatch(path.name))
