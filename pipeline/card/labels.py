@@ -11,7 +11,7 @@ from pipeline.card.baselines import DEEP, Baselines
 from pipeline.card.described_set import DEPTH, Material
 from pipeline.card.figures import absent, figure, good, percent
 from pipeline.card.judge_trust import NOT_GRADED, grading_figures
-from pipeline.measures.holes import hole_rate, left_out_holes
+from pipeline.measures.judged import hole_rate, left_out_holes
 from schemas.set_card import Figure, State, Value
 
 REACH, DIFFICULTY, POSITIVES, HOLES = "reachability", "difficulty", "positives", "holes"

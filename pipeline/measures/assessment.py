@@ -1,21 +1,22 @@
-"""From ranks to figures: the value of every measure for every query, and how the run met the judgments."""
+"""The value of every measure for every query, and counts of how the run met the judgments."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Literal
 
 from pipeline.errors import InputError
-from pipeline.measures.families import FAMILIES
-from pipeline.measures.family import UNCUT, Kernel, Ranked
-from pipeline.measures.names import Measure
+from pipeline.measures.family import UNCUT, Ranked
+from pipeline.measures.names import FAMILIES, Measure
 from pipeline.measures.ranks.judged_ranks import Hit, Placed, Qrels
 from pipeline.measures.result import Counts, Result
 
 Missing = Literal["zero", "skip", "error"]
-"""What a judged query that the run lacks counts: 0, nothing, or the end."""
+"""A judged query that the run lacks counts 0, is left out of the mean, or is an error."""
+
+Kernel = Callable[[Ranked], float]
 
 _NOTHING = Placed(0, [])
 
@@ -32,76 +33,54 @@ def assess(
     """Return the scores of one run.
 
     Args:
-        qrels: the judgments.
-        placed: the ranks of the judged documents, for each judged query that the run has.
-        measures: what to measure.
-        extra: how many queries of the run are not judged.
-        missing: what a judged query that the run lacks counts.
-        names: how the judgments and the run are called in messages.
+        qrels: The judgments.
+        placed: The ranks of the judged documents, for each judged query that the run has.
+        measures: The measures to compute, at least 1.
+        extra: Number of queries in the run that are not judged.
+        missing: What a judged query that the run lacks counts.
+        names: Names of the judgments and of the run in messages.
 
     Raises:
-        InputError: no judgment is positive, the run has no judged query, or lacks one and may not.
+        InputError: No judgment is relevant, the run has no judged query, or it lacks one although ``missing`` is
+            ``error``.
     """
     level = min((m.rel for m in measures), default=1)
     if not any(grade >= level for judged in qrels.values() for grade in judged.values()):
-        raise InputError(names[0], f"holds no judgment of grade {level} or more: every figure would be 0")
+        raise InputError(names[0], f"holds no judgment of grade {level} or more, so every measure would be 0")
     if not placed:
-        raise InputError(names[1], f"holds no query of the judgments ({names[0]}): the query ids differ")
+        raise InputError(names[1], f"has none of the query ids of the judgments ({names[0]}); use the same ids in both")
     absent = sorted(qrels.keys() - placed.keys())
     if absent and missing == "error":
         more = f" and {len(absent) - 1:,} more" if len(absent) > 1 else ""
-        raise InputError(names[1], f"lacks the judged query {absent[0]!r}{more}; --missing zero or skip goes on")
+        raise InputError(names[1], f"lacks the judged query {absent[0]!r}{more}; add it, or use --missing zero or skip")
     query_ids = sorted(placed if missing == "skip" else qrels)
-    return _values(qrels, placed, query_ids, measures, Counting(level, len(absent), extra))
-
-
-class Counting:
-    """Counts what a reader must know beside the figures."""
-
-    def __init__(self, level: int, missing: int, extra: int) -> None:
-        self.level, self.missing, self.extra = level, missing, extra
-        self.no_relevant = self.tied = self.holes = 0
-
-    def counts(self, queries: int) -> Counts:
-        """Return what was counted."""
-        return Counts(queries, self.missing, self.extra, self.no_relevant, self.tied, self.holes)
-
-
-def _values(
-    qrels: Qrels,
-    placed: Mapping[str, Placed],
-    query_ids: Sequence[str],
-    measures: Sequence[Measure],
-    counting: Counting,
-) -> Result:
     kernels = [measure.kernel() for measure in measures]
     deepest = max(_depth(measure) for measure in measures)
     known: dict[tuple[object, ...], tuple[list[float], bool, bool]] = {}  # many queries look alike to every measure
     rows = []
+    no_relevant = tied = holes = 0
     for query_id in query_ids:
-        judged = sorted(qrels[query_id].values(), reverse=True)
-        while judged and judged[-1] < 0:
-            judged.pop()
-        counting.no_relevant += not judged or judged[0] < counting.level
+        judged = sorted((grade for grade in qrels[query_id].values() if grade >= 0), reverse=True)
+        no_relevant += not judged or judged[0] < level
         at = placed.get(query_id, _NOTHING)
         key = (at.retrieved, tuple(at.hits), *judged)
         seen = known.get(key)
         if seen is None:
             seen = known[key] = _one_query(at, judged, kernels, deepest)
-        row, hole, tied = seen
+        row, hole, depends = seen
         rows.append(row)
-        counting.holes += hole
-        counting.tied += tied
+        holes += hole
+        tied += depends
     columns = map(list, zip(*rows, strict=True))
     values = {measure.name: column for measure, column in zip(measures, columns, strict=True)}
-    strange = not any(one.hits for one in placed.values())
-    return Result(query_ids, values, counting.counts(len(query_ids)), strange)
+    counts = Counts(len(query_ids), len(absent), extra, no_relevant, tied, holes)
+    return Result(query_ids, values, counts, strange=not any(one.hits for one in placed.values()))
 
 
 def _one_query(
     at: Placed, judged: list[int], kernels: Sequence[Kernel], deepest: int
 ) -> tuple[list[float], bool, bool]:
-    """Return the values of a query, whether an unjudged document stands above ``deepest``, whether ties matter."""
+    """Return the values of a query, whether an unjudged document ranks above ``deepest``, and whether ties matter."""
     ranked = Ranked([hit.rank for hit in at.hits], [hit.grade for hit in at.hits], at.retrieved, judged)
     hole = bisect_right(ranked.ranks, deepest) < min(deepest, at.retrieved)
     ties = any(hit.equal > 1 and hit.above < deepest for hit in at.hits)
@@ -114,7 +93,7 @@ def _depth(measure: Measure) -> int:
 
 
 def _depends_on_ties(hits: Sequence[Hit], ranked: Ranked, kernels: Sequence[Kernel]) -> bool:
-    """Return whether a value would be another if equal scores stood in the best order, or in the worst."""
+    """Return whether a value differs between the best and the worst order of equal scores."""
     best, worst = (
         Ranked(*_reordered(hits, best_first=best_first), ranked.retrieved, ranked.judged)
         for best_first in (True, False)
@@ -123,7 +102,7 @@ def _depends_on_ties(hits: Sequence[Hit], ranked: Ranked, kernels: Sequence[Kern
 
 
 def _reordered(hits: Sequence[Hit], *, best_first: bool) -> tuple[list[int], list[int]]:
-    """Return ranks and grades with equal scores in the best order (by grade, the unjudged last) or in the worst."""
+    """Return ranks and grades with equal scores in the best order (by grade, unjudged last) or in the worst."""
     ranks: list[int] = []
     grades: list[int] = []
     for above, group in groupby(hits, key=lambda hit: hit.above):

@@ -1,4 +1,4 @@
-"""What a family of measures is: its names, what may follow them, and how its value is computed for one query."""
+"""What a measure is made of: its family, and the judged documents of one query that it values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNCUT = 2**62
 
 
 class Ranked:
-    """The judged documents that one query retrieved, and all that was judged for it: what every measure is made of.
+    """The judged documents that one query retrieved, and the grades of all documents judged for it.
 
     ``ranks`` counts from 1 and ascends, ``grades`` (0 or more) lies beside it, ``retrieved`` is the length of the whole
     list, ``judged`` are the grades of all judged documents, the highest first. A negative grade is no judgment.
@@ -25,7 +25,7 @@ class Ranked:
         self._relevant: dict[int, tuple[list[int], int]] = {}
 
     def relevant(self, rel: int) -> tuple[list[int], int]:
-        """Return the ranks of the retrieved documents of grade ``rel`` or more, and how many of these were judged."""
+        """Return the ranks of retrieved documents of grade ``rel`` or more, and how many of that grade were judged."""
         known = self._relevant.get(rel)
         if known is None:
             ranks = [rank for rank, grade in zip(self.ranks, self.grades, strict=True) if grade >= rel]
@@ -37,22 +37,25 @@ class Ranked:
         return bisect_right(self.relevant(rel)[0], k)
 
 
-Kernel = Callable[[Ranked], float]
+Options = Mapping[str, str]
+"""The options of a measure that differ from their default."""
+
+Value = Callable[[Ranked, int, int, Options], float]
+"""Computes the value of one query from its documents, the cutoff, the smallest relevant grade and the options."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family of measures.
+    """A family of measures, such as nDCG at any cutoff.
 
     ``name`` is how goldset prints it, ``aliases`` are other spellings (lower case, only letters and digits),
-    ``ir_name`` is the one of ir_measures. ``options`` maps each option to its values, the default first. ``kernel``
-    takes the cutoff, the smallest relevant grade and the options, and gives the function that values one query.
+    ``ir_name`` is the one of ir_measures. ``options`` maps each option to its values, the default first.
     """
 
     name: str
     aliases: tuple[str, ...]
     ir_name: str | None
     cutoff: Literal["required", "optional", "none"]
-    kernel: Callable[[int, int, Mapping[str, str]], Kernel]
+    value: Value
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     has_rel: bool = True

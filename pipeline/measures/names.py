@@ -1,4 +1,4 @@
-"""Names of measures: read in goldset's spelling, in ir_measures' and in trec_eval's; printed in the first two.
+"""The measures that there are, and their names: read as goldset, ir_measures and trec_eval spell them.
 
 ``ndcg@10``, ``recall@5``, ``map@10(norm=hits)``, ``p@10(rel=2)`` are goldset's; ``P(rel=2)@10`` is ir_measures';
 ``ndcg_cut_10`` and ``map_cut.100`` are trec_eval's and pytrec_eval's.
@@ -7,26 +7,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.errors import UnknownMeasure
-from pipeline.measures.families import BY_SPELLING, FAMILIES
-from pipeline.measures.family import UNCUT, Family, Kernel
+from pipeline.measures.bpref import BPREF
+from pipeline.measures.f1 import F1
+from pipeline.measures.family import UNCUT, Family, Ranked
+from pipeline.measures.hit import HIT
+from pipeline.measures.judged import JUDGED
+from pipeline.measures.map import AVERAGE_PRECISION
+from pipeline.measures.mrr import RECIPROCAL_RANK
+from pipeline.measures.ndcg import DCG, IDEAL_DCG, NDCG
+from pipeline.measures.precision import PRECISION
+from pipeline.measures.recall import RECALL
+from pipeline.measures.rprec import R_PRECISION
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        HIT, PRECISION, RECALL, F1, RECIPROCAL_RANK, AVERAGE_PRECISION, DCG, IDEAL_DCG, NDCG, R_PRECISION, BPREF, JUDGED
+    )
+}  # fmt: skip
+"""Each family by the name goldset prints, in the order of every table."""
 
 DEFAULT = ("hit@10", "p@10", "r@10", "f1@10", "mrr@10", "map@100", "ndcg@10", "judged@10")
-"""What is measured when nothing is asked for."""
+"""The measures of a command that names none."""
 
 _DEEPEST = 10**9
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*?)(?:[@_.](-?\d+))?", re.ASCII)
 _OPTION = re.compile(r"""\s*([a-z_]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*""", re.ASCII)
 _SET_MEASURES = {"setp": ("p", "returned"), "setr": ("r", None), "setf": ("f1", "returned"), "setrecall": ("r", None)}
 _NO_SPELLING = re.compile(r"[^a-z0-9]")
+_BY_SPELLING = {spelling: family for family in FAMILIES.values() for spelling in (family.name, *family.aliases)}
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure: a family, a cutoff (``None``: the whole list), the smallest relevant grade, the options in force.
+    """One measure: a family, a cutoff (None for the whole list), the smallest relevant grade, and options.
 
     ``options`` holds only what differs from the default, in the family's order, so that equal measures are equal.
     """
@@ -48,7 +66,7 @@ class Measure:
 
     @property
     def ir_name(self) -> str | None:
-        """The name in ir_measures' spelling, ``None`` where ir_measures has no such measure."""
+        """The name in ir_measures' spelling, or None if ir_measures does not have the measure."""
         rel = [f"rel={self.rel}"] * (self.rel != 1)
         options = dict(self.options)
         name = FAMILIES[self.family].ir_name
@@ -62,20 +80,17 @@ class Measure:
             return None
         return name + (f"({', '.join(rel)})" if rel else "") + ("" if self.k is None else f"@{self.k}")
 
-    def kernel(self) -> Kernel:
+    def kernel(self) -> Callable[[Ranked], float]:
         """Return the function that computes the value of one query."""
-        return FAMILIES[self.family].kernel(self.k or UNCUT, self.rel, dict(self.options))
+        value, k, rel, options = FAMILIES[self.family].value, self.k or UNCUT, self.rel, dict(self.options)
+        return lambda ranked: value(ranked, k, rel, options)
 
 
 def parse_measure(text: str, *, rel: int = 1) -> Measure:
     """Return the measure that ``text`` names, in any of the spellings.
 
-    Args:
-        text: one name.
-        rel: the smallest relevant grade where the name gives none, 1 or more.
-
     Raises:
-        UnknownMeasure: there is no such measure, cutoff or option.
+        UnknownMeasure: The measure, its cutoff or an option does not exist.
     """
     [measure] = parse_measures([text], rel=rel)
     return measure
@@ -85,12 +100,12 @@ def parse_measures(texts: Iterable[str], *, cutoffs: Sequence[int] = (), rel: in
     """Return the measures that ``texts`` name, each once, in order.
 
     Args:
-        texts: each may hold several names, parted by commas or white space.
-        cutoffs: the cutoffs of names that give none; each such name stands for as many measures.
-        rel: the smallest relevant grade where a name gives none, 1 or more.
+        texts: Names of measures; each text may hold several, separated by commas or white space.
+        cutoffs: Cutoffs for names without one; a name then stands for one measure per cutoff.
+        rel: The smallest relevant grade for names without one, 1 or more.
 
     Raises:
-        UnknownMeasure: something cannot be understood; every such name is in the message.
+        UnknownMeasure: A name cannot be understood; the message lists all of these.
     """
     problems = [f"cutoff {k}: a cutoff is a whole number from 1" for k in cutoffs if not 1 <= k <= _DEEPEST]
     found: dict[Measure, None] = {}
@@ -102,7 +117,7 @@ def parse_measures(texts: Iterable[str], *, cutoffs: Sequence[int] = (), rel: in
         except _Problem as problem:
             problems.append(f"{_shown(name)}: {problem}")
     if not names:
-        problems.append("no measure is named")
+        problems.append("no measure is named; one is ndcg@10")
     if problems:
         raise UnknownMeasure(problems)
     return list(found)
@@ -125,7 +140,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _parse(text: str, default_rel: int, *, cut: bool) -> Measure:
-    """Return the measure; ``cut`` says that one without a cutoff will be given some."""
+    """Return the measure; with ``cut`` a missing cutoff is allowed because the caller adds it."""
     head, options = text, {}
     opening, closing = text.find("("), text.rfind(")")
     if opening >= 0:
@@ -135,7 +150,7 @@ def _parse(text: str, default_rel: int, *, cut: bool) -> Measure:
         options = _options(text[opening + 1 : closing])
     match = _NAME.fullmatch(head)
     if match is None:
-        raise _Problem("is not the name of a measure; one is ndcg@10")
+        raise _Problem("not the name of a measure; one is ndcg@10")
     family = _family(match[1], options)
     k = _cutoff(match[2] or options.pop("cutoff", None))
     rel = _level(family, options.pop("rel", None), default_rel)
@@ -152,7 +167,7 @@ def _options(text: str) -> dict[str, str]:
     for part in text.split(",") if text.strip() else ():
         match = _OPTION.fullmatch(part)
         if match is None:
-            raise _Problem(f"{_shown(part.strip())} is not an option; one is rel=2")
+            raise _Problem(f"{_shown(part.strip())} is not a valid option; one is rel=2")
         if match[1] in found:
             raise _Problem(f"gives {match[1]} twice")
         found[match[1]] = next(value for value in match.groups()[1:] if value is not None)
@@ -166,17 +181,15 @@ def _family(name: str, options: dict[str, str]) -> Family:
         spelling, returned = _SET_MEASURES[spelling]
         if returned:
             options.setdefault("k", returned)
-    family = BY_SPELLING.get(spelling)
+    family = _BY_SPELLING.get(spelling)
     if family is None:
         from difflib import get_close_matches
 
-        near = get_close_matches(spelling, BY_SPELLING, n=1, cutoff=0.5)
-        raise _Problem(
-            "there is no such measure, " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(FAMILIES)}")
-        )
+        near = get_close_matches(spelling, _BY_SPELLING, n=1, cutoff=0.5)
+        raise _Problem("unknown measure; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(FAMILIES)}"))
     exponential = options.pop("dcg", None)
     if exponential not in {None, "log2", "exp-log2"}:
-        raise _Problem(f"dcg={_shown(exponential or '')} is not offered; there are log2, exp-log2")
+        raise _Problem(f"dcg={_shown(exponential or '')} is not offered; choose log2 or exp-log2")
     if exponential == "exp-log2":
         options.setdefault("gain", "exp")
     if options.get("judged_only", "").lower() == "false":
@@ -196,7 +209,7 @@ def _level(family: Family, text: str | None, default: int) -> int:
     if text is None:
         return default if family.has_rel else 1
     if not family.has_rel:
-        raise _Problem("takes no rel: it looks at the grades themselves")
+        raise _Problem("takes no rel, because it uses the grades themselves")
     if not re.fullmatch(r"\d{1,4}", text, re.ASCII) or not int(text):
         raise _Problem(f"rel={_shown(text)}: the smallest relevant grade is a whole number from 1")
     return int(text)
@@ -207,9 +220,9 @@ def _chosen(family: Family, options: dict[str, str]) -> dict[str, str]:
     for key, value in options.items():
         if key not in family.options:
             offered = [*(["rel"] if family.has_rel else []), *family.options]
-            raise _Problem(f"has no option {_shown(key)}" + (f"; there are {', '.join(offered)}" if offered else ""))
+            raise _Problem(f"has no option {_shown(key)}" + (f"; it has {', '.join(offered)}" if offered else ""))
         if value not in family.options[key]:
-            raise _Problem(f"{key}={_shown(value)} is not offered; there are {', '.join(family.options[key])}")
+            raise _Problem(f"{key}={_shown(value)} is not offered; choose from {', '.join(family.options[key])}")
     return {
         key: options[key]
         for key in family.options

@@ -1,24 +1,16 @@
-"""Discounted cumulated gain, its ideal, and their quotient nDCG.
+"""The measures discounted cumulated gain (DCG), its ideal (IDCG), and their quotient nDCG.
 
-Formulas: DCG@k = sum over ranks r <= k of gain(grade) / log2(r + 1); IDCG@k the same for the judged documents in the
-order of their grades; nDCG@k = DCG@k / IDCG@k, 0 where the ideal is 0. The gain of a grade is the grade itself, or
-2^grade - 1 with ``gain=exp`` (Burges et al. 2005); of a document that is not judged, 0. The measures take no ``rel``:
-every grade above 0 gains. Ranges: DCG 0 or more, nDCG 0 to 1.
-
-``ideal=judged`` takes all judged documents of the query, cut at k. ``ideal=retrieved`` takes only those retrieved at
-any rank, cut at k (scikit-learn on the retrieved list, many RAG codes). ``ideal=uncut`` does not cut (LlamaIndex;
-``-M k -m ndcg`` of trec_eval).
+The gain of a grade is the grade itself, or 2^grade - 1 with ``gain=exp`` (Burges et al. 2005); of a document that is
+not judged, 0. The measures take no ``rel``: every grade above 0 gains.
 Source: Järvelin and Kekäläinen 2002 with the discount of trec_eval ``ndcg_cut`` and ``ndcg``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import islice
 from math import log2
 
-from pipeline.measures.family import UNCUT, Family, Kernel, Ranked
+from pipeline.measures.family import Family, Options, Ranked
 
 
 @cache
@@ -26,60 +18,57 @@ def _discount(rank: int) -> float:
     return log2(rank + 1)
 
 
-def _gain_of(options: Mapping[str, str]) -> str:
-    return options.get("gain", "linear")
+def dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
+    """Return the discounted cumulated gain of the first k documents.
 
-
-def _dcg(ranks: Sequence[int], grades: Sequence[int], k: int, gain: str) -> float:
+    Formula: DCG@k = sum over ranks r <= k of gain(grade) / log2(r + 1).
+    Range: 0 or more.
+    Source: as above.
+    """
+    linear = options.get("gain") != "exp"
     total = 0.0
-    for rank, grade in zip(ranks, grades, strict=True):
+    for rank, grade in zip(ranked.ranks, ranked.grades, strict=True):
         if rank > k:
             break
         if grade > 0:
-            total += (grade if gain == "linear" else 2.0**grade - 1) / log2(rank + 1)
+            total += (grade if linear else 2.0**grade - 1) / log2(rank + 1)
     return total
 
 
-def _ideal(grades: Sequence[int], k: int, gain: str) -> float:
-    """Return the DCG of ``grades``, which descend."""
+def ideal_dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
+    """Return the DCG that the best order of the judged documents would have.
+
+    Formula: DCG@k of the judged documents in the order of their grades. ``ideal=judged`` takes all judged documents of
+    the query, cut at k. ``ideal=retrieved`` takes only those retrieved at any rank, cut at k (scikit-learn on the
+    retrieved list, many RAG codes). ``ideal=uncut`` does not cut (LlamaIndex; ``-M k -m ndcg`` of trec_eval).
+    Range: 0 or more.
+    Source: as above.
+    """
+    linear, kind = options.get("gain") != "exp", options.get("ideal")
+    grades = sorted(ranked.grades, reverse=True) if kind == "retrieved" else ranked.judged
     total = 0.0
-    for rank, grade in enumerate(islice(grades, min(k, len(grades))), 1):
+    for rank, grade in enumerate(grades if kind == "uncut" else grades[:k], 1):
         if grade <= 0:
             break
-        total += (grade if gain == "linear" else 2.0**grade - 1) / _discount(rank)
+        total += (grade if linear else 2.0**grade - 1) / _discount(rank)
     return total
 
 
-def _ideal_of(ranked: Ranked, k: int, options: Mapping[str, str], gain: str) -> float:
-    kind = options.get("ideal", "judged")
-    grades = sorted(ranked.grades, reverse=True) if kind == "retrieved" else ranked.judged
-    return _ideal(grades, UNCUT if kind == "uncut" else k, gain)
+def ndcg(ranked: Ranked, k: int, rel: int, options: Options) -> float:
+    """Return the discounted cumulated gain over its ideal.
 
-
-def _dcg_kernel(k: int, _: int, options: Mapping[str, str]) -> Kernel:
-    gain = _gain_of(options)
-    return lambda ranked: _dcg(ranked.ranks, ranked.grades, k, gain)
-
-
-def _ideal_kernel(k: int, _: int, options: Mapping[str, str]) -> Kernel:
-    gain = _gain_of(options)
-    return lambda ranked: _ideal_of(ranked, k, options, gain)
-
-
-def _ndcg_kernel(k: int, _: int, options: Mapping[str, str]) -> Kernel:
-    gain = _gain_of(options)
-
-    def ndcg(ranked: Ranked) -> float:
-        reached = _dcg(ranked.ranks, ranked.grades, k, gain)
-        return reached / _ideal_of(ranked, k, options, gain) if reached else 0.0
-
-    return ndcg
+    Formula: nDCG@k = DCG@k / IDCG@k, 0 where the ideal is 0; the options are those of both.
+    Range: 0 to 1.
+    Source: as above.
+    """
+    reached = dcg(ranked, k, rel, options)
+    return reached / ideal_dcg(ranked, k, rel, options) if reached else 0.0
 
 
 _GAINS = ("linear", "exp")
 _IDEALS = ("judged", "retrieved", "uncut")
-DCG = Family("dcg", (), None, "optional", _dcg_kernel, {"gain": _GAINS}, has_rel=False)
+DCG = Family("dcg", (), None, "optional", dcg, {"gain": _GAINS}, has_rel=False)
 IDEAL_DCG = Family(
-    "idcg", ("idealdcg",), None, "optional", _ideal_kernel, {"gain": _GAINS, "ideal": _IDEALS[:2]}, has_rel=False
+    "idcg", ("idealdcg",), None, "optional", ideal_dcg, {"gain": _GAINS, "ideal": _IDEALS[:2]}, has_rel=False
 )
-NDCG = Family("ndcg", ("ndcgcut",), "nDCG", "optional", _ndcg_kernel, {"gain": _GAINS, "ideal": _IDEALS}, has_rel=False)
+NDCG = Family("ndcg", ("ndcgcut",), "nDCG", "optional", ndcg, {"gain": _GAINS, "ideal": _IDEALS}, has_rel=False)

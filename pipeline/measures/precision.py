@@ -1,26 +1,21 @@
-"""Precision: the share of relevant documents among the first k.
-
-Formula: |relevant in the first k| / k, also when fewer than k were retrieved. Range: 0 to 1.
-``p@k(k=returned)`` divides by min(k, retrieved), as LlamaIndex and ragas do; without a cutoff by all retrieved, as
-``set_P`` of trec_eval and ``SetP`` of ir_measures do. Nothing retrieved is 0.
-Source: trec_eval ``P``.
-"""
+"""The measure precision at k."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from pipeline.measures.family import Family, Kernel, Ranked
+from pipeline.measures.family import Family, Options, Ranked
 
 
-def _kernel(k: int, rel: int, options: Mapping[str, str]) -> Kernel:
-    returned = options.get("k") == "returned"
+def precision(ranked: Ranked, k: int, rel: int, options: Options) -> float:
+    """Return the share of relevant documents among the first k.
 
-    def precision(ranked: Ranked) -> float:
-        size = min(k, ranked.retrieved) if returned else k
-        return ranked.hits(k, rel) / size if size else 0.0
+    Formula: |relevant in the first k| / k, also when fewer than k were retrieved. ``p@k(k=returned)`` divides by
+    min(k, retrieved), as LlamaIndex and ragas do; without a cutoff by all retrieved, as ``set_P`` of trec_eval and
+    ``SetP`` of ir_measures do. Nothing retrieved is 0.
+    Range: 0 to 1.
+    Source: trec_eval ``P``.
+    """
+    size = min(k, ranked.retrieved) if options.get("k") == "returned" else k
+    return ranked.hits(k, rel) / size if size else 0.0
 
-    return precision
 
-
-PRECISION = Family("p", ("precision", "prec"), "P", "required", _kernel, {"k": ("asked", "returned")})
+PRECISION = Family("p", ("precision", "prec"), "P", "required", precision, {"k": ("asked", "returned")})

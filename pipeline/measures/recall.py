@@ -1,22 +1,19 @@
-"""Recall: the share of the relevant documents that stand among the first k.
-
-Formula: |relevant in the first k| / |relevant|, 0 for a query without a relevant document. Range: 0 to 1.
-Source: trec_eval ``recall``; without a cutoff ``set_recall``.
-"""
+"""The measure recall at k."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from pipeline.measures.family import Family, Kernel, Ranked
+from pipeline.measures.family import Family, Options, Ranked
 
 
-def _kernel(k: int, rel: int, _: Mapping[str, str]) -> Kernel:
-    def recall(ranked: Ranked) -> float:
-        total = ranked.relevant(rel)[1]
-        return ranked.hits(k, rel) / total if total else 0.0
+def recall(ranked: Ranked, k: int, rel: int, _: Options) -> float:
+    """Return the share of the relevant documents that stand among the first k.
 
-    return recall
+    Formula: |relevant in the first k| / |relevant|, 0 for a query without a relevant document.
+    Range: 0 to 1.
+    Source: trec_eval ``recall``; without a cutoff ``set_recall``.
+    """
+    total = ranked.relevant(rel)[1]
+    return ranked.hits(k, rel) / total if total else 0.0
 
 
-RECALL = Family("r", ("recall", "rec"), "R", "optional", _kernel)
+RECALL = Family("r", ("recall", "rec"), "R", "optional", recall)

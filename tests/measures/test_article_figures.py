@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.measures import evaluate
-from pipeline.measures.families import FAMILIES
-from pipeline.measures.names import parse_measures
+from pipeline.measures.names import FAMILIES, parse_measures
 
 
 def value(judged: dict[str, int] | list[str], ranking: list[str], measure: str) -> float:

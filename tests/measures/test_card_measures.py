@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from pipeline.measures.holes import hole_rate, left_out_holes
+from pipeline.measures.judged import hole_rate, left_out_holes
 from pipeline.measures.statistics.divergence import jensen_shannon
 from pipeline.measures.statistics.gini import gini
 from pipeline.measures.statistics.power import power

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import UnknownMeasure
-from pipeline.measures.families import FAMILIES
-from pipeline.measures.names import DEFAULT, Measure, parse_measure, parse_measures
+from pipeline.measures.names import DEFAULT, FAMILIES, Measure, parse_measure, parse_measures
 
 
 def every() -> list[Measure]:

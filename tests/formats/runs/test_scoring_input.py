@@ -207,8 +207,8 @@ BAD_RUNS = {
     "latin-1": ("q1 Q0 a 1 2 t\nq1 Q0 é 2 1 t\n".encode("latin-1"), 2, "UTF-8"),
     "mixed encodings": ("q1 Q0 é 1 2 t\n".encode() + "q1 Q0 è 2 1 t\n".encode("latin-1"), 2, "UTF-8"),
     "utf-16": ("q1 Q0 a 1 2 t\n".encode("utf-16"), None, "UTF-16"),
-    "no query of the qrels": ("x1 Q0 a 1 2 t\n", None, "holds no query of the judgments"),
-    "nothing": ("", None, "holds no query of the judgments"),
+    "no query of the qrels": ("x1 Q0 a 1 2 t\n", None, "has none of the query ids of the judgments"),
+    "nothing": ("", None, "has none of the query ids of the judgments"),
 }
 
 
