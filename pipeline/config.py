@@ -9,12 +9,12 @@ import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Self
-from urllib.parse import urlsplit
+from typing import Any, Self
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from pipeline.errors import ConfigError
+from pipeline.llm.server_settings import Model
 from pipeline.stages.critique import Critic
 from schemas.query import Constraints, QueryKind, QueryStyle
 from schemas.record import Record
@@ -146,37 +146,6 @@ class GradeSettings(Record):
         return self
 
 
-def _with_possible_port(url: str) -> str:
-    if not urlsplit(url).hostname or urlsplit(url).port == 0:  # .port raises ValueError above 65535
-        raise ValueError("names no server")
-    return url
-
-
-class Model(Record):
-    """``[model]``: an OpenAI-compatible server. The key itself is only ever read from the environment.
-
-    ``name`` is the chat model, ``embedding`` that of text embeddings, ``dimensions`` how long its vectors are to be.
-    """
-
-    name: str | None = None
-    base_url: Annotated[str, Field(pattern=r"^https?://\S+$"), AfterValidator(_with_possible_port)] | None = None
-    api_key_env: str = "OPENAI_API_KEY"
-    embedding: str | None = None
-    dimensions: int | None = Field(default=None, ge=1)
-    concurrency: int = Field(default=64, ge=1, le=4096)
-    temperature: float = Field(default=0.8, ge=0, le=2)
-    max_answer_tokens: int = Field(default=1500, ge=64)
-    timeout_seconds: float = Field(default=120, gt=0)
-    deadline_minutes: float | None = Field(default=None, gt=0)
-    requests_per_minute: int | None = Field(default=None, ge=1)
-    tokens_per_minute: int | None = Field(default=None, ge=1)
-    max_requests: int | None = Field(default=None, ge=0)
-    max_tokens: int | None = Field(default=None, ge=0)
-    max_usd: float | None = Field(default=None, ge=0)
-    usd_per_million_input: float | None = Field(default=None, ge=0)
-    usd_per_million_output: float | None = Field(default=None, ge=0)
-
-
 class Config(Record):
     """Everything that shapes a run, one table per stage."""
 
@@ -213,7 +182,7 @@ class Config(Record):
 
     def api_key(self) -> str | None:
         """Return the key from the environment, None where there is none."""
-        return os.environ.get(self.model.api_key_env) or None
+        return self.model.key_from_environment()
 
     def uses_model(self) -> bool:
         """Whether a model writes the queries: as asked, or for ``auto`` when a key or a base URL is set."""

@@ -11,7 +11,7 @@ from pipeline.config import Config, Generator
 from pipeline.errors import UsageError
 from pipeline.goldset.folder import explained
 from pipeline.llm.prices import check_price
-from pipeline.llm.server_settings import OPENAI, ModelSettings, Prices
+from pipeline.llm.server_settings import OPENAI, ModelSettings
 from pipeline.ports import ChatModel, Stored, Writing
 from pipeline.stages.critique import ModelCritics
 from pipeline.stages.generate import ModelGenerator
@@ -63,7 +63,7 @@ class ModelWriter:
         self._usage: Mapping[str, StageUsage] = {}
         self._prompts = {name: _prompt(name, config.generate.prompts) for name in prompts_of(config)}
         self.prompts = {name: prompt.sha256 for name, prompt in self._prompts.items()}
-        server = model_settings(config).shown_url()
+        server = ModelSettings.of(config.model).shown_url()
         asked = "are replayed: nobody is asked, answers of" if replay else "are written by"
         self.announcement = f"Queries {asked} {config.model.name} at {server}{reason}; answers: {answers}."
 
@@ -77,7 +77,7 @@ class ModelWriter:
             raise UsageError(f"{self._answers}: there is no such store to replay")
         with explained(self._answers.parent):
             self._answers.parent.mkdir(parents=True, exist_ok=True)
-        settings = model_settings(self.config)
+        settings = ModelSettings.of(self.config.model)
         with AnswerStore(self._answers) as answers:
             async with open_model(settings, answers=answers, replay=self._replay, batch=self.batches) as chat:
                 try:
@@ -86,7 +86,7 @@ class ModelWriter:
                         self._critics(chat),
                         at_once=WAVE if self.batches else None,
                         traffic=None if self.batches or self._replay else chat.snapshot,
-                        patience_s=min(PATIENCE_S, settings.call_timeout_s / 4),
+                        patience_s=min(PATIENCE_S, settings.timeout_seconds / 4),
                     )
                 finally:
                     self._usage = chat.usage()
@@ -98,7 +98,7 @@ class ModelWriter:
 
         with recollect(self._answers) as known:
             items = {GENERATE: self.config.generate.constraints.per_chunk}
-            chat = Planning(settings=model_settings(self.config), store=known, items=items)
+            chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
             yield Writing(self._generator(chat), self._critics(chat)), chat
 
     def _generator(self, chat: ChatModel) -> ModelGenerator:
@@ -141,30 +141,6 @@ def prompts_of(config: Config) -> tuple[str, ...]:
     return (GENERATE, REWRITE, *(critic.prompt_id for critic in config.critics.use))
 
 
-def model_settings(config: Config) -> ModelSettings:
-    """Return what the model path needs to know."""
-    model = config.model
-    prices = None
-    if model.usd_per_million_input is not None and model.usd_per_million_output is not None:
-        prices = Prices(model.usd_per_million_input, model.usd_per_million_output)
-    return ModelSettings(
-        model=model.name or "",
-        base_url=model.base_url or OPENAI,
-        api_key=config.api_key(),
-        embedding_model=model.embedding,
-        dimensions=model.dimensions,
-        concurrency=model.concurrency,
-        requests_per_minute=model.requests_per_minute,
-        tokens_per_minute=model.tokens_per_minute,
-        max_requests=model.max_requests,
-        max_tokens=model.max_tokens,
-        max_usd=model.max_usd,
-        prices=prices,
-        call_timeout_s=model.timeout_seconds,
-        deadline_s=None if model.deadline_minutes is None else model.deadline_minutes * 60,
-    )
-
-
 async def writer_for(
     config: Config, answers: Path, *, asks: bool = True, replay: bool = False
 ) -> OfflineWriter | ModelWriter:
@@ -194,7 +170,7 @@ async def writer_for(
             run = "replay" if replay else "dry run"
             raise UsageError(f"no model is named, and a {run} asks no server which it offers: give --model")
         config = config.model_copy(update={"model": config.model.model_copy(update={"name": await only_model(config)})})
-    check_price(model_settings(config))
+    check_price(ModelSettings.of(config.model))
     return ModelWriter(config, answers, reason, replay=replay)
 
 

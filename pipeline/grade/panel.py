@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.build.writers import PATIENCE_S, model_settings
+from pipeline.build.writers import PATIENCE_S
 from pipeline.config import Config, Panel
 from pipeline.errors import UsageError
 from pipeline.goldset.folder import explained
@@ -122,8 +122,7 @@ class ModelPanel:
         self.config, self.answers, self.replay, self.batches = config, answers, replay, batches
         self.asked = wordings(config)
         self._settings = {
-            name: model_settings(config.model_copy(update={"model": config.model.model_copy(update={"name": name})}))
-            for name in (config.model.name or "", *config.grade.judges)
+            name: ModelSettings.of(config.model, name=name) for name in (config.model.name or "", *config.grade.judges)
         }
         if not replay:
             for settings in self._settings.values():

@@ -114,10 +114,10 @@ class Batched:
         item = _Item(request, *self._keys(request), self._want(request), asyncio.get_running_loop().create_future())
         self._enqueue([item])
         found = await item.found
-        return answered(request, found, headers={}, model=self._settings.model, prices=self._prices)
+        return answered(request, found, headers={}, model=self._settings.name, prices=self._prices)
 
     def _keys(self, request: ChatRequest[T]) -> tuple[bytes, bytes]:
-        answer = request_key(request, model=self._settings.model)
+        answer = request_key(request, model=self._settings.name)
         turns = repr(request.earlier).encode("utf-8", "surrogatepass") if isinstance(request, Repeat) else b""
         return hashlib.sha256(b"line/1" + answer + turns).digest(), answer
 
@@ -277,7 +277,7 @@ class Batched:
         self._accounts.book(item.request.stage, usage=usage)
         if not self._settled and item.held and item.dialect == self._dialect:
             self._settled = True
-            url, model = self._settings.shown_url(), self._settings.model
+            url, model = self._settings.shown_url(), self._settings.name
             await self._memory.remember_dialect(url, model, self._dialect.dumps())
         if not item.found.done():
             item.found.set_result(body)
@@ -286,7 +286,7 @@ class Batched:
         """Return why a line is not asked again; None where it is, with what was learnt from its refusal."""
         stage, where = item.request.stage, self._settings.shown_url()
         if line.status in {401, 403, 404}:
-            return ModelUnavailable(f"{where} refuses the model {self._settings.model!r} (HTTP {line.status})")
+            return ModelUnavailable(f"{where} refuses the model {self._settings.name!r} (HTTP {line.status})")
         if line.status in _REJECTED:
             return self._refusal(item, line)
         if 400 <= line.status < 500 and line.status not in RETRIED:

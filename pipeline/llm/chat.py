@@ -97,7 +97,7 @@ class OpenAIChat:
         if refused is not None:
             raise self._after_refusal(sent, refused)
         await self._settle(sent)
-        return answered(request, found, headers=headers, model=self._settings.model, prices=self._prices)
+        return answered(request, found, headers=headers, model=self._settings.name, prices=self._prices)
 
     def body(self, request: ChatRequest[T], dialect: Dialect) -> dict[str, Any]:
         """Return the JSON body that a request becomes."""
@@ -108,7 +108,7 @@ class OpenAIChat:
             return
         self._settled = True
         if self._memory is not None:
-            await self._memory.remember_dialect(self._settings.shown_url(), self._settings.model, sent.dumps())
+            await self._memory.remember_dialect(self._settings.shown_url(), self._settings.name, sent.dumps())
 
     def _after_refusal(self, sent: Dialect, refused: ParameterRefused) -> Exception:
         if is_filtered(refused.error):
@@ -135,7 +135,7 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
         max_tokens=request.max_tokens,
         earlier=request.earlier if isinstance(request, Repeat) else (),
     )
-    return body_of(question, model=settings.model, dialect=dialect, reasoning_tokens=settings.reasoning_tokens)
+    return body_of(question, model=settings.name, dialect=dialect, reasoning_tokens=settings.reasoning_tokens)
 
 
 def answered(

@@ -46,7 +46,7 @@ class OpenAIEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return one row per text; raises as ``OpenAIChat.complete`` does."""
-        body: dict[str, Any] = {"model": self._settings.embedding_model, "input": [sendable(text) for text in texts]}
+        body: dict[str, Any] = {"model": self._settings.embedding, "input": [sendable(text) for text in texts]}
         if self._settings.dimensions is not None:
             body["dimensions"] = self._settings.dimensions
         refused: ParameterRefused | None = None
@@ -147,10 +147,10 @@ class RecordedEmbedder:
         rows = await self._inner.embed([wanted[key] for key in keys])
         vectors = {key: row.astype("<f4").tobytes() for key, row in zip(keys, rows, strict=True)}
         if self._store is not None:
-            await self._store.put_vectors(str(self._settings.embedding_model), vectors)
+            await self._store.put_vectors(str(self._settings.embedding), vectors)
         return vectors
 
 
 def _key(text: str, settings: ModelSettings) -> bytes:
-    parts = ["embedding/1", settings.embedding_model, settings.dimensions, text]
+    parts = ["embedding/1", settings.embedding, settings.dimensions, text]
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()

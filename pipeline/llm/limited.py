@@ -137,7 +137,7 @@ class Door:
             self._accounts.book(stage, requests=ending.cause is not Cause.UNREACHABLE, usage=usage)
 
     async def _timed(self, exchange: Callable[[], Awaitable[R]], ending: _Ending) -> R:
-        seconds, deadline = self._settings.call_timeout_s, self._budget.remaining_s()
+        seconds, deadline = self._settings.timeout_seconds, self._budget.remaining_s()
         try:
             async with asyncio.timeout(seconds if deadline is None else min(seconds, max(0.0, deadline))):
                 result = await exchange()

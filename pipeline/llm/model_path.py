@@ -87,13 +87,13 @@ async def open_model(
     if replay:
         if answers is None:
             raise UsageError("a replay needs an answer store")
-        chat = Recorded(None, store=answers, model=settings.model, accounts=accounts, budget=budget)
+        chat = Recorded(None, store=answers, model=settings.name, accounts=accounts, budget=budget)
         vectors = RecordedEmbedder(None, store=answers, settings=settings, accounts=accounts, budget=budget)
-        yield ModelPath(chat, vectors if settings.embedding_model else None, gate, accounts, price_known=True)
+        yield ModelPath(chat, vectors if settings.embedding else None, gate, accounts, price_known=True)
         return
     check_price(settings)
     prices = PriceList(settings)
-    embedding_prices = PriceList(settings, model=settings.embedding_model, embedding=True)
+    embedding_prices = PriceList(settings, model=settings.embedding, embedding=True)
     door = Door(gate, budget=budget, settings=settings, prices=prices, accounts=accounts)
     embedding_door = Door(gate, budget=budget, settings=settings, prices=embedding_prices, accounts=accounts)
     async with open_wire(settings) as wire, contextlib.AsyncExitStack() as stack:
@@ -103,7 +103,7 @@ async def open_model(
         if batch is not None:
             if answers is None:
                 raise UsageError("batches need an answer store")
-            remembered = await answers.dialect(settings.shown_url(), settings.model)
+            remembered = await answers.dialect(settings.shown_url(), settings.name)
             batched = Batched(
                 BatchFiles(wire, where=settings.shown_url()),
                 book=BatchBook(answers, base_url=settings.shown_url()),
@@ -124,16 +124,16 @@ async def open_model(
         embedder = RecordedEmbedder(batches, store=answers, settings=settings, accounts=accounts, budget=budget)
         top: ChatModel = asking
         if answers is not None:
-            top = Recorded(asking, store=answers, model=settings.model, accounts=accounts, budget=budget)
+            top = Recorded(asking, store=answers, model=settings.name, accounts=accounts, budget=budget)
         yield ModelPath(
-            top, embedder if settings.embedding_model else None, gate, accounts, price_known=price_known(settings)
+            top, embedder if settings.embedding else None, gate, accounts, price_known=price_known(settings)
         )
 
 
 async def _chat(
     wire: Wire, *, settings: ModelSettings, prices: PriceList, answers: AnswerStore | None, gate: Gate
 ) -> OpenAIChat:
-    remembered = await answers.dialect(settings.shown_url(), settings.model) if answers else None
+    remembered = await answers.dialect(settings.shown_url(), settings.name) if answers else None
     if remembered:
         gate.prove()
     dialect = dialect_for(settings, remembered)

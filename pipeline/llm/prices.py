@@ -16,7 +16,7 @@ class PriceList:
         """Take whose prices; ``share`` is what is paid of them: a half in a provider's batches."""
         self._share = share
         self._own, self._embedding = settings.prices, embedding
-        self._model, self._url = model or settings.model, settings.base_url
+        self._model, self._url = model or settings.name, settings.base_url
         self.known = self.cost(Usage(1, 0 if embedding else 1)) is not None
 
     def cost(self, usage: Usage) -> float | None:
@@ -26,10 +26,9 @@ class PriceList:
 
     def _full(self, usage: Usage) -> float | None:
         if self._own is not None:
-            price = self._own.embedding if self._embedding else self._own.input
-            return (
-                None if price is None else (usage.input_tokens * price + usage.output_tokens * self._own.output) / 1e6
-            )
+            if self._embedding:  # the user states the prices of the chat model alone
+                return None
+            return (usage.input_tokens * self._own.input + usage.output_tokens * self._own.output) / 1e6
         import genai_prices
 
         spent = genai_prices.Usage(
@@ -45,7 +44,7 @@ class PriceList:
 
 def price_known(settings: ModelSettings) -> bool:
     """Return whether every model that may be called has a price."""
-    embedding = settings.embedding_model
+    embedding = settings.embedding
     return PriceList(settings).known and (
         embedding is None or PriceList(settings, model=embedding, embedding=True).known
     )
@@ -59,6 +58,6 @@ def check_price(settings: ModelSettings) -> None:
     """
     if settings.max_usd is not None and not price_known(settings):
         raise UsageError(
-            f"max_usd is set, but the price of {settings.model!r} at {settings.shown_url()} is not known: "
+            f"max_usd is set, but the price of {settings.name!r} at {settings.shown_url()} is not known: "
             "state the prices in the configuration"
         )

@@ -130,7 +130,7 @@ class Planning:
             NotAsked: there is none; the request was counted.
             AnswerRejected: the stored reply cannot be used.
         """
-        key = request_key(request, model=self.settings.model)
+        key = request_key(request, model=self.settings.name)
         stored = self.store.answer(key)
         row = self._rows.setdefault(request.stage, _Row(request.prompt))
         new = key not in self._seen  # the same question twice in a run is asked once
@@ -162,13 +162,13 @@ class Planning:
 
     def _input(self, request: ChatRequest[T]) -> float:
         if self._dialect is None:
-            remembered = self.store.dialect(self.settings.shown_url(), self.settings.model)
+            remembered = self.store.dialect(self.settings.shown_url(), self.settings.name)
             self._dialect = dialect_for(self.settings, remembered)
         return estimate_body(request_body(request, dialect=self._dialect, settings=self.settings))
 
     def _output(self, request: ChatRequest[T]) -> float:
         if request.prompt not in self._outputs:
-            known = self.store.mean_output(request.prompt, self.settings.model)
+            known = self.store.mean_output(request.prompt, self.settings.name)
             if known is None:
                 known = estimate_answer(answer_schema(request.answer), items=self.items.get(request.prompt, 1))
             self._outputs[request.prompt] = known

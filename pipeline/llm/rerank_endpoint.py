@@ -25,7 +25,7 @@ from pipeline.llm.limited import Accounts, Door, call_label, tokens_at_most
 from pipeline.llm.memory import Memory, portions
 from pipeline.llm.prices import PriceList
 from pipeline.llm.retried import persist
-from pipeline.llm.server_settings import ModelSettings
+from pipeline.llm.server_settings import Model, ModelSettings
 from pipeline.llm.store import AnswerStore
 from pipeline.llm.throttle import Gate
 from pipeline.llm.wire import ParameterRefused, Wire, open_wire
@@ -33,23 +33,20 @@ from schemas.manifest import StageUsage
 
 _STAGE = "rerank"
 _MOST_PASSAGES = 100
+_CONCURRENCY = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankSettings:
     """Which reranker: the whole address of the endpoint, and the model. The key never shows.
 
-    ``never_reached_s``, ``max_attempts`` and ``call_timeout_s`` are those of ``ModelSettings``.
+    ``max_attempts`` and ``never_reached_s`` are those of ``ModelSettings``.
     """
 
     url: str
     model: str
     api_key: str | None = field(default=None, repr=False)
-    concurrency: int = 8
-    max_requests: int | None = None
-    call_timeout_s: float = 120.0
     max_attempts: int = 10
-    retry_s: float = 300.0
     never_reached_s: float = 15.0
 
     def path(self) -> str:
@@ -66,15 +63,11 @@ class RerankSettings:
         """
         parts = urlsplit(self.url)
         base = parts.path.rstrip("/").rpartition("/")[0]
-        return ModelSettings(
-            model=self.model,
+        return ModelSettings.of(
+            Model(name=self.model, concurrency=_CONCURRENCY),
             base_url=urlunsplit((parts.scheme, parts.netloc, base, "", "")),
             api_key=self.api_key,
-            concurrency=self.concurrency,
-            max_requests=self.max_requests,
-            call_timeout_s=self.call_timeout_s,
             max_attempts=self.max_attempts,
-            retry_s=self.retry_s,
             never_reached_s=self.never_reached_s,
         )
 
@@ -95,7 +88,7 @@ class _Exchange:
 
     async def rate(self, query: str, passages: Sequence[str]) -> _Rated:
         body: dict[str, Any] = {
-            "model": self._settings.model,
+            "model": self._settings.name,
             "query": sendable(query),
             "documents": [sendable(text) for text in passages],
             "top_n": len(passages),
@@ -109,7 +102,7 @@ class _Exchange:
             message = f"{_STAGE}: {self._settings.shown_url()} refuses the call as wrong (HTTP {refused.status})"
             raise CallFailed(f"http-{refused.status}", message, request_id=refused.request_id)
         usage = priced(usage_of(found), self._prices)
-        reply = Reply("", self._settings.model, usage, headers.get("x-request-id"), allowance(headers))
+        reply = Reply("", self._settings.name, usage, headers.get("x-request-id"), allowance(headers))
         scores = _scores(found.get("results"), len(passages))
         if isinstance(scores, str):
             raise ReplyRejected("misfit", f"{_STAGE}: {self._settings.shown_url()} {scores}", reply=reply)
@@ -195,7 +188,7 @@ class Reranker:
         return [outcome for outcome in done if not isinstance(outcome, BaseException)]
 
     async def _rate(self, query: str, passages: Sequence[str]) -> list[float]:
-        keys = [_key(self._settings.model, query, text) for text in passages]
+        keys = [_key(self._settings.name, query, text) for text in passages]
         wanted = dict(zip(keys, passages, strict=True))
         scores = await self._memory.found(list(wanted), functools.partial(self._ask, query, wanted))
         return [float(np.frombuffer(scores[key], dtype="<f4")[0]) for key in keys]
@@ -207,7 +200,7 @@ class Reranker:
                 rated = await self._exchange(query, [wanted[key] for key in batch])
                 kept = {key: np.float32(score).astype("<f4").tobytes() for key, score in zip(batch, rated, strict=True)}
                 if self._store is not None:
-                    await self._store.put_vectors(self._settings.model, kept)
+                    await self._store.put_vectors(self._settings.name, kept)
                 scores |= kept
         finally:
             if self._store is not None:

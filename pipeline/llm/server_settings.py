@@ -1,101 +1,212 @@
-"""What the model path is told: which server, how hard to drive it, and what it may cost."""
+"""The table ``[model]``: which server, how hard to drive it, and what it may cost."""
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit, urlunsplit
 
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+
 from pipeline.errors import UsageError
+from schemas.record import Record
+from schemas.setting import Setting
 
 OPENAI = "https://api.openai.com/v1"
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """US dollars per million tokens, as the user states them; they go before any table of prices."""
+class Prices(NamedTuple):
+    """US dollars per million tokens that the user stated; they replace the table of known prices."""
 
     input: float
     output: float
-    embedding: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """Everything the model path needs. The key never shows: not in ``repr``, not in a message, not in a log.
+def _server(url: str) -> str:
+    parts = urlsplit(url)
+    if not re.fullmatch(r"https?://\S+", url) or not parts.hostname or parts.port == 0:  # .port: ValueError above 65535
+        raise ValueError("not a valid http(s) URL")
+    return url
 
-    Caps (``max_requests``, ``max_tokens``, ``max_usd``, ``deadline_s``) hold for the life of one opened path; None
-    means no cap. ``requests_per_minute`` and ``tokens_per_minute`` are the account's limits as the user knows them;
-    those that the server announces in its headers are heeded as well.
+
+def _without_password(url: str) -> str:
+    if "@" in urlsplit(url).netloc:
+        raise ValueError("must not hold a user name or a password")
+    return url
+
+
+def _sendable(key: str) -> str:
+    if re.fullmatch(r"[\x21-\x7e]*", key) is None:
+        raise ValueError("the API key holds white space or a character that no header may hold")
+    return key
+
+
+def _named(name: str) -> str:
+    if not name.strip():
+        raise ValueError("no model is named")
+    return name
+
+
+Url = Annotated[str, AfterValidator(_server)]
+
+
+class Model(Record):
+    """An OpenAI-compatible server. The key itself is only ever read from the environment.
+
+    Caps hold for the life of one opened path to the server. ``requests_per_minute`` and ``tokens_per_minute`` are the
+    account's limits as the user knows them; limits that the server announces in its headers are kept as well.
     """
 
-    model: str
-    base_url: str = OPENAI
-    api_key: str | None = field(default=None, repr=False)
-    embedding_model: str | None = None
+    name: Annotated[
+        str | None,
+        Setting(
+            "Chat model, by its name at the server",
+            option="--model", panel="Model", metavar="M", unset="the server's only model", example="qwen3",
+        ),
+    ] = None  # fmt: skip
+    base_url: Annotated[
+        Url | None,
+        Setting(
+            "Base URL of any OpenAI-compatible server",
+            option="--base-url", panel="Model", metavar="U",
+            unset=f"the variable OPENAI_BASE_URL, else {OPENAI}", example="http://127.0.0.1:11434/v1",
+        ),
+    ] = None  # fmt: skip
+    embedding: Annotated[str | None, Setting("Embedding model, for systems that use one", example="bge-m3")] = None
+    dimensions: Annotated[
+        int | None, Field(ge=1), Setting("Length of its vectors, where it can shorten them", example=256)
+    ] = None
+    api_key_env: Annotated[str, Setting("Environment variable that holds the API key")] = "OPENAI_API_KEY"
+    concurrency: Annotated[
+        int,
+        Field(ge=1, le=4096),
+        Setting("Most calls in flight at once", option="--concurrency", panel="Limits", metavar="N", unit="calls"),
+    ] = 64
+    temperature: Annotated[float, Field(ge=0, le=2), Setting("Sampling temperature of written queries")] = 0.8
+    max_answer_tokens: Annotated[int, Field(ge=64), Setting("Longest answer asked for", unit="tokens")] = 1500
+    timeout_seconds: Annotated[float, Field(gt=0), Setting("Longest time of one call", unit="seconds")] = 120
+    deadline_minutes: Annotated[
+        float | None,
+        Field(gt=0),
+        Setting(
+            "Stop calling the model after N minutes",
+            option="--deadline", panel="Limits", metavar="MIN", unit="minutes", unset="no limit", example=60,
+        ),
+    ] = None  # fmt: skip
+    requests_per_minute: Annotated[
+        int | None,
+        Field(ge=1),
+        Setting("Request rate of your account", unit="requests per minute", unset="as announced", example=500),
+    ] = None
+    tokens_per_minute: Annotated[
+        int | None,
+        Field(ge=1),
+        Setting("Token rate of your account", unit="tokens per minute", unset="as announced", example=200_000),
+    ] = None
+    max_requests: Annotated[
+        int | None,
+        Field(ge=0),
+        Setting(
+            "Stop before sending more than N requests",
+            option="--max-requests", panel="Limits", metavar="N", unit="requests", unset="no limit", example=1000,
+        ),
+    ] = None  # fmt: skip
+    max_tokens: Annotated[
+        int | None,
+        Field(ge=0),
+        Setting(
+            "Stop before spending more than N tokens",
+            option="--max-tokens", panel="Limits", metavar="N", unit="tokens", unset="no limit", example=1_000_000,
+        ),
+    ] = None  # fmt: skip
+    max_usd: Annotated[
+        float | None,
+        Field(ge=0),
+        Setting(
+            "Stop before spending more than this many US dollars",
+            option="--max-usd", panel="Limits", metavar="USD", unit="US dollars", unset="no limit", example=5.0,
+        ),
+    ] = None  # fmt: skip
+    usd_per_million_input: Annotated[
+        float | None,
+        Field(ge=0),
+        Setting("Price of input", unit="US dollars per million tokens", unset="the known price", example=0.4),
+    ] = None
+    usd_per_million_output: Annotated[
+        float | None,
+        Field(ge=0),
+        Setting("Price of output", unit="US dollars per million tokens", unset="the known price", example=1.6),
+    ] = None
 
-    concurrency: int = 64
-    """The most calls in flight at once; fewer when the server is overloaded."""
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
+    def key_from_environment(self) -> str | None:
+        """Return the API key from the environment, None where there is none."""
+        return os.environ.get(self.api_key_env) or None
 
-    max_requests: int | None = None
-    max_tokens: int | None = None
-    max_usd: float | None = None
-    prices: Prices | None = None
 
-    call_timeout_s: float = 120.0
-    """The longest one HTTP exchange may take, from the first byte sent to the last received."""
-    deadline_s: float | None = None
-    """The longest the whole path may work, counted from its opening."""
-    max_attempts: int = 10
+class ModelSettings(Model):
+    """The table as the model path takes it: with the key, a certain server, and the constants of the path itself.
+
+    The key never shows: not in ``repr``, not in a message, not in a log.
+    """
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    name: Annotated[str, AfterValidator(_named)]
+    base_url: Annotated[Url, AfterValidator(_without_password)] = OPENAI
+    api_key: Annotated[str, AfterValidator(_sendable)] | None = Field(default=None, repr=False)
+
+    max_attempts: int = Field(default=10, ge=1)
     """Attempts of one call; the waits between ten of them span a minute, the usual window of a rate limit."""
-    retry_s: float = 300.0
+    retry_s: float = Field(default=300.0, gt=0)
     """The longest one call may wait between its attempts, all waits together."""
-    unreachable_s: float = 180.0
+    unreachable_s: float = Field(default=180.0, gt=0)
     """How long a server that has answered before may be gone before the run gives up."""
-    never_reached_s: float = 15.0
+    never_reached_s: float = Field(default=15.0, gt=0)
     """The same for a server that has not answered at all yet."""
-
     response_format: Literal["auto", "json_schema", "json_object", "text"] = "auto"
     """How a reply is held to its schema. ``auto`` finds out what the server takes."""
     sends_temperature: bool = True
     reasoning_tokens: int = 4096
     """Room added to the length limit of models that are found to think before they answer."""
-    embedding_batch: int = 96
-    dimensions: int | None = None
+    embedding_batch: int = Field(default=96, ge=1)
 
-    def __post_init__(self) -> None:
-        """Refuse what cannot work.
+    @classmethod
+    def of(cls, table: Model, **changes: Any) -> Self:  # noqa: ANN401  values of fields
+        """Return the settings of a table, with the key from the environment.
+
+        Args:
+            table: The table ``[model]``.
+            changes: Fields with other values; ``api_key`` replaces the key from the environment.
 
         Raises:
-            UsageError: a number is out of range or the base URL is none.
+            UsageError: No model is named, a number is out of range, or the base URL or the key cannot be used.
         """
-        parts = urlsplit(self.base_url)
-        problems = [
-            *([] if self.model.strip() else ["no model is named"]),
-            *([] if parts.scheme in {"http", "https"} and parts.hostname else ["base_url is not an http(s) address"]),
-            *(["base_url must not hold a user name or a password"] if "@" in parts.netloc else []),
-            *(["the API key holds white space or a character no header may hold"] if _is_odd(self.api_key) else []),
-            *(f"{name} must be above 0" for name in _POSITIVE if getattr(self, name) <= 0),
-            *(f"{name} must not be negative" for name in _CAPS if (getattr(self, name) or 0) < 0),
-        ]
-        if problems:
-            raise UsageError("model settings: " + "; ".join(problems))
+        known = {name: value for name, value in table if value is not None}
+        given = {**known, "name": table.name or "", "api_key": table.key_from_environment(), **changes}
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            problems = [
+                f"{item['loc'][0]}: {item['msg'].removeprefix('Value error, ')}"
+                for item in error.errors(include_url=False, include_input=False)
+            ]
+            raise UsageError("model settings: " + "; ".join(problems)) from None
+
+    @property
+    def deadline_s(self) -> float | None:
+        """The longest the whole path may work, in seconds from its opening."""
+        return None if self.deadline_minutes is None else self.deadline_minutes * 60
+
+    @property
+    def prices(self) -> Prices | None:
+        """The prices that the user stated: both, or none."""
+        if self.usd_per_million_input is None or self.usd_per_million_output is None:
+            return None
+        return Prices(self.usd_per_million_input, self.usd_per_million_output)
 
     def shown_url(self) -> str:
         """Return the base URL without user name, password and query, fit for a message."""
         parts = urlsplit(self.base_url)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
-
-
-def _is_odd(key: str | None) -> bool:
-    return key is not None and re.fullmatch(r"[\x21-\x7e]*", key) is None
-
-
-_POSITIVE = (
-    "concurrency", "call_timeout_s", "max_attempts", "retry_s", "unreachable_s", "never_reached_s", "embedding_batch",
-)  # fmt: skip
-_CAPS = ("max_requests", "max_tokens", "max_usd", "requests_per_minute", "tokens_per_minute", "deadline_s")

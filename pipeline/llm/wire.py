@@ -134,7 +134,7 @@ class Wire:
             what = f"refuses the key (HTTP {status}): set the right one, then run again"
             return ModelUnavailable(f"{self._where()} {what}")
         if status == 404:
-            what = f"does not know model {self._settings.model!r} or the path (HTTP 404)"
+            what = f"does not know model {self._settings.name!r} or the path (HTTP 404)"
             return ModelUnavailable(f"{self._where()} {what}")
         return None
 

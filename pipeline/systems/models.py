@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -54,12 +53,13 @@ class Models:
         model = settings.model or self._configured().model.embedding
         if not model:
             raise RetrieverFailed(name, "no embedding model is named: give model, or embedding in [model]")
-        base = self._server(name, settings.base_url, settings.api_key_env)
-        wanted = replace(
-            base,
-            model=model,
-            embedding_model=model,
-            dimensions=settings.dimensions or (None if settings.model else base.dimensions),
+        wanted = self._server(
+            name,
+            settings.base_url,
+            settings.api_key_env,
+            name=model,
+            embedding=model,
+            dimensions=settings.dimensions or (None if settings.model else self._configured().model.dimensions),
         )
         path = self._path(wanted)
 
@@ -78,7 +78,7 @@ class Models:
         chat_model = self._configured().model.name
         if not chat_model:
             raise RetrieverFailed(name, "no chat model is named: set name in [model]")
-        path = self._path(self._server(name, None, None))
+        path = self._path(self._server(name))
 
         import asyncio
 
@@ -122,18 +122,22 @@ class Models:
             self._config = load_config(None, {})
         return self._config
 
-    def _server(self, name: str, base_url: str | None, api_key_env: str | None) -> ModelSettings:
-        from pipeline.build.writers import model_settings
+    def _server(
+        self,
+        system: str,
+        base_url: str | None = None,
+        api_key_env: str | None = None,
+        **changes: Any,  # noqa: ANN401  fields of the settings
+    ) -> ModelSettings:
+        from pipeline.llm.server_settings import ModelSettings
 
-        config = self._configured()
-        if not (base_url or config.model.base_url or config.api_key()) and not self._replay:
-            what = f"needs a model: set {config.model.api_key_env} or a base URL"
-            raise RetrieverFailed(name, what)
-        key = self._key(name, api_key_env) if api_key_env else config.api_key()
-        settings = model_settings(
-            config.model_copy(update={"model": config.model.model_copy(update={"name": config.model.name or "none"})})
-        )
-        return replace(settings, base_url=base_url or settings.base_url, api_key=key)
+        table = self._configured().model
+        if not (base_url or table.base_url or table.key_from_environment() or self._replay):
+            raise RetrieverFailed(system, f"needs a model: set {table.api_key_env} or a base URL")
+        key = self._key(system, api_key_env) if api_key_env else table.key_from_environment()
+        if base_url:
+            changes["base_url"] = base_url
+        return ModelSettings.of(table, **{"name": table.name or "none", "api_key": key, **changes})
 
     def _key(self, name: str, variable: str | None) -> str | None:
         key = os.environ.get(variable) if variable else None

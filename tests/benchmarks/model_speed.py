@@ -168,7 +168,7 @@ async def _stack(server: Server, prompts: int, *, repeats: int) -> tuple[float, 
     from pipeline.ports import ChatRequest
     from schemas.replies import GeneratedQueries
 
-    settings = ModelSettings(model="bench", base_url=server.base_url, concurrency=CONCURRENCY)
+    settings = ModelSettings(name="bench", base_url=server.base_url, concurrency=CONCURRENCY)
     bares, paths = [], []
     for repeat in range(repeats):
         texts = [f"Round {repeat}, question {number}: " + "pumps and valves " * 60 for number in range(prompts)]

@@ -45,7 +45,7 @@ def open_path(model_server: ServerHandle, tmp_path: Path) -> Opener:
 
     @contextlib.asynccontextmanager
     async def opened(*, store: bool = True, replay: bool = False, **settings: Any) -> AsyncIterator[ModelPath]:
-        defaults = {"model": "test-model", "base_url": model_server.base_url, "never_reached_s": 2.0}
+        defaults = {"name": "test-model", "base_url": model_server.base_url, "never_reached_s": 2.0}
         chosen = ModelSettings(**{**defaults, **settings})
         with contextlib.ExitStack() as stack:
             answers = stack.enter_context(AnswerStore(tmp_path / "answers.sqlite")) if store else None

@@ -20,7 +20,7 @@ import pytest
 from pipeline.errors import CallFailed, LimitReached, ModelUnavailable
 from pipeline.llm.batched import BatchLimits
 from pipeline.llm.model_path import ModelPath, open_model
-from pipeline.llm.server_settings import ModelSettings, Prices
+from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import AnswerStore
 from tests.build.test_build import artifacts, corpus
 from tests.conftest import ROOT, SETTINGS
@@ -39,7 +39,7 @@ async def batches(
     said: asyncio.Queue[str] | None = None,
     **settings: Any,
 ) -> AsyncIterator[ModelPath]:
-    chosen = ModelSettings(model="test-model", base_url=server.base_url, **settings)
+    chosen = ModelSettings(name="test-model", base_url=server.base_url, **settings)
     with AnswerStore(folder / "answers.sqlite") as answers:
         announce = (asyncio.Queue() if said is None else said).put_nowait
         async with open_model(chosen, answers=answers, batch=announce, batch_limits=limits) as path:
@@ -59,7 +59,7 @@ def sent(server: ServerHandle) -> tuple[int, int]:
 
 async def test_questions_that_come_together_are_one_batch_at_half_the_price(model_server: ServerHandle, tmp_path: Path):
     before, _ = sent(model_server)
-    async with batches(model_server, tmp_path, prices=Prices(1e6, 1e6)) as path:
+    async with batches(model_server, tmp_path, usd_per_million_input=1e6, usd_per_million_output=1e6) as path:
         found = await ask(path, *range(5))
         usage = path.usage()["grade"]
     assert [answer.replayed for answer in found] == [False] * 5

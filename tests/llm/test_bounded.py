@@ -36,7 +36,7 @@ async def test_a_reply_without_end_is_dropped_and_the_call_fails(compressed: boo
     await site.start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
     before = psutil.Process().memory_info().rss
-    async with open_model(ModelSettings(model="m", base_url=url, max_attempts=1)) as path:
+    async with open_model(ModelSettings(name="m", base_url=url, max_attempts=1)) as path:
         with pytest.raises(CallFailed, match="longer than any answer") as caught:
             await path.complete(verdict_request())
     await runner.cleanup()

@@ -15,7 +15,7 @@ from tests.model_server.fixture import ServerHandle
 
 @pytest.fixture
 def open_embedding(open_path: Opener) -> Opener:
-    return partial(open_path, embedding_model="embed-model")
+    return partial(open_path, embedding="embed-model")
 
 
 def _embedder(path):

@@ -10,9 +10,11 @@ import pytest
 
 from pipeline.errors import LimitReached, UsageError
 from pipeline.llm.prices import check_price
-from pipeline.llm.server_settings import ModelSettings, Prices
+from pipeline.llm.server_settings import Model, ModelSettings
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
+
+PRICES = {"usd_per_million_input": 2.0, "usd_per_million_output": 10.0}
 
 
 async def _ask(path, count: int, start: int = 0) -> list:
@@ -67,7 +69,7 @@ async def test_tokens_stay_under_their_cap_and_most_of_it_is_used(open_path: Ope
 
 
 async def test_money_stays_under_its_cap(open_path: Opener, model_server: ServerHandle):
-    async with open_path(max_usd=0.01, prices=Prices(input=2.0, output=10.0)) as path:
+    async with open_path(max_usd=0.01, **PRICES) as path:
         outcomes = await _ask(path, 200)
         booked = path.usage()["grade"].usd
     stats = model_server.stats()
@@ -84,18 +86,18 @@ async def test_a_cap_on_money_needs_a_known_price(open_path: Opener):
 
 
 def test_the_price_can_be_asked_for_before_anything_is_opened():
-    settings: dict[str, Any] = {"model": "test-model", "base_url": "http://127.0.0.1:9/v1"}
+    settings: dict[str, Any] = {"name": "test-model", "base_url": "http://127.0.0.1:9/v1"}
     check_price(ModelSettings(**settings))
-    check_price(ModelSettings(**settings, max_usd=1.0, prices=Prices(input=2.0, output=10.0)))
+    check_price(ModelSettings(**settings, max_usd=1.0, **PRICES))
     with pytest.raises(UsageError, match="price of 'test-model'"):
         check_price(ModelSettings(**settings, max_usd=1.0))
     with pytest.raises(UsageError, match="price of 'test-model'"):
-        check_price(ModelSettings(**settings, max_usd=1.0, prices=Prices(2.0, 10.0), embedding_model="e"))
+        check_price(ModelSettings(**settings, max_usd=1.0, **PRICES, embedding="e"))
 
 
 async def test_a_deadline_stops_calls_before_they_are_sent(open_path: Opener, model_server: ServerHandle):
     model_server.script(latency_ms=100)
-    async with open_path(deadline_s=1.5, concurrency=2) as path:
+    async with open_path(deadline_minutes=1.5 / 60, concurrency=2) as path:
         start = time.monotonic()
         outcomes = await _ask(path, 100)
     assert time.monotonic() - start < 4
@@ -160,7 +162,7 @@ async def test_a_stalled_call_is_named_without_its_content(open_path: Opener, mo
 
 
 def test_the_key_does_not_show():
-    settings = ModelSettings(model="m", api_key="sk-secret", base_url="https://example.org/v1?token=t")
+    settings = ModelSettings(name="m", api_key="sk-secret", base_url="https://example.org/v1?token=t")
     assert "sk-secret" not in repr(settings)
     assert settings.shown_url() == "https://example.org/v1"
 
@@ -168,12 +170,12 @@ def test_the_key_does_not_show():
 @pytest.mark.parametrize("wrong", [{"api_key": "sk-secret\n"}, {"base_url": "https://user:sk-secret@example.org/v1"}])
 def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(wrong: dict[str, str]):
     with pytest.raises(UsageError) as caught:
-        ModelSettings(**{"model": "m", **wrong})
+        ModelSettings.of(Model(name="m"), **wrong)
     assert "sk-secret" not in str(caught.value)
 
 
 def test_impossible_settings_are_told_together():
     with pytest.raises(UsageError) as caught:
-        ModelSettings(model=" ", base_url="ftp://x", concurrency=0, max_requests=-1)
-    for word in ("model", "base_url", "concurrency", "max_requests"):
+        ModelSettings.of(Model(name=" "), base_url="ftp://x", concurrency=0, max_requests=-1)
+    for word in ("name", "base_url", "concurrency", "max_requests"):
         assert word in str(caught.value)

@@ -41,7 +41,7 @@ async def test_no_canary_is_seen(
         caplog.set_level(logging.DEBUG, logger=name)
     model_server.script(rule)
     seen = []
-    async with open_path(api_key=KEY, max_attempts=2, call_timeout_s=0.5, unreachable_s=1.0) as path:
+    async with open_path(api_key=KEY, max_attempts=2, timeout_seconds=0.5, unreachable_s=1.0) as path:
         request = verdict_request(0, system=PROMPT, user=PASSAGE)
         outcomes = await asyncio.gather(path.complete(request), return_exceptions=True)
         seen += [repr(path), repr(path.snapshot()), path.snapshot().line(), str(path.usage()), repr(path.gate)]

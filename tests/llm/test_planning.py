@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.errors import AnswerRejected, NotAsked
 from pipeline.llm.rehearsal import Planning, recollect
-from pipeline.llm.server_settings import ModelSettings, Prices
+from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.token_counts import estimate_tokens
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
@@ -17,7 +17,7 @@ from tests.model_server.tokens import count_tokens
 
 def settings(server: ServerHandle | None = None, **more: object) -> ModelSettings:
     url = server.base_url if server else "http://127.0.0.1:9/v1"
-    return ModelSettings(model="test-model", base_url=url, **more)  # type: ignore[arg-type]
+    return ModelSettings(name="test-model", base_url=url, **more)  # type: ignore[arg-type]
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -32,7 +32,7 @@ async def ask(planning: Planning, *numbers: int) -> None:
 
 async def test_a_question_put_twice_is_one_request(tmp_path: Path):
     with recollect(tmp_path / "absent.sqlite") as store:
-        planning = Planning(settings=settings(prices=Prices(1e6, 0)), store=store)
+        planning = Planning(settings=settings(usd_per_million_input=1e6, usd_per_million_output=0), store=store)
         await ask(planning, 1, 2, 1)
         (row,) = planning.report()
         (half,) = planning.report(share_of_price=0.5)

@@ -127,7 +127,7 @@ from pipeline.llm.store import AnswerStore
 from tests.llm.conftest import verdict_request
 
 async def main():
-    settings = ModelSettings(model="test-model", base_url=sys.argv[1], concurrency=4)
+    settings = ModelSettings(name="test-model", base_url=sys.argv[1], concurrency=4)
     with AnswerStore(Path(sys.argv[2])) as store:
         async with open_model(settings, answers=store) as path:
             async def one(number):

@@ -96,7 +96,7 @@ async def test_a_wait_beyond_what_is_allowed_fails_at_once(open_path: Opener, mo
 async def test_a_call_takes_no_longer_than_its_timeout(open_path: Opener, model_server: ServerHandle):
     model_server.script({"do": {"slow_body_ms": 20000}})
     start = time.monotonic()
-    async with open_path(call_timeout_s=0.3, max_attempts=2) as path:
+    async with open_path(timeout_seconds=0.3, max_attempts=2) as path:
         with pytest.raises(CallFailed) as caught:
             await path.complete(verdict_request())
     assert caught.value.kind == "timeout"
@@ -175,7 +175,7 @@ async def test_a_model_that_is_being_loaded_is_waited_for(open_path: Opener, mod
 
 
 async def test_the_deadline_ends_the_wait_for_a_server_that_is_gone(open_path: Opener, model_server: ServerHandle):
-    async with open_path(deadline_s=1.0) as path:
+    async with open_path(deadline_minutes=1 / 60) as path:
         await path.complete(verdict_request(0))
         await asyncio.to_thread(model_server.down)
         start = time.monotonic()
@@ -187,7 +187,7 @@ async def test_the_deadline_ends_the_wait_for_a_server_that_is_gone(open_path: O
 async def test_the_deadline_ends_a_wait_between_attempts(open_path: Opener, model_server: ServerHandle):
     model_server.script({"do": {"status": 429, "headers": {"retry-after": "20"}}})
     start = time.monotonic()
-    async with open_path(deadline_s=0.5) as path:
+    async with open_path(deadline_minutes=0.5 / 60) as path:
         with pytest.raises(LimitReached, match="deadline"):
             await path.complete(verdict_request())
     assert time.monotonic() - start < 3

@@ -115,7 +115,7 @@ async def test_this_machine_itself_is_asked_past_every_proxy(
 async def test_a_proxy_that_is_none_is_named_by_its_variable(proxies: pytest.MonkeyPatch, name: str, value: str):
     proxies.setenv(name, value)
     with pytest.raises(UsageError, match=f"^{name} is no address of a proxy") as caught:
-        async with open_model(ModelSettings(model="m", base_url="http://model.example/v1")):
+        async with open_model(ModelSettings(name="m", base_url="http://model.example/v1")):
             pass
     assert "CANARY" not in str(caught.value)
 
@@ -123,17 +123,17 @@ async def test_a_proxy_that_is_none_is_named_by_its_variable(proxies: pytest.Mon
 async def test_a_proxy_of_a_kind_that_cannot_be_used_is_refused_where_it_would_be(proxies: pytest.MonkeyPatch):
     proxies.setenv("ALL_PROXY", "socks5://me:CANARY@127.0.0.1:9")
     with pytest.raises(UsageError, match="ALL_PROXY") as caught:
-        async with open_model(ModelSettings(model="m", base_url="http://model.example/v1")):
+        async with open_model(ModelSettings(name="m", base_url="http://model.example/v1")):
             pass
     assert "CANARY" not in str(caught.value)
     proxies.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    async with open_model(ModelSettings(model="m", base_url="http://model.example/v1")):
+    async with open_model(ModelSettings(name="m", base_url="http://model.example/v1")):
         pass
 
 
 async def test_another_machine_is_reached_through_the_proxy(model_server: ServerHandle, proxies: pytest.MonkeyPatch):
     proxies.setenv("HTTP_PROXY", model_server.base_url.removesuffix("/v1"))
-    settings = ModelSettings(model="m", base_url="http://model.example/v1", max_attempts=1)
+    settings = ModelSettings(name="m", base_url="http://model.example/v1", max_attempts=1)
     async with open_model(settings) as path:
         await path.complete(verdict_request())
     assert model_server.stats()["requests"] == 1

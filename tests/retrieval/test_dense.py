@@ -37,9 +37,9 @@ Embed = Callable[[Sequence[str]], np.ndarray]
 @contextlib.contextmanager
 def embedding(server: ServerHandle, store: Path, **settings: Any) -> Iterator[Embed]:
     wanted = ModelSettings(
-        model="m",
+        name="m",
         base_url=server.base_url,
-        embedding_model="e",
+        embedding="e",
         **{"dimensions": 64, "never_reached_s": 1.0, **settings},
     )
     with (

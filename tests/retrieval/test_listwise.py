@@ -41,7 +41,7 @@ class InOrder:
 
 @contextlib.contextmanager
 def asking(server: ServerHandle, store: Path) -> Iterator[CompleteAll]:
-    settings = ModelSettings(model="m", base_url=server.base_url, never_reached_s=1.0)
+    settings = ModelSettings(name="m", base_url=server.base_url, never_reached_s=1.0)
     with (
         AnswerStore(store) as answers,
         start_blocking_portal() as portal,

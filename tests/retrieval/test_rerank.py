@@ -219,7 +219,7 @@ def test_ranks_as_scores_do_not_depend_on_the_cut() -> None:
 
 
 def test_an_address_that_is_none_is_refused() -> None:
-    with pytest.raises(Exception, match="base_url is not an http"):
+    with pytest.raises(Exception, match="not a valid http"):
         RerankSettings(url="ftp://x/rerank", model="m").server()
     assert RerankSettings(url="https://h/v2/rerank?v=1", model="m").path() == "/rerank?v=1"
     assert RerankSettings(url="https://h/v2/rerank", model="m").server().base_url == "https://h/v2"
