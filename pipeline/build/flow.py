@@ -20,7 +20,7 @@ from pipeline.build.progress import Watched, calls_shown, counted
 from pipeline.build.waves import Drawing, Drawn
 from pipeline.config import Config
 from pipeline.errors import GoldsetError, UnreadableDocument
-from pipeline.formats.documents.read_options import ReadOptions
+from pipeline.formats.documents.fields import ReadOptions
 from pipeline.formats.documents.reader import read_documents
 from pipeline.formats.documents.sources import Found
 from pipeline.formats.jsonl import RecordFile

@@ -1,9 +1,9 @@
 """Bytes to text: which encoding a file is in, and whether it is text at all.
 
-In this order: a byte order mark; UTF-16 and UTF-32 without one, by their NUL bytes; strict UTF-8; what ``chardet``
-recognises (the charset an HTML page declares, then statistics over some 80 encodings; Macintosh and mainframe code
-pages are left out, because they win over Windows code pages on short texts). Decoding is strict: no character is
-replaced or dropped but the byte order mark, and line ends are read as LF.
+Tried in this order: a byte order mark; UTF-16 and UTF-32 without a mark, recognised by their NUL bytes; strict UTF-8;
+what ``chardet`` recognises (the charset an HTML page declares, then statistics over some 80 encodings; Macintosh and
+mainframe code pages are left out, because they win over Windows code pages on short texts). Decoding is strict: only
+the byte order mark is removed, no other character is replaced or dropped, and line ends are read as LF.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from typing import BinaryIO
 
 from chardet import EncodingEra, detect
 
-from pipeline.errors import UnreadableDocument
+from pipeline.formats.faults import Fault
 from pipeline.formats.regular_files import open_regular, read_whole
-from pipeline.text.display import shown
 
 MAX_LINE = 16 * 2**20
-"""The longest line of a table, in bytes (and in characters of a record)."""
+"""The longest line that is read, in bytes (of a table also the longest record, in characters); 16 MB."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -38,7 +37,7 @@ _WIDER = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-"""Encodings that are in practice written as their superset."""
+"""Encodings that are read as their superset, because files that claim them hold its characters, too."""
 _ERAS = EncodingEra.ALL & ~EncodingEra.MAINFRAME & ~EncodingEra.LEGACY_MAC
 _WINDOW = 200_000
 _PIECE = re.compile(rb"[\r\n]+|(?<=[.!?>;])(?= )")  # at bytes that are part of no other character
@@ -46,22 +45,22 @@ _CONTROL = re.compile(r"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
 
 
 def read_text(path: Path, *, megabytes: int) -> str:
-    """Return the text of a file; see `decode` and `regular_files.read_whole` for what is refused."""
-    return decode(read_whole(path, megabytes=megabytes), path)
+    """Return the text of a file; `decode` and `regular_files.read_whole` say what is refused."""
+    return decode(read_whole(path, megabytes=megabytes))
 
 
-def decode(data: bytes, path: Path) -> str:
-    """Return the text of a file, its byte order mark removed and its line ends read as LF.
+def decode(data: bytes) -> str:
+    """Return the text of a file's bytes, its byte order mark removed and its line ends read as LF.
 
     Raises:
-        UnreadableDocument: the bytes are no text in any encoding that is recognised.
+        Fault: The bytes are not text in any encoding that is recognised.
     """
-    text, sure = _decoded(data, path)
+    text, sure = _decoded(data)
     controls = len(_CONTROL.findall(text))
     # A few NULs or bells occur in real text; a program, a picture or noise is full of them.
     bearable = max(8, len(text) // 20) if sure else len(text) // 100
     if data.startswith(b"%PDF-") or controls > bearable or 2 * controls > len(text):
-        raise _not_text(path)
+        raise _not_text()
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -69,37 +68,37 @@ def encoding_of(path: Path) -> str:
     """Return the Python name of a file's encoding, reading it once in small pieces.
 
     Raises:
-        UnreadableDocument: it is not text, or one line is longer than ``MAX_LINE`` bytes.
+        Fault: The file is not text, or one line is longer than ``MAX_LINE`` bytes.
     """
     with open_regular(path) as file:
         encoding = _by_mark(file.read(4))
         if encoding is not None:
             return encoding
         file.seek(0)
-        return _by_reading(file, path)
+        return _by_reading(file)
 
 
-def _by_reading(file: BinaryIO, path: Path) -> str:
+def _by_reading(file: BinaryIO) -> str:
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     before, since_line_end = b"", 0
     while piece := file.read(2**20):
         last = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
         since_line_end = len(piece) - last if last >= 0 else since_line_end + len(piece)
         if since_line_end > MAX_LINE:
-            raise UnreadableDocument(shown(path), f"holds a line of more than {MAX_LINE // 2**20} MB")
+            raise Fault(f"holds a line of more than {MAX_LINE // 2**20} MB")
         try:
             decoder.decode(piece)
         except UnicodeDecodeError as error:
-            return _recognised(before + piece, len(before) + error.start, path)
+            return _recognised(before + piece, len(before) + error.start)
         if not before and (encoding := _without_bytes_above_127(piece)):
             return encoding
         before = piece
     if decoder.getstate()[0]:
-        return _recognised(before, max(0, len(before) - 4), path)
+        return _recognised(before, max(0, len(before) - 4))
     return "utf-8"
 
 
-def _decoded(data: bytes, path: Path) -> tuple[str, bool]:
+def _decoded(data: bytes) -> tuple[str, bool]:
     """Return the text, and whether its encoding was known rather than guessed."""
     guessed = False
     encoding = _by_mark(data)
@@ -112,7 +111,7 @@ def _decoded(data: bytes, path: Path) -> tuple[str, bool]:
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
-            encoding, guessed = _recognised(data, error.start, path), True
+            encoding, guessed = _recognised(data, error.start), True
         else:
             encoding = _without_bytes_above_127(data)
             if encoding is None:
@@ -120,8 +119,7 @@ def _decoded(data: bytes, path: Path) -> tuple[str, bool]:
     try:
         return data.decode(encoding), not guessed
     except (UnicodeDecodeError, LookupError):
-        problem = f"is no valid {encoding}, the encoding it seems to be in: save it as UTF-8"
-        raise UnreadableDocument(shown(path), problem) from None
+        raise Fault(f"is not valid {encoding}, the encoding it seems to be in: save it as UTF-8") from None
 
 
 def _by_mark(data: bytes) -> str | None:
@@ -129,18 +127,18 @@ def _by_mark(data: bytes) -> str | None:
 
 
 def _without_bytes_above_127(data: bytes) -> str | None:
-    """Return the encoding of text that is valid UTF-8 but is something else: by its escape sequences or NUL bytes."""
+    """Return the encoding of bytes that are valid UTF-8 but meant otherwise, by their escape sequences or NUL bytes."""
     if b"\x1b$" in data:
         found = detect(data[:_WINDOW], compat_names=False)["encoding"]
         return found if found and found.startswith("iso2022") else None
     return _by_nul(data[: _WINDOW // 4 * 4])
 
 
-def _recognised(data: bytes, position: int, path: Path) -> str:
-    """Return the encoding of data that is no UTF-8 from a position on."""
+def _recognised(data: bytes, position: int) -> str:
+    """Return the encoding of data that is not UTF-8 from a position on."""
     encoding = _by_nul(data[: _WINDOW // 4 * 4]) or _detected(_telling(data, position)) or _detected(data[:_WINDOW])
     if encoding is None:
-        raise _not_text(path)
+        raise _not_text()
     return _WIDER.get(encoding, encoding)
 
 
@@ -149,9 +147,9 @@ def _detected(sample: bytes) -> str | None:
 
 
 def _telling(data: bytes, position: int) -> bytes:
-    """Return what tells encodings apart: pieces with other bytes than ASCII, and where the page declares its charset.
+    """Return what tells encodings apart: pieces with other bytes than ASCII, and lines that declare a charset.
 
-    Plain ASCII lines would outweigh them: among a hundred of those, a Russian line counts as noise in English.
+    Without the plain ASCII lines, which outweigh the others: one Russian line among a hundred counts as noise.
     """
     start = max(data.rfind(b"\n", 0, position), position - 1000) + 1
     pieces = [piece for piece in _PIECE.split(data[start : start + 20 * _WINDOW]) if not piece.isascii()]
@@ -160,7 +158,7 @@ def _telling(data: bytes, position: int) -> bytes:
 
 
 def _by_nul(sample: bytes) -> str | None:
-    """Return UTF-16 or UTF-32 without a mark, where the NUL bytes of the sample show its order of bytes."""
+    """Return UTF-16 or UTF-32 without a mark, if the NUL bytes of the sample show its byte order."""
     nuls = sample.count(0)
     if nuls < 4 or 100 * nuls < len(sample):
         return None
@@ -176,5 +174,5 @@ def _by_nul(sample: bytes) -> str | None:
     return None
 
 
-def _not_text(path: Path) -> UnreadableDocument:
-    return UnreadableDocument(shown(path), f"holds binary data, though it is named {shown(path.suffix) or 'as text'}")
+def _not_text() -> Fault:
+    return Fault("holds binary data, though its name says text")

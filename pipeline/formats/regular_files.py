@@ -1,4 +1,4 @@
-"""Opening a user's file without being held up by it: only regular files, only so many bytes."""
+"""Open a user's document safely: only regular files, and at most a given number of bytes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from pipeline.errors import UnreadableDocument
-from pipeline.text.display import shown
+from pipeline.formats.faults import Fault, reason
 
 _FLAGS = (
     os.O_RDONLY
@@ -22,17 +21,17 @@ def open_regular(path: Path) -> BinaryIO:
     """Return the file opened for reading.
 
     Raises:
-        UnreadableDocument: it is gone, may not be read, or is no regular file (a folder, a pipe, a device).
+        Fault: The file is gone, may not be read, or is not a regular file (a folder, a pipe, a device).
     """
     try:
         handle = os.open(path, _FLAGS)
     except FileNotFoundError:
-        raise UnreadableDocument(shown(path), "is gone: it was there when the files were listed") from None
+        raise Fault("is gone: it was there when the files were listed") from None
     except (OSError, ValueError) as error:
-        raise UnreadableDocument(shown(path), f"cannot be opened: {_reason(error)}") from None
+        raise Fault(f"cannot be opened: {reason(error)}") from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise UnreadableDocument(shown(path), "is not a regular file")
+        raise Fault("is not a regular file")
     return os.fdopen(handle, "rb")
 
 
@@ -40,11 +39,11 @@ def read_whole(path: Path, *, megabytes: int) -> bytes:
     """Return all bytes of a file.
 
     Args:
-        path: the file.
-        megabytes: the most it may hold, in units of 2**20 bytes; a larger file is refused before it is read.
+        path: The file.
+        megabytes: The largest size, in units of 2**20 bytes; a larger file is refused before it is read.
 
     Raises:
-        UnreadableDocument: it cannot be opened or read, or is larger.
+        Fault: The file cannot be opened or read, or is larger.
     """
     limit = megabytes * 2**20
     with open_regular(path) as file:
@@ -52,12 +51,7 @@ def read_whole(path: Path, *, megabytes: int) -> bytes:
         try:
             data = file.read(limit + 1) if size <= limit else b""
         except OSError as error:
-            raise UnreadableDocument(shown(path), f"cannot be read: {_reason(error)}") from None
+            raise Fault(f"cannot be read: {reason(error)}") from None
     if max(size, len(data)) > limit:
-        found = f"{max(size, len(data)) / 2**20:,.0f} MB"
-        raise UnreadableDocument(shown(path), f"is {found}, more than {megabytes} MB for one document: split it")
+        raise Fault(f"is {max(size, len(data)) / 2**20:,.0f} MB, more than {megabytes} MB for one document: split it")
     return data
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (getattr(error, "strerror", None) or "the path is not valid").lower()

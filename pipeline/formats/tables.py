@@ -1,9 +1,9 @@
 """Tables to rows, one at a time: CSV, TSV, JSON Lines, JSON (a list of objects), Parquet.
 
-A table that is malformed anywhere is refused with the line. CSV is read strictly: every record has as many fields as
-the header, every quote is closed, no NUL. Its delimiter is the one of ``,``, ``;``, tab and ``|`` that cuts the first
-records alike. In a TSV, quotes are taken for such only where that changes the number neither of records nor of fields:
-the format as first defined knows none.
+A malformed table is refused with the number of the bad line. CSV is read strictly: every record has as many fields as
+the header, every quote is closed, and no field holds NUL. The delimiter is the first of ``,``, ``;``, tab and ``|``
+that cuts the first records into the same number of fields. In a TSV, quotes count as quotes only if that changes
+neither the number of records nor that of fields, because the format as first defined has no quotes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,8 +20,8 @@ from typing import Literal
 
 import jsonlines
 
-from pipeline.errors import UnreadableDocument
 from pipeline.formats.charsets import MAX_LINE, encoding_of, read_text
+from pipeline.formats.faults import Fault
 from pipeline.formats.regular_files import open_regular
 from pipeline.text.display import shown
 
@@ -32,16 +33,21 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row. ``number`` counts rows from 1; ``line`` is where it begins in the file, None where there are no lines."""
+    """A row. ``number`` counts rows from 1; ``line`` is where it begins, None in a file that is not read by lines."""
 
     number: int
     line: int | None
     values: Mapping[str, object]
 
+    @property
+    def place(self) -> int | str:
+        """The line, or ``row`` and the number of the row; see `Fault.at`."""
+        return f"row {self.number}" if self.line is None else self.line
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that can be read any number of times. ``flat`` says that every row has all the columns."""
+    """A table that can be read any number of times. ``flat`` means that every row has all the columns."""
 
     columns: tuple[str, ...]
     rows: Callable[[], Iterator[Row]]
@@ -49,14 +55,14 @@ class Table:
 
 
 def open_table(path: Path, *, megabytes: int) -> Table:
-    """Return a table by its suffix; reads no more than its first rows (of JSON, which cannot be streamed, all).
+    """Return the table in a file; only its first rows are read now (all of JSON, which cannot be streamed).
 
     Args:
-        path: a ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json`` or ``.parquet`` file.
-        megabytes: the most a JSON file may hold; the others may have any size.
+        path: A ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json`` or ``.parquet`` file.
+        megabytes: The largest size of a JSON file, in units of 2**20 bytes; other tables may have any size.
 
     Raises:
-        UnreadableDocument: it is empty, malformed or not text; so may the iteration.
+        Fault: The file is empty, malformed or not text; iterating over the rows raises it, too.
     """
     suffix = path.suffix.lower()
     if suffix == ".parquet":
@@ -76,12 +82,12 @@ def _lines(path: Path, encoding: str, newline: str) -> Iterator[str]:
             while line := file.readline(MAX_LINE + 1):
                 number += 1
                 if len(line) > MAX_LINE:
-                    raise UnreadableDocument(shown(path), f"is longer than {MAX_LINE:,} characters", line=number)
+                    raise Fault(f"is longer than {MAX_LINE:,} characters", line=number)
                 yield line
     except UnicodeDecodeError:
-        raise UnreadableDocument(shown(path), f"is no valid {encoding} text after this line", line=number) from None
+        raise Fault(f"is not valid {encoding} text after this line", line=number) from None
     except OSError as error:
-        raise UnreadableDocument(shown(path), f"cannot be read: {error.strerror}", line=number) from None
+        raise Fault(f"cannot be read: {error.strerror}", line=number) from None
 
 
 def _csv(path: Path, encoding: str, delimiter: str | None) -> Table:
@@ -97,13 +103,13 @@ def _csv(path: Path, encoding: str, delimiter: str | None) -> Table:
             records = plain
     header = next(records(), None)
     if header is None:
-        raise UnreadableDocument(shown(path), "is empty")
+        raise Fault("is empty")
     columns = tuple(name.strip() or f"column {number}" for number, name in enumerate(header[1], start=1))
     if len(columns) > _MAX_COLUMNS:
-        raise UnreadableDocument(shown(path), f"has {len(columns):,} columns, more than {_MAX_COLUMNS:,}", line=1)
+        raise Fault(f"has {len(columns):,} columns, more than {_MAX_COLUMNS:,}", line=1)
     twice = next((name for index, name in enumerate(columns) if name in columns[:index]), None)
     if twice is not None:
-        raise UnreadableDocument(shown(path), f"has two columns named {shown(twice)}", line=header[0])
+        raise Fault(f"has two columns named {shown(twice)}", line=header[0])
 
     def rows() -> Iterator[Row]:
         for number, (line, cells) in enumerate(islice(records(), 1, None), start=1):
@@ -116,28 +122,25 @@ def _records(path: Path, encoding: str, delimiter: str, quoting: _Quoting) -> It
     """Yield each record with the line it begins on; all have the first one's number of fields."""
     # The limit is the process's; it is only ever raised, and a field cannot be longer than a record.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
-    lines = _without_nul(_lines(path, encoding, newline=""), path)
+    lines = _without_nul(_lines(path, encoding, newline=""))
     reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
     width, begins = 0, 1
     try:
         for cells in reader:
             width = width or len(cells)
             if cells and len(cells) != width:
-                problem = f"has {len(cells)} fields where the header has {width}"
-                raise UnreadableDocument(shown(path), problem, line=begins)
+                raise Fault(f"has {len(cells)} fields where the header has {width}", line=begins)
             if cells:
                 yield begins, cells
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise UnreadableDocument(
-            shown(path), f"is malformed in the record beginning here: {error}", line=begins
-        ) from None
+        raise Fault(f"is malformed in the record beginning here: {error}", line=begins) from None
 
 
-def _without_nul(lines: Iterator[str], path: Path) -> Iterator[str]:
+def _without_nul(lines: Iterator[str]) -> Iterator[str]:
     for number, line in enumerate(lines, start=1):
         if "\0" in line:
-            raise UnreadableDocument(shown(path), "holds a NUL character", line=number)
+            raise Fault("holds a NUL character", line=number)
         yield line
 
 
@@ -146,7 +149,7 @@ def _delimiter(reader: Callable[[str], Callable[[], Iterator[tuple[int, list[str
     for delimiter in _DELIMITERS:
         try:
             records = [cells for _, cells in islice(reader(delimiter)(), _PEEK)]
-        except UnreadableDocument:
+        except Fault:
             continue
         if records and len(records[0]) > 1:
             return delimiter
@@ -154,10 +157,10 @@ def _delimiter(reader: Callable[[str], Callable[[], Iterator[tuple[int, list[str
 
 
 def _count(records: Callable[[], Iterator[tuple[int, list[str]]]]) -> int | None:
-    """Return how many records there are, None where they are malformed."""
+    """Return how many records there are, None if they are malformed."""
     try:
         return sum(1 for _ in records())
-    except UnreadableDocument:
+    except Fault:
         return None
 
 
@@ -167,36 +170,36 @@ def _json_lines(path: Path, encoding: str) -> Iterator[Row]:
     def counted() -> Iterator[str]:
         nonlocal line
         for text in _lines(path, encoding, newline="\n"):
-            line += 1  # the reader passes over blank lines
+            line += 1  # the reader skips blank lines
             yield text
 
-    # Not whatever faster parser happens to be installed: they differ in what they refuse.
+    # The standard parser, because faster ones that may be installed refuse other things.
     objects = jsonlines.Reader(counted(), loads=json.loads).iter(type=dict, skip_empty=True)
     try:
         for number, values in enumerate(objects, start=1):
             yield Row(number, line, values)
     except jsonlines.InvalidLineError as error:
-        raise UnreadableDocument(shown(path), _json_problem(error), line=line) from None
+        raise Fault(_json_problem(error), line=line) from None
     except RecursionError:
-        raise UnreadableDocument(shown(path), "is nested too deeply", line=line) from None
+        raise Fault("is nested too deeply", line=line) from None
 
 
 def _json_problem(error: jsonlines.InvalidLineError) -> str:
     cause = error.__cause__
     if isinstance(cause, json.JSONDecodeError):
-        return f"is no valid JSON: {cause.msg} at column {cause.colno}"
-    return "is no JSON object" if cause is None else "is no valid JSON"
+        return f"is not valid JSON: {cause.msg} at column {cause.colno}"
+    return "is not a JSON object" if cause is None else "is not valid JSON"
 
 
 def _json(path: Path, megabytes: int) -> Table:
     try:
         values = json.loads(read_text(path, megabytes=megabytes))
     except json.JSONDecodeError as error:
-        raise UnreadableDocument(shown(path), f"is no valid JSON: {error.msg}", line=error.lineno) from None
+        raise Fault(f"is not valid JSON: {error.msg}", line=error.lineno) from None
     except (ValueError, RecursionError) as error:
-        raise UnreadableDocument(shown(path), f"is no JSON that can be read ({type(error).__name__})") from None
+        raise Fault(f"is not JSON that can be read ({type(error).__name__})") from None
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise UnreadableDocument(shown(path), "is JSON, but no list of objects: give JSON Lines, one object a line")
+        raise Fault("is JSON, but not a list of objects: give JSON Lines, one object per line")
     rows = [Row(number, None, value) for number, value in enumerate(values, start=1)]
     return _objects(lambda: iter(rows))
 
@@ -213,25 +216,24 @@ def _parquet(path: Path) -> Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    def damaged(error: Exception) -> UnreadableDocument:
-        return UnreadableDocument(shown(path), f"is damaged, or no Parquet file ({type(error).__name__})")
+    @contextmanager
+    def opened() -> Iterator[pq.ParquetFile]:
+        try:
+            with open_regular(path) as raw, pq.ParquetFile(raw) as file:
+                yield file
+        except (pa.ArrowException, ValueError, ArithmeticError, OSError) as error:  # dates beyond the year 9999, too
+            raise Fault(f"is damaged, or not a Parquet file ({type(error).__name__})") from None
 
     def rows() -> Iterator[Row]:
         number = 0
-        try:
-            with open_regular(path) as raw, pq.ParquetFile(raw) as file:
-                for batch in file.iter_batches(batch_size=256):
-                    for values in batch.to_pylist():
-                        number += 1
-                        yield Row(number, None, values)
-        except (pa.ArrowException, ValueError, ArithmeticError, OSError) as error:  # dates beyond the year 9999, too
-            raise damaged(error) from None
+        with opened() as file:
+            for batch in file.iter_batches(batch_size=256):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield Row(number, None, values)
 
-    try:
-        with open_regular(path) as raw, pq.ParquetFile(raw) as file:
-            columns: Sequence[str] = file.schema_arrow.names
-    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
-        raise damaged(error) from None
+    with opened() as file:
+        columns: Sequence[str] = file.schema_arrow.names
     if len(columns) > _MAX_COLUMNS or len(set(columns)) < len(columns):
-        raise UnreadableDocument(shown(path), f"has {len(columns):,} columns: too many, or two of one name")
+        raise Fault(f"has {len(columns):,} columns: too many, or two of one name")
     return Table(tuple(columns), rows, flat=True)

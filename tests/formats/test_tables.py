@@ -219,15 +219,15 @@ def test_a_malformed_csv_gives_nothing_and_names_the_line(tmp_path: Path, table:
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        ('{"text": "x"', "is no valid JSON"),
-        ("[1, 2]", "is no JSON object"),
-        ("null", "is no JSON object"),
-        ('"text"', "is no JSON object"),
-        ("{text: 1}", "is no valid JSON"),
+        ('{"text": "x"', "is not valid JSON"),
+        ("[1, 2]", "is not a JSON object"),
+        ("null", "is not a JSON object"),
+        ('"text"', "is not a JSON object"),
+        ("{text: 1}", "is not valid JSON"),
         ('{"text": "half \\ud800 a pair"}', "holds half a surrogate pair"),
         ("[" * 200_000, "is nested too deeply"),
-        ('{"text": "a", "n": ' + "9" * 5000 + "}", "is no valid JSON"),
-        ("\0", "is no valid JSON"),
+        ('{"text": "a", "n": ' + "9" * 5000 + "}", "is not valid JSON"),
+        ("\0", "is not valid JSON"),
     ],
 )
 def test_a_malformed_line_of_json_gives_nothing_and_names_the_line(tmp_path: Path, bad: str, problem: str) -> None:
@@ -302,7 +302,7 @@ def test_a_table_of_a_million_columns_is_refused(tmp_path: Path) -> None:
 
 
 def test_parquet_that_is_none_is_refused(tmp_path: Path) -> None:
-    assert "no Parquet file" in only_failure(read_text(tmp_path, "a.parquet", b"PAR1 nothing of the kind PAR1"))
+    assert "not a Parquet file" in only_failure(read_text(tmp_path, "a.parquet", b"PAR1 nothing of the kind PAR1"))
 
 
 def test_parquet_numbers_and_nulls_are_read(tmp_path: Path) -> None:

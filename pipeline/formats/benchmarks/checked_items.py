@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.errors import InputError
 from pipeline.formats.benchmarks.collection import Collection, Entry, Place, Qrel, Topic, at
 from pipeline.formats.benchmarks.left_out import Books, Names, is_unicode
-from pipeline.formats.documents.identity import one_line
+from pipeline.formats.documents.titles import short_title
 from pipeline.text.display import shown
 from schemas.corpus import Document
 
@@ -66,7 +66,7 @@ class Reading:
             else:
                 yield Document(
                     doc_id=self.document_ids[entry.doc_id],
-                    title=one_line(entry.title),
+                    title=short_title(entry.title),
                     text=text,
                     source=f"{self.file(0)}#{entry.place if isinstance(entry.place, int) else number}",
                     ready=True,

@@ -23,6 +23,7 @@ from pipeline.formats.benchmarks.collection import (
     topics,
 )
 from pipeline.formats.benchmarks.squad import MEGABYTES
+from pipeline.formats.faults import in_file
 from pipeline.formats.runs.json_maps import read_json
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.tables import open_table
@@ -118,8 +119,9 @@ def _rows(path: Path, name: str) -> Iterator[Shown]:
     elif suffix == ".json":
         yield from _json(path, name)
     else:
-        for found in open_table(path, megabytes=MEGABYTES).rows():
-            yield shown_of_row(found.values, name, f"row {found.number}")
+        with in_file(path):
+            for found in open_table(path, megabytes=MEGABYTES).rows():
+                yield shown_of_row(found.values, name, f"row {found.number}")
 
 
 def _json(path: Path, name: str) -> Iterator[Shown]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from pipeline.errors import InputError
 from pipeline.formats.benchmarks.collection import Collection, Entry, Place, Qrel, Topic, at
 from pipeline.formats.documents.identity import document_id
+from pipeline.formats.faults import in_file
 from pipeline.formats.runs.json_maps import read_json
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.tables import open_table
@@ -110,8 +111,9 @@ def _official(found: Mapping[str, Any], name: str) -> Iterator[Asked]:
 
 
 def _table(path: Path, name: str) -> Iterator[Asked]:
-    for row in open_table(path, megabytes=MEGABYTES).rows():
-        yield asked_of_row(row.values, name, row.line if row.line is not None else f"row {row.number}")
+    with in_file(path):
+        for row in open_table(path, megabytes=MEGABYTES).rows():
+            yield asked_of_row(row.values, name, row.place)
 
 
 def _documents(asked: Iterator[Asked]) -> Iterator[Entry]:

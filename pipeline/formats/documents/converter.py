@@ -1,4 +1,4 @@
-"""Conversions that may fail badly, handed to one worker process: reused, and replaced when it was killed."""
+"""Conversion of documents in a worker process, which is reused, and replaced when a document made it fail."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pipeline.errors import MissingExtra, UnreadableDocument
-from pipeline.text.display import shown
+from pipeline.errors import MissingExtra
+from pipeline.formats.faults import Fault
 
 _SECONDS_PER_MEGABYTE = 10.0
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
-"""What the worker sees of the environment: no key is among it."""
+"""The environment variables that the worker gets; none of them holds a key."""
 
 
 class Converter:
     """Turns HTML, PDF and office files into text in a process of its own.
 
     Args:
-        seconds: the time a file may take, beside 10 s per MB of its size.
-        megabytes: the largest file, and the longest text in millions of characters.
+        seconds: The time limit for one file, in addition to 10 s per MB of its size.
+        megabytes: The size limit for one file in MB, and for its text in millions of characters.
     """
 
     def __init__(self, *, seconds: float = 60.0, megabytes: int = 64) -> None:
@@ -43,16 +43,16 @@ class Converter:
         self._stop()
 
     def convert(self, path: Path) -> tuple[str | None, str]:
-        """Return the title, where the document has one, and the text.
+        """Return the document's title, if it has one, and its text.
 
         Raises:
-            UnreadableDocument: it is damaged, encrypted, holds no text, or took too much time or memory.
-            MissingExtra: the package that reads this type is not installed.
+            Fault: The file is damaged, encrypted, holds no text, or took too much time or memory.
+            MissingExtra: The package that reads this type is not installed.
         """
         if path.suffix.lower() not in {".html", ".htm", ".xhtml"} and importlib.util.find_spec("markitdown") is None:
             raise MissingExtra("markitdown", "documents")
         size = 0
-        with contextlib.suppress(OSError):  # where it is gone, the worker will say so
+        with contextlib.suppress(OSError):  # if the file is gone, the worker will say so
             size = path.stat().st_size
         seconds = self._seconds + _SECONDS_PER_MEGABYTE * min(size / 2**20, self._megabytes)
         request = {"path": os.fsencode(path.absolute()).hex(), "megabytes": self._megabytes, "seconds": seconds}
@@ -61,13 +61,12 @@ class Converter:
         if not line.endswith(b"\n"):
             self._stop()
             late = time.monotonic() - started >= seconds
-            problem = f"took more than {seconds:.0f} s to convert" if late else "made the converter crash"
-            raise UnreadableDocument(shown(path), problem)
+            raise Fault(f"took more than {seconds:.0f} s to convert" if late else "made the converter crash")
         reply = json.loads(line)
         if missing := reply.get("missing"):
             raise MissingExtra(missing, "documents")
         if problem := reply.get("problem"):
-            raise UnreadableDocument(shown(path), problem)
+            raise Fault(problem)
         return reply["title"], reply["text"]
 
     def _exchange(self, request: bytes, seconds: float) -> bytes:

@@ -1,8 +1,8 @@
-"""Which columns of a table hold the text, the id and the title, and what a row says.
+"""Which columns of a table hold the text, the id and the title, and the text of a row.
 
-Without ``--text-field`` the text is the first of ``TEXT_FIELDS`` the table has, whatever the case of its letters.
-A CSV, TSV or Parquet table with none of them (a table of error codes, say) is read row by row as lines
-``column: value``, empty cells left out. Of JSON, where rows need not be alike, the field must be named.
+Without ``--text-field`` the text is the first of ``TEXT_FIELDS`` that the table has, in any case of letters. If a CSV,
+TSV or Parquet table has none of them (a table of error codes, for example), each row becomes lines ``column: value``
+without its empty cells. In JSON, where rows may differ, the field must be named.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from pipeline.errors import UnreadableDocument
+from pipeline.formats.faults import Fault
 from pipeline.formats.tables import Row, Table
 from pipeline.text.display import shown
 
@@ -22,36 +21,58 @@ TITLE_FIELDS = ("title", "question", "heading", "name")
 
 
 @dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How documents are to be read.
+
+    ``text_field``, ``id_field`` and ``title_field`` name columns of tables. ``ready_chunks`` means that rows are chunks
+    already. ``limit_documents`` ends the reading after this many documents. ``max_megabytes`` limits the size of a file
+    that becomes one document (of tables, of JSON only). ``conversion_seconds`` limits the conversion of one file, in
+    addition to 10 s per MB.
+    """
+
+    text_field: str | None = None
+    id_field: str | None = None
+    title_field: str | None = None
+    ready_chunks: bool = False
+    limit_documents: int | None = None
+    max_megabytes: int = 64
+    conversion_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
 class Fields:
-    """The columns to use. ``text`` None: a row is all its columns. ``id`` None: ids are made. ``title`` None: none."""
+    """The columns to use. None as ``text``: all columns are the text; as ``id``: ids are made."""
 
     text: str | None
     id: str | None
     title: str | None
 
 
-def choose_fields(table: Table, path: Path, *, text: str | None, id_: str | None, title: str | None) -> Fields:
+def choose_fields(table: Table, options: ReadOptions) -> Fields:
     """Return the fields of a table: those named, else those recognised; an id field is never guessed.
 
     Raises:
-        UnreadableDocument: a named field is not there, or no text field is recognised where one is needed.
+        Fault: The table lacks a named field, or no text field is recognised and one is needed.
     """
-    for option, name in (("--text-field", text), ("--id-field", id_), ("--title-field", title)):
+    named = {
+        "--text-field": options.text_field, "--id-field": options.id_field, "--title-field": options.title_field
+    }  # fmt: skip
+    for option, name in named.items():
         if name is not None and name not in table.columns:
-            problem = f"has no field {shown(name)} ({option}); it has {_listed(table.columns)}"
-            raise UnreadableDocument(shown(path), problem)
-    text = text or _first(TEXT_FIELDS, table.columns)
+            raise Fault(f"has no field {shown(name)} ({option}); it has {_listed(table.columns)}")
+    text = options.text_field or _first(TEXT_FIELDS, table.columns)
     if text is None and not table.flat:
         problem = f"has no field called {' or '.join(TEXT_FIELDS)}: name the one that holds the text (--text-field)"
-        raise UnreadableDocument(shown(path), f"{problem}; it has {_listed(table.columns)}")
-    return Fields(text, id_, title or _first(TITLE_FIELDS, [name for name in table.columns if name != text]))
+        raise Fault(f"{problem}; it has {_listed(table.columns)}")
+    others = [name for name in table.columns if name != text]
+    return Fields(text, options.id_field, options.title_field or _first(TITLE_FIELDS, others))
 
 
 def row_text(row: Row, fields: Fields) -> str:
-    """Return what the row says, line ends as LF; empty where it says nothing.
+    """Return the row's text with line ends as LF; empty if the row holds none.
 
     Raises:
-        ValueError: the text is no text (a list, an object), or holds half a surrogate pair.
+        Fault: The cell is not text (a list, an object), or holds half a surrogate pair.
     """
     if fields.text is None:
         cells = ((name, _written(value).strip()) for name, value in row.values.items())
@@ -62,7 +83,7 @@ def row_text(row: Row, fields: Fields) -> str:
 
 
 def row_title(row: Row, fields: Fields) -> str:
-    """Return the row's title, empty where it has none; raises as ``row_text`` does."""
+    """Return the row's title, empty if it has none; raises as ``row_text`` does."""
     return _whole(_text_of(row.values.get(fields.title), fields.title)) if fields.title else ""
 
 
@@ -70,13 +91,13 @@ def row_key(row: Row, name: str) -> str:
     """Return the value of the id field, verbatim.
 
     Raises:
-        ValueError: it is missing, or neither text nor a whole number.
+        Fault: The value is missing, or neither text nor a whole number.
     """
     value = row.values.get(name)
     if value is None:
-        raise ValueError(f"has no {shown(name)}")
+        raise Fault(f"has no {shown(name)}")
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise ValueError(f"{shown(name)} is neither text nor a whole number")  # noqa: TRY004  # one reaction to any bad cell
+        raise Fault(f"{shown(name)} is neither text nor a whole number")
     return _whole(str(value))
 
 
@@ -92,7 +113,7 @@ def _listed(columns: Sequence[str]) -> str:
 
 def _text_of(value: object, name: str) -> str:
     if isinstance(value, (list, Mapping, bytes)):
-        raise ValueError(f"{shown(name)} is no text")  # noqa: TRY004  # one reaction to any bad cell
+        raise Fault(f"{shown(name)} is not text")
     return _written(value)
 
 
@@ -110,5 +131,5 @@ def _whole(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("holds half a surrogate pair, which is no character") from None
+        raise Fault("holds half a surrogate pair, which is not a character") from None
     return text

@@ -1,4 +1,4 @@
-"""Globs over ``/``-separated relative paths; the standard library's follow links in circles and cannot be pruned."""
+"""Globs over relative paths with ``/``. Those of the standard library follow links in circles and cannot be pruned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_glob(given: str) -> bool:
 class Glob:
     """A pattern: ``*``, ``?`` and ``[…]`` within a name, ``**`` for any folders. ``top`` is its part without wildcards.
 
-    A folder that matches stands for everything below it, as it would if the shell had expanded the pattern.
+    If a folder matches, everything below it matches, as if the shell had expanded the pattern.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -25,7 +25,7 @@ class Glob:
         fixed = next(index for index, part in enumerate(parts) if is_glob(part))
         self.top = Path(*parts[:fixed])
         wild = parts[fixed:]
-        # «**/**» is «**»; left as it is, each would double the ways to try.
+        # «**/**» means «**», and every further «**» would double the number of ways to try.
         self._parts = tuple(
             part for index, part in enumerate(wild) if part != "**" or wild[index - 1 : index] != ("**",)
         )
@@ -36,7 +36,7 @@ class Glob:
         return any(_fits(self._parts, names[:depth]) for depth in range(1, len(names) + 1))
 
     def may_hold_matches(self, relative: str) -> bool:
-        """Whether a folder is worth walking: something below it could match."""
+        """Whether something below a folder could match, so that it must be walked."""
         names = tuple(relative.split("/"))
         start = self._parts[: len(names)]
         return "**" in start or _fits(start, names) or self.matches(relative)

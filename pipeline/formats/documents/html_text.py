@@ -19,7 +19,7 @@ _TRAILING = re.compile(r"[ \t]+(?=\n|\Z)")
 
 
 class _Text(MarkdownConverter):
-    """Markdown without addresses: in a page they outweigh the words, and no query is asked about them."""
+    """Markdown without addresses, because in a page they outweigh the words and no query asks about them."""
 
     def convert_a(self, _el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002  # called by this name
         return text
@@ -29,17 +29,17 @@ class _Text(MarkdownConverter):
 
 
 def html_to_text(html: str) -> tuple[str | None, str]:
-    """Return the page's title, where it has one, and its text.
+    """Return the page's title, if it has one, and its text.
 
-    Left out is what the page itself marks as no content: scripts, navigation, footers, asides, hidden elements,
-    dialogs and consent banners.
+    Elements that the page itself marks as not content are left out: scripts, navigation, footers, asides, hidden
+    elements, dialogs and consent banners.
 
     Raises:
-        RecursionError: elements are nested some hundred levels deep.
+        RecursionError: Elements are nested several hundred levels deep.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read as HTML on purpose
-        soup = BeautifulSoup(html, "lxml")  # it ends what pages leave open (<li>, <p>, <td>); html.parser nests it
+        soup = BeautifulSoup(html, "lxml")  # ends <li>, <p> and <td> that a page leaves open; html.parser nests them
     title = soup.title.get_text() if soup.title else None
     for element in soup.find_all(_is_left_out):
         element.extract()

@@ -1,11 +1,20 @@
-"""Names for documents that depend on nothing but where they are below the folder given and what they say."""
+"""Ids of documents, which depend only on a file's place below the folder given and on its text; and which are taken."""
 
 from __future__ import annotations
 
+import array
 import hashlib
+from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import regex
 
+from pipeline.formats.documents.titles import stem
+from pipeline.formats.faults import Fault
+from pipeline.text.display import shown
+
+Keys = npt.NDArray[np.uint64]
 _OTHER = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
 
 
@@ -18,9 +27,9 @@ def row_id(source: str, row_digest: bytes, occurrence: int) -> str:
     """Return the id of a row: its file's name, and 16 hexadecimal digits (millions of rows share the name).
 
     Args:
-        source: the table's source.
+        source: The table's source.
         row_digest: ``digest`` of source, title and text.
-        occurrence: how many rows with the same digest came before; else row order plays no part.
+        occurrence: The number of earlier rows with the same digest; the order of other rows does not matter.
     """
     return f"{slug(source)}-{hashlib.sha256(row_digest + b'%d' % occurrence).hexdigest()[:16]}"
 
@@ -36,12 +45,77 @@ def slug(source: str) -> str:
     return name[:60].rstrip("-") or "document"
 
 
-def stem(source: str) -> str:
-    """Return the file name without folder and suffix."""
-    name = source.rsplit("/", 1)[-1]
-    return name.rsplit(".", 1)[0] or name
+def fingerprint(data: bytes) -> int:
+    """Return 64 bits; two different values share them with a probability of about 1 in 10**19."""
+    return int.from_bytes(hashlib.sha256(data).digest()[:8], "little")
 
 
-def one_line(title: str) -> str:
-    """Return a title as one line of at most 200 characters."""
-    return " ".join(title[:1000].split())[:200].rstrip()
+class Register:
+    """The ids given so far and the file of each, as fingerprints: 8 bytes per row of a table with its own ids."""
+
+    def __init__(self) -> None:
+        self._documents: dict[int, tuple[Path, bytes]] = {}
+        self._document_keys = array.array("Q")
+        self._tables: list[tuple[Path, Keys]] = []
+        self._runs: list[Keys] = []
+
+    def add_document(self, doc_id: str, said: bytes, path: Path) -> bool:
+        """Take the id of a whole document; return False if the same text from the same source has it already.
+
+        Args:
+            doc_id: The id.
+            said: ``digest`` of source and text.
+            path: The file.
+
+        Raises:
+            Fault: Another document has this id.
+        """
+        key = fingerprint(doc_id.encode())
+        before = self._documents.get(key)
+        if before is None and (holder := self._table_with(key)) is None:
+            self._documents[key] = (path, said)
+            self._document_keys.append(key)
+            return True
+        if before is not None:
+            if before[1] == said:
+                return False
+            holder = before[0]
+        raise Fault(f"its id {doc_id} was given before, in {shown(holder or '')}")
+
+    def add_table(self, path: Path, keys: Keys) -> None:
+        """Take the fingerprints of a table's ids."""
+        run = np.sort(keys)
+        self._tables.append((path, run))
+        # Runs of similar size are merged, so that 10,000 small tables are searched as about 14 runs.
+        while self._runs and self._runs[-1].size <= 2 * run.size:
+            run = np.sort(np.concatenate([self._runs.pop(), run]))
+        self._runs.append(run)
+
+    def clash(self, keys: Keys) -> tuple[int, Path] | None:
+        """Return the position of the first fingerprint that is taken and the file that has it, or None."""
+        documents = np.sort(np.array(self._document_keys, dtype=np.uint64))
+        given = np.zeros(keys.size, dtype=np.bool_)
+        for run in (documents, *self._runs):
+            given |= _among(keys, run)
+        if not given.any():
+            return None
+        position = int(given.argmax())
+        key = int(keys[position])
+        holder = self._documents[key][0] if key in self._documents else self._table_with(key)
+        assert holder is not None
+        return position, holder
+
+    def _table_with(self, key: int) -> Path | None:
+        wanted = np.array([key], dtype=np.uint64)
+        if not any(_among(wanted, run).any() for run in self._runs):
+            return None
+        return next(path for path, keys in self._tables if _among(wanted, keys).any())
+
+
+def _among(wanted: Keys, in_order: Keys) -> npt.NDArray[np.bool_]:
+    """Return for each wanted value whether it occurs in a sorted array."""
+    if not in_order.size:
+        return np.zeros(wanted.size, dtype=np.bool_)
+    places = np.minimum(np.searchsorted(in_order, wanted), in_order.size - 1)
+    present: npt.NDArray[np.bool_] = in_order[places] == wanted
+    return present

@@ -1,12 +1,12 @@
-"""PDF, Word, PowerPoint, Excel and EPUB to Markdown-like text: the one door to ``markitdown``.
+"""PDF, Word, PowerPoint, Excel and EPUB to Markdown-like text, the only place that calls ``markitdown``.
 
-Runs in the worker process (``worker.py``), because these parsers can spin, swallow memory or print. Where markitdown's
-own way loses text, its parts are used directly:
+It runs in the worker process (``worker.py``), because these parsers can loop without end, fill the memory or print.
+Where markitdown loses text, another library reads the file:
 
-- spreadsheets through openpyxl (markitdown's way, by pandas, writes empty cells as ``NaN``, loses ``N/A`` and ``NA``,
-  and makes 3.0 of 3);
-- a PDF whose columns of prose were taken for a table is read again by pdfminer alone, and one whose Arabic or Hebrew
-  came out in the order of the glyphs on paper by pdfium, which puts it into reading order.
+- spreadsheets: openpyxl (markitdown uses pandas, which writes empty cells as ``NaN``, loses ``N/A`` and ``NA``, and
+  makes 3.0 of 3);
+- a PDF whose columns of prose were taken for a table: pdfminer alone;
+- a PDF whose Arabic or Hebrew came out in the order of the glyphs on paper: pdfium, which puts it into reading order.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pipeline.errors import UnreadableDocument
 from pipeline.formats.documents.archives import check_archive
 from pipeline.formats.documents.html_text import tidy
+from pipeline.formats.faults import Fault
 
 if TYPE_CHECKING:
     from markitdown import DocumentConverter
@@ -39,7 +38,7 @@ _HEADING = re.compile(r"#{1,6} +(\S.*)")
 
 
 class _Sheet(Protocol):
-    """What is used of openpyxl's worksheet, which carries no types."""
+    """The methods used of openpyxl's worksheet, which has no type hints."""
 
     def reset_dimensions(self) -> None: ...
 
@@ -49,22 +48,25 @@ class _Sheet(Protocol):
 _HTML_OPTIONS = {"escape_asterisks": False, "escape_underscores": False, "table_infer_header": True}
 
 
-def office_to_text(data: bytes, path: Path) -> tuple[str | None, str]:
-    """Return the document's title, where it has one, and its text.
+def office_to_text(data: bytes, kind: str) -> tuple[str | None, str]:
+    """Return the document's title, if it has one, and its text.
+
+    Args:
+        data: The bytes of the file.
+        kind: The suffix of its name, in lower case.
 
     Raises:
-        UnreadableDocument: it is encrypted, holds no text, or is unsafe to open.
-        ImportError: the package for this type is not installed.
-        Exception: whatever the parser raises on a damaged file.
+        Fault: The document is encrypted, holds no text, or is unsafe to open.
+        ImportError: The package for this type is not installed.
+        Exception: Anything that the parser raises on a damaged file.
     """
-    kind = path.suffix.lower()
     if kind != ".pdf":
-        check_archive(io.BytesIO(data), path)
+        check_archive(io.BytesIO(data), kind)
     title, text = _CONVERTERS[kind](data)
     text = tidy(_SURROGATE.sub("\ufffd", text))
     if not text.strip():
         hint = ": its pages are pictures, recognise them (OCR) first" if kind == ".pdf" else ""
-        raise UnreadableDocument(path, f"holds no text{hint}")
+        raise Fault(f"holds no text{hint}")
     if title is None and kind in {".docx", ".pptx"} and (heading := _HEADING.match(text)):
         title = heading.group(1)
     return title, text
@@ -78,26 +80,26 @@ def _pdf(data: bytes) -> tuple[str | None, str]:
     try:
         text = _markitdown(PdfConverter, data, ".pdf")[1]
     except (PDFPasswordIncorrect, PDFEncryptionError):
-        raise UnreadableDocument("", "is encrypted: save it without a password") from None
+        raise Fault("is encrypted: save it without a password") from None
     if is_misread_as_table(text, plain := extract_text(io.BytesIO(data)) if "\n|" in f"\n{text}" else ""):
         text = plain
     if is_in_paper_order(text):
         text = _pdfium(data)
     without = _UNMAPPED.sub("\ufffd", text)
     if 2 * (len(text) - len(without)) > len(text):
-        raise UnreadableDocument("", "has fonts that do not say which characters they show: recognise it (OCR) first")
+        raise Fault("has fonts that do not say which characters they show: recognise its text (OCR) first")
     return None, without
 
 
 def is_misread_as_table(text: str, plain: str) -> bool:
     """Whether prose in columns was taken for a table.
 
-    A cell is short. So the share of characters in table rows can be no larger than the share that pdfminer, which
-    looks for no tables, put into lines of fewer than six words.
+    Cells are short. So the share of characters in table rows cannot be larger than the share that pdfminer, which does
+    not look for tables, put into lines of fewer than six words.
 
     Args:
-        text: what markitdown made, tables as rows beginning with ``|``.
-        plain: pdfminer's text of the same document.
+        text: The text of markitdown, with tables as rows that begin with ``|``.
+        plain: The text of pdfminer of the same document.
     """
     rows = sum(_weight(line) for line in text.split("\n") if line.startswith("|"))
     short = sum(_weight(line) for line in plain.split("\n") if len(line.split()) < 6)
@@ -109,7 +111,7 @@ def _weight(text: str) -> int:
 
 
 def is_in_paper_order(text: str) -> bool:
-    """Whether Arabic or Hebrew stands in the order of the glyphs from left to right: last letters begin the words."""
+    """Whether Arabic or Hebrew is in the order of the glyphs from left to right: final letters begin the words."""
     words = re.findall(r"[\u0590-\u06ff]{2,}", unicodedata.normalize("NFKC", text))
     last = set("ةىךםןףץ")
     return sum(word[0] in last for word in words) > sum(word[-1] in last for word in words)
@@ -170,7 +172,7 @@ def _xlsx(data: bytes) -> tuple[str | None, str]:
 
 
 def _table(sheet: _Sheet) -> str:
-    sheet.reset_dimensions()  # what the file claims can be wrong
+    sheet.reset_dimensions()  # the dimensions that the file states can be wrong
     rows = [cells for cells in _filled_rows(sheet) if cells]
     width = max(map(len, rows), default=0)
     lines = ["| " + " | ".join(cells + [""] * (width - len(cells))) + " |" for cells in rows]

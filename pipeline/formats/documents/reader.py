@@ -1,8 +1,8 @@
-"""Documents in: files as ``sources.find_files`` gave them to ``Document`` records, one at a time.
+"""Files found by ``sources.find_files`` to ``Document`` records, one at a time.
 
-What a document's text is: of text and Markdown every character, decoded, line ends as LF, no byte order mark; of HTML
-and office files the Markdown-like text they convert to (title apart); of a table each row (``fields.py``). Spans refer
-to this text. An unreadable file or row costs itself alone: it is reported and the next one is read.
+A document's text is: of text and Markdown every character, decoded, with line ends as LF and without byte order mark;
+of HTML and office files the Markdown-like text they convert to, without the title; of a table the text of one row
+(``fields.py``). Spans refer to this text. An unreadable file or row is reported, and the next one is read.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from itertools import islice
 from pipeline.errors import UnreadableDocument
 from pipeline.formats.charsets import read_text
 from pipeline.formats.documents.converter import Converter
-from pipeline.formats.documents.identity import digest, document_id, one_line, stem
-from pipeline.formats.documents.markdown_title import markdown_title
-from pipeline.formats.documents.read_options import ReadOptions
-from pipeline.formats.documents.register import Register
+from pipeline.formats.documents.fields import ReadOptions
+from pipeline.formats.documents.identity import Register, digest, document_id
 from pipeline.formats.documents.rows import table_documents
 from pipeline.formats.documents.sources import SourceFile
+from pipeline.formats.documents.titles import markdown_title, short_title, stem
+from pipeline.formats.faults import Fault
 from pipeline.text.display import shown
 from schemas.corpus import Document
 
@@ -31,12 +31,12 @@ def read_documents(
     The same text from the same source is given once.
 
     Args:
-        files: from ``find_files``.
-        options: fields, limits.
-        on_failure: told of every file and every row that cannot be read; may raise to end the reading.
+        files: The files from ``find_files``.
+        options: The fields and limits.
+        on_failure: Called with the error of every file and every row that cannot be read; may raise to end the reading.
 
     Raises:
-        MissingExtra: a PDF, office or EPUB file is met, and the package that reads it is not installed.
+        MissingExtra: There is a PDF, office or EPUB file, and the package that reads it is not installed.
     """
     with Converter(seconds=options.conversion_seconds, megabytes=options.max_megabytes) as converter:
         yield from islice(_all(files, options, converter, on_failure), options.limit_documents)
@@ -54,20 +54,20 @@ def _all(
             if isinstance(item, Document):
                 yield item
             else:
-                on_failure(item)
+                on_failure(UnreadableDocument(shown(file.path), item.problem, line=item.line))
 
 
 def _outcomes(
     file: SourceFile, options: ReadOptions, converter: Converter, register: Register
-) -> Iterator[Document | UnreadableDocument]:
+) -> Iterator[Document | Fault]:
     try:
         if file.kind == "table":
             yield from table_documents(file, options, register)
         else:
             title, text = _read(file, options, converter)
             yield from _whole_document(file, title, text, register)
-    except UnreadableDocument as failure:
-        yield failure
+    except Fault as fault:
+        yield fault
 
 
 def _read(file: SourceFile, options: ReadOptions, converter: Converter) -> tuple[str | None, str]:
@@ -79,9 +79,8 @@ def _read(file: SourceFile, options: ReadOptions, converter: Converter) -> tuple
 
 def _whole_document(file: SourceFile, title: str | None, text: str, register: Register) -> Iterator[Document]:
     if not text.strip():
-        raise UnreadableDocument(shown(file.path), "is empty")
+        raise Fault("is empty")
     doc_id = document_id(file.source, text)
     if register.add_document(doc_id, digest(file.source, text), file.path):
-        yield Document(
-            doc_id=doc_id, title=one_line(title or "") or one_line(stem(file.source)), text=text, source=file.source
-        )
+        title = short_title(title or "") or short_title(stem(file.source))
+        yield Document(doc_id=doc_id, title=title, text=text, source=file.source)

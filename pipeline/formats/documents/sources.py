@@ -1,15 +1,15 @@
-"""Which files to read: files, folders and globs to a sorted list, each file once.
+"""Files, folders and globs to a sorted list of the files to read, each file once.
 
-What is passed over is told apart by what a person would want to know of it:
+Three kinds of entries are not read:
 
-- *ignored*: types goldset does not read, counted by suffix; hidden files and folders, counted as ``hidden``;
+- *ignored*: types that goldset does not read, counted by suffix; hidden files and folders, counted as ``hidden``;
   folders of earlier runs, counted as ``goldset run``;
-- *repeated*: a file that was reached twice, and is read once: by two arguments, by a link to a file that is read
-  anyway, or as a copy, byte for byte, with the same ``source`` (the same file below two of the folders given);
+- *repeated*: a file that was found twice and is read once: by two arguments, by a link to a file that is read anyway,
+  or as a copy, byte for byte, with the same ``source`` (the same file below two of the folders given);
 - *failures*: links that lead out of the folder given or nowhere, pipes and devices, folders that may not be listed.
 
-``source`` is the path below the folder given, for a glob below its part without wildcards, for a file its name, in
-NFC and with ``/``. Ids are made from it, so moving the folder changes none.
+``source`` is the path below the folder given (of a glob: below its part without wildcards; of a file: its name), in NFC
+and with ``/``. Ids are made from it, so moving the folder changes no id.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 
 from pipeline.errors import InputError, UnreadableDocument, UsageError
 from pipeline.formats.documents.globs import Glob, is_glob
+from pipeline.formats.faults import Fault, reason
 from pipeline.formats.regular_files import open_regular
 from pipeline.text.display import shown
 
@@ -34,12 +35,12 @@ KINDS: Mapping[str, str] = {
     **dict.fromkeys((".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"), "table"),
     **dict.fromkeys((".pdf", ".docx", ".pptx", ".xlsx", ".epub"), "office"),
 }
-"""Which reader a suffix (lower case) belongs to."""
+"""The reader of each suffix (lower case)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to read. ``source`` is what its documents are said to come from."""
+    """A file to read. ``source`` is written into its documents as their origin."""
 
     path: Path
     source: str
@@ -52,7 +53,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the paths given hold; see the module. ``files`` are in order of ``source``, whatever the order given."""
+    """The files below the paths given, and what is not read; see the module. ``files`` are in order of ``source``."""
 
     files: tuple[SourceFile, ...]
     ignored: Mapping[str, int]
@@ -72,7 +73,7 @@ class _Walk:
     repeated: list[str] = field(default_factory=list)
     failures: list[UnreadableDocument] = field(default_factory=list)
     folders: set[Path] = field(default_factory=set)
-    """Listed already, by their real paths."""
+    """The real paths of the folders that were listed already."""
 
 
 def find_files(paths: Sequence[str]) -> Found:
@@ -165,7 +166,7 @@ def _follow(walk: _Walk, relative: str, path: Path, *, inside: Path, known: set[
 
 
 def _add_new(walk: _Walk, list_more: Callable[[], None], known: set[Path]) -> None:
-    """Keep of what ``list_more`` adds to the files only those that are not read under another name."""
+    """Of the files that ``list_more`` adds, keep those that are not read under another name."""
     before = walk.files
     walk.files = []
     list_more()
@@ -210,8 +211,7 @@ def _entries(walk: _Walk, folder: Path) -> list[os.DirEntry[str]]:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
-        problem = f"cannot be listed: {(error.strerror or 'unknown reason').lower()}"
-        walk.failures.append(UnreadableDocument(shown(folder), problem))
+        walk.failures.append(UnreadableDocument(shown(folder), f"cannot be listed: {reason(error)}"))
         return []
 
 
@@ -228,15 +228,15 @@ def _take(walk: _Walk, relative: str, path: Path) -> None:
 
 
 def _source(relative: str) -> str:
-    """Return a path as text that any file can hold: NFC, bytes that are no UTF-8 written as escapes."""
+    """Return a path as text that any file can hold: in NFC, with bytes that are not UTF-8 as escapes."""
     text = os.fsencode(relative.replace(os.sep, "/")).decode("utf-8", "backslashreplace")
     return unicodedata.normalize("NFC", text)
 
 
 def _without_copies(files: Iterable[SourceFile]) -> tuple[list[SourceFile], list[str]]:
-    """Return the files in order of source and content, of copies with the same source only the first; and the others.
+    """Return the files in order of source and content without copies of the same source, and the sources of the copies.
 
-    Two files with one source and different content are both kept: the ids differ by their text.
+    Two files with one source and different content are both kept: their ids differ by their text.
     """
     by_source: dict[str, list[SourceFile]] = {}
     for file in files:
@@ -257,7 +257,7 @@ def _fingerprint(file: SourceFile) -> str:
         with open_regular(file.path) as stream:
             while piece := stream.read(2**20):
                 digest.update(piece)
-    except (UnreadableDocument, OSError):
-        # It will fail again when it is read, and be named then; until then it is nobody's copy.
+    except (Fault, OSError):
+        # Reading the file will fail again and name it; until then it is not a copy of another.
         return f"unreadable {file.path}"
     return digest.hexdigest()

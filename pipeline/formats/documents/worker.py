@@ -1,7 +1,7 @@
-"""The process that converts documents for ``converter.py``: one request a line on its input, one reply a line.
+"""The process that converts documents for ``converter.py``: one request per line of input, one reply per line.
 
-It is there to be killed. It reaches no network and starts no program, takes no more than 2 GiB of memory, prints
-nothing, and ends when its input does.
+It may be killed at any time. It reaches no network, starts no program, takes at most 2 GiB of memory, prints nothing,
+and ends when its input ends.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from pipeline.errors import UnreadableDocument
 from pipeline.formats.charsets import decode
+from pipeline.formats.faults import Fault
 from pipeline.formats.regular_files import read_whole
 
 _MEMORY = 2 * 2**30
@@ -27,25 +27,25 @@ _FORBIDDEN = frozenset(
 
 def main() -> None:
     """Serve until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's: it closes our input
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and closes our input
     replies = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)  # what the parsers print can hold the document's text
+    os.dup2(nowhere, 1)  # parsers may print text of the document
     os.dup2(nowhere, 2)
     sys.addaudithook(_refuse)
     serve(sys.stdin.buffer, replies)
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer each request until there are no more.
+    """Answer each request until the input ends; requests and replies are one JSON object per line.
 
     Args:
-        requests: ``path`` (bytes in hexadecimal), ``megabytes`` and ``seconds``, as one JSON object a line.
-        replies: where ``title`` and ``text``, or ``problem``, or ``missing`` go, as one JSON object a line.
+        requests: Objects with ``path`` (bytes in hexadecimal), ``megabytes`` and ``seconds``.
+        replies: Gets objects with ``title`` and ``text``, with ``problem``, or with ``missing``.
     """
     for line in requests:
         request = json.loads(line)
-        _alarm(int(request["seconds"]) + 30)  # should the parent be gone, nobody else would end a spin
+        _alarm(int(request["seconds"]) + 30)  # ends an endless loop if the parent is gone
         reply = convert(Path(os.fsdecode(bytes.fromhex(request["path"]))), megabytes=request["megabytes"])
         replies.write(json.dumps(reply).encode() + b"\n")
         replies.flush()
@@ -58,43 +58,44 @@ def _alarm(seconds: int) -> None:
 
 
 def convert(path: Path, *, megabytes: int) -> dict[str, str | None]:
-    """Return the reply for one file; every problem becomes a sentence that holds nothing of the document."""
+    """Return the reply for one file; every problem becomes a sentence without text of the document."""
+    kind = path.suffix.lower()
     try:
         data = read_whole(path, megabytes=megabytes)
         with _memory_limit():
-            title, text = _convert(data, path)
+            title, text = _convert(data, kind)
         if len(text) > megabytes * 2**20:
             return {"problem": f"gives more than {megabytes} million characters of text: split it"}
     except ImportError as error:
         return {"missing": error.name or "markitdown"}
     except Exception as error:  # noqa: BLE001  # a parser of hostile files raises anything; its message may quote them
-        return {"problem": _problem(error, path)}
+        return {"problem": _problem(error, kind)}
     return {"title": title, "text": text}
 
 
-def _problem(error: Exception, path: Path) -> str:
-    if isinstance(error, UnreadableDocument):
+def _problem(error: Exception, kind: str) -> str:
+    if isinstance(error, Fault):
         return error.problem
     if isinstance(error, RecursionError):
         return "is nested too deeply"
     if isinstance(error, MemoryError):
         return f"needs more than {_MEMORY // 2**30} GB of memory"
-    return f"is damaged, or no {path.suffix.lower()} file ({type(error).__name__})"
+    return f"is damaged, or not a {kind} file ({type(error).__name__})"
 
 
-def _convert(data: bytes, path: Path) -> tuple[str | None, str]:
-    if path.suffix.lower() in {".html", ".htm", ".xhtml"}:
+def _convert(data: bytes, kind: str) -> tuple[str | None, str]:
+    if kind in {".html", ".htm", ".xhtml"}:
         from pipeline.formats.documents.html_text import html_to_text
 
-        return html_to_text(decode(data, path))
+        return html_to_text(decode(data))
     from pipeline.formats.documents.office import office_to_text
 
-    return office_to_text(data, path)
+    return office_to_text(data, kind)
 
 
 @contextlib.contextmanager
 def _memory_limit() -> Iterator[None]:
-    """Let the process grow by so much only; where the system has no such limit, go without."""
+    """Limit how much the process may grow, on systems that have such a limit."""
     try:
         import resource
 

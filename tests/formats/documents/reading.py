@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.formats.documents.read_options import ReadOptions
+from pipeline.formats.documents.fields import ReadOptions
 from pipeline.formats.documents.reader import read_documents
 from pipeline.formats.documents.sources import find_files
 from schemas.corpus import Document

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from pipeline.errors import UnreadableDocument
+from pipeline.formats.documents.fields import ReadOptions
 from pipeline.formats.documents.html_text import html_to_text
 from pipeline.formats.documents.identity import document_id, row_id, slug
-from pipeline.formats.documents.markdown_title import markdown_title
-from pipeline.formats.documents.read_options import ReadOptions
 from pipeline.formats.documents.reader import read_documents
 from pipeline.formats.documents.sources import find_files
+from pipeline.formats.documents.titles import markdown_title
 from schemas.record import Id
 from tests.formats.documents.reading import read
 
@@ -302,7 +302,7 @@ def _peak_memory(tmp_path: Path, rows: int) -> int:
     script = (
         "import resource, sys\n"
         "from pipeline.formats.documents.reader import read_documents\n"
-        "from pipeline.formats.documents.read_options import ReadOptions\n"
+        "from pipeline.formats.documents.fields import ReadOptions\n"
         "from pipeline.formats.documents.sources import find_files\n"
         "files = find_files(sys.argv[1:]).files\n"
         "print(sum(1 for _ in read_documents(files, ReadOptions(), on_failure=print)),"

@@ -1,4 +1,4 @@
-"""The title of a Markdown text."""
+"""Titles of documents: of a Markdown text, of a file name, and cut to one line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _UNDERLINE = re.compile(r"^ {0,3}=+[ \t]*$")
 
 
 def markdown_title(text: str) -> str | None:
-    """Return the title of a Markdown text, None where it has none.
+    """Return the title of a Markdown text, or None.
 
-    It is ``title`` of the front matter, else the first heading of level 1 outside code, else a heading it begins with.
+    It is ``title`` of the front matter, else the first heading of level 1 outside code, else the heading that the text
+    begins with.
     """
     front = _FRONT_MATTER.match(text[:20_000])
     if front and (title := _FRONT_TITLE.search(front.group(1))):
@@ -36,3 +37,14 @@ def markdown_title(text: str) -> str | None:
         before = line if not fence else ""
     lower = _LOWER_HEADING.match(body)
     return lower.group(1) if lower else None
+
+
+def stem(source: str) -> str:
+    """Return the file name without folder and suffix."""
+    name = source.rsplit("/", 1)[-1]
+    return name.rsplit(".", 1)[0] or name
+
+
+def short_title(title: str) -> str:
+    """Return a title as one line of at most 200 characters."""
+    return " ".join(title[:1000].split())[:200].rstrip()

@@ -1,0 +1,58 @@
+"""What is wrong with something that is read: raised where it is found, given its file where the file is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.errors import GoldsetError, InputError
+from pipeline.text.display import shown
+
+
+class Fault(GoldsetError):
+    """Something is wrong with a part of a file; ``in_file`` or ``of`` adds the file.
+
+    ``line`` counts from 1 at the beginning of that part; None means that the problem is not in one line.
+    """
+
+    def __init__(self, problem: str, *, line: int | None = None) -> None:
+        self.problem, self.line = problem, line
+        super().__init__(problem)
+
+    def at(self, place: int | str) -> Fault:
+        """Return the fault of the whole file: ``place`` is the line the part begins on, or words such as ``row 3``."""
+        if isinstance(place, int):
+            return Fault(self.problem, line=place + (self.line or 1) - 1)
+        return Fault(f"{place}: {self.problem}" if place else self.problem)
+
+    def of(self, file: Path | str) -> InputError:
+        """Return the error that names the file."""
+        return InputError(shown(file), self.problem, line=self.line)
+
+
+@contextmanager
+def in_file(file: Path | str) -> Iterator[None]:
+    """Name the file in every fault and every ``OSError`` that is raised inside.
+
+    Raises:
+        InputError: In the place of the fault.
+    """
+    try:
+        yield
+    except Fault as fault:
+        raise fault.of(file) from None
+    except OSError as error:
+        raise unreadable(error).of(file) from None
+
+
+def unreadable(error: OSError | ValueError) -> Fault:
+    """Return the fault for a file that the system does not open or read."""
+    missing = isinstance(error, FileNotFoundError)
+    return Fault("there is no such file" if missing else f"cannot be read ({reason(error)})")
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Return what the system says, in lower case; a ``ValueError`` means that the path itself is not valid."""
+    default = "unknown reason" if isinstance(error, OSError) else "the path is not valid"
+    return (getattr(error, "strerror", None) or default).lower()
