@@ -11,6 +11,30 @@ from schemas.record import Record
 
 Value = float | int | str | None
 
+_TITLES = {
+    "canaries": "judge check: planted fakes",
+    "canary": "judge check",
+    "evidence alone": "judge check: planted answers",
+    "funnel": "candidates kept",
+    "guard": "grades without a quote",
+    "hole@10 of baselines": "unjudged in the top 10, baselines",
+    "hole@10 of runs": "unjudged in the top 10, your runs",
+    "hole@10, one retriever left out": "unjudged in the top 10, a new system",
+    "holes": "unjudged results",
+    "positives": "relevant passages",
+    "positives per query": "relevant passages per query",
+    "propagated labels": "labels shared by near-duplicates",
+    "spread of the panel": "disagreement of assessors",
+    "words against dense, by overlap": "BM25 against LSI, by overlap",
+}
+"""What people read in place of a name in ``card.json``, where the name alone is not plain."""
+
+
+def title(name: str) -> str:
+    """Return what people read for a section, a figure or one of its values; ``canary: requests`` is looked up too."""
+    first, colon, rest = name.partition(": ")
+    return f"{_TITLES.get(first, first)}{colon}{rest}"
+
 
 class State(StrEnum):
     """What a figure says: as it should be, to be looked at, not to be used, not known, or nothing either way."""
@@ -73,12 +97,11 @@ class Card(Record):
         Raises:
             KeyError: There is none.
         """
-        return next((figure for figure in self.figures if figure.name == name), None) or _missing(name)
+        found = next((figure for figure in self.figures if figure.name == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
 
     def count(self, state: State) -> int:
         """Return how many figures are in a state."""
         return sum(figure.state is state for figure in self.figures)
-
-
-def _missing(name: str) -> Figure:
-    raise KeyError(name)

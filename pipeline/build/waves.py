@@ -19,6 +19,7 @@ import numpy.typing as npt
 from pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
 from pipeline.ports import Brief, Critics, QueryGenerator, Stored
 from pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
+from pipeline.stages.critique import GOOD
 from pipeline.text.scripts import is_spaceless
 from schemas.corpus import Chunk
 from schemas.manifest import Failure
@@ -29,10 +30,6 @@ B = TypeVar("B")
 
 LOWEST_EXPECTED_YIELD = 0.25
 """A wave is never more than four times what is missing, however bad the yield so far."""
-
-
-GOOD = 4
-"""The lowest score of a critic that is kept."""
 
 HOPELESS = 50
 """When so many chunks have failed and none has not, or twice as many candidates are turned down and none is kept, the

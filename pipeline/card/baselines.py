@@ -1,4 +1,4 @@
-"""Our own cheap retrieval systems over a gold set: what its figures on rankings, reach and power are made with."""
+"""The baselines: built-in simple retrievers, run over a gold set for its figures on rankings, reach and power."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from pipeline.measures.statistics.resamples import Floats
 from pipeline.systems import open_systems
 
 DEEP = 100
-"""Results of each system for each query."""
+"""Results kept per baseline and query."""
 WORDS, DENSE = "bm25", "lsi-200"
-"""The system of words and the dense one that are set against each other."""
+"""The word-matching and the dense baseline that the card compares with each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baselines:
-    """What each system found, best first, and its nDCG@10 for every judged query.
+    """What each baseline found, best first, and its nDCG@10 for every query with a relevant passage.
 
-    ``scores`` has the shape (queries, systems), in the order of ``query_ids`` and ``ranked``; ``failed`` says why a
-    system is not among them.
+    ``scores`` has the shape (queries, baselines), in the order of ``query_ids`` and ``ranked``; ``failed`` names the
+    baselines that could not be run, with the reason.
     """
 
     query_ids: list[str]
@@ -36,19 +36,19 @@ class Baselines:
 
     @property
     def names(self) -> list[str]:
-        """The systems that could be run."""
+        """The baselines that could be run."""
         return list(self.ranked)
 
     def column(self, name: str) -> Floats:
-        """Return the nDCG@10 of one system by query."""
+        """Return the nDCG@10 of one baseline by query."""
         return np.asarray(self.scores[:, self.names.index(name)])
 
 
 def described(language: str | None) -> dict[str, dict[str, object]]:
-    """Return the systems: three settings of BM25, two of character n-grams, two of LSI, one fusion.
+    """Return the settings of the baselines: three of BM25, two of character n-grams, two of LSI, one fusion.
 
     Args:
-        language: that of the corpus, for stems and stop words; None for none.
+        language: Language of the corpus, for stems and stop words; None for neither.
     """
     stemmed: dict[str, object] = {"language": language} if language else {}
     return {
@@ -64,7 +64,7 @@ def described(language: str | None) -> dict[str, dict[str, object]]:
 
 
 def run_baselines(material: Material) -> Baselines:
-    """Return what our systems make of the set; a system that fails is left out and named."""
+    """Search the set with every baseline; one that fails is named in ``failed``."""
     query_ids = sorted(query_id for query_id in material.qrels if material.relevant(query_id))
     queries = {query_id: material.queries[query_id] for query_id in query_ids}
     ranked: dict[str, dict[str, list[str]]] = {}
@@ -74,7 +74,7 @@ def run_baselines(material: Material) -> Baselines:
 
         tables = described(material.main_language())
         shared = [name for name in tables if not name.startswith("ngrams")]
-        with threadpool_limits(1):  # the same bits whatever the number of processors, and sooner on small corpora
+        with threadpool_limits(1):  # the same bits on any number of processors, and faster on small corpora
             for names in (shared, *([name] for name in tables if name.startswith("ngrams"))):
                 _search(names, tables, material.corpus, queries, ranked, failed)
     qrels = {query_id: material.qrels[query_id] for query_id in query_ids}
@@ -91,7 +91,7 @@ def _search(
     ranked: dict[str, dict[str, list[str]]],
     failed: dict[str, str],
 ) -> None:
-    """Search with systems that share parts; their indexes are let go of at the end, so that memory is bounded."""
+    """Search with baselines that share parts; their indexes are freed at the end, so memory stays bounded."""
     with open_systems(names, {name: dict(tables[name]) for name in names}, where="baselines") as systems:
         for name in names:
             try:
@@ -105,7 +105,7 @@ def _search(
 
 
 def ndcg(qrels: Mapping[str, Mapping[str, int]], ranked: Mapping[str, list[str]]) -> Floats:
-    """Return nDCG@10 by query, in the order of their ids."""
+    """Return nDCG@10 by query, in the order of the query ids."""
     measure = parse_measure("ndcg@10")
     run = {query_id: {doc_id: -float(rank) for rank, doc_id in enumerate(found)} for query_id, found in ranked.items()}
     result = assess(qrels, place_mapping(qrels, run, scores="float64"), [measure], extra=0, missing="zero")

@@ -1,4 +1,4 @@
-"""How figures of the card are made: rounded, with a state that follows from a threshold, or absent with a reason."""
+"""How a figure of the card is made: rounded, with a state that follows from its threshold, or absent with a reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from math import isfinite
 from schemas.set_card import Figure, State, Value
 
 DIGITS = 4
-"""Beyond these, figures of retrieval differ between machines."""
+"""Decimal places of a figure; beyond them figures of retrieval differ between machines."""
+
+NO_SOURCE = "the set does not record which passage each query was written from"
 
 
 def figure(  # noqa: PLR0913  a figure has as many parts as it has
@@ -23,7 +25,19 @@ def figure(  # noqa: PLR0913  a figure has as many parts as it has
     threshold: str | None = None,
     state: State = State.INFO,
 ) -> Figure:
-    """Return a figure, its numbers rounded."""
+    """Return a figure, its numbers rounded.
+
+    Args:
+        section: Section of the card.
+        name: Name of the figure, unique on the card.
+        value: The figure itself.
+        meaning: One or two sentences: what the figure says.
+        unit: Unit of ``value``; a share counts from 0 to 1.
+        values: The numbers that ``value`` is made of, by name.
+        items: Ids of the queries or names of the systems it concerns.
+        threshold: From where on the figure is good, in words.
+        state: Whether it is good; see `good`.
+    """
     return Figure(
         section=section,
         name=name,
@@ -38,27 +52,23 @@ def figure(  # noqa: PLR0913  a figure has as many parts as it has
 
 
 def absent(section: str, name: str, reason: str) -> Figure:
-    """Return a figure that cannot be computed."""
+    """Return a figure that cannot be computed.
+
+    Args:
+        section: As in `figure`.
+        name: As in `figure`.
+        reason: Why the figure is absent, one line.
+    """
     return Figure(section=section, name=name, state=State.ABSENT, meaning=reason)
 
 
 def good(condition: bool) -> State:
-    """Return that a figure is as it should be, or to be looked at."""
+    """Return the state of a figure that is good, or that somebody should look at."""
     return State.OK if condition else State.WARN
 
 
-def share(part: int, whole: int) -> float | None:
-    """Return a share, None of nothing."""
-    return part / whole if whole else None
-
-
-def percent(value: float | None) -> str:
-    """Return a share as people read it."""
-    return "none" if value is None else f"{value:.0%}"
-
-
 def writable(text: str) -> str:
-    """Return a text that can be written as UTF-8, whatever it holds."""
+    """Return a text that can be written as UTF-8, lone surrogates replaced."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Figures on how the set was made: the funnel, what of the corpus it covers, who made it, with what."""
+"""Figures on the making of the set: the funnel, the part of the corpus it covers, who made it and with what."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections import Counter
 from collections.abc import Iterator
 
 from pipeline.card.described_set import Material
-from pipeline.card.figures import absent, figure, good, percent, share
+from pipeline.card.figures import NO_SOURCE, absent, figure, good
 from pipeline.card.vendors import overlapping, parties
 from pipeline.measures.statistics.gini import gini
+from pipeline.text.display import amount
 from schemas.manifest import StageReport
 from schemas.set_card import Figure, Value
 
 FUNNEL, COVERAGE, CIRCULARITY, PROVENANCE = "funnel", "coverage", "circularity", "provenance"
-_NO_BUILD = "the queries were not written here: no manifest says what was generated and turned down"
 
 
 def making_figures(material: Material) -> Iterator[Figure]:
-    """Yield the figures on the making of the set."""
-    yield _funnel(material)
-    yield from _coverage(material)
+    """Yield the figures on how the queries were made and which part of the corpus they cover."""
+    reports = {report.stage: report for report in material.manifest.stages} if material.manifest else {}
+    yield _funnel(material, reports)
+    yield from _coverage(material, reports)
 
 
 def origin_figures(material: Material) -> Iterator[Figure]:
-    """Yield who made the set with what, and where that makes it partial."""
+    """Yield the figures on who made the set, with what, and whether that favours a system."""
     yield _circularity(material)
     yield from _provenance(material)
 
 
-def _funnel(material: Material) -> Figure:
-    reports = {report.stage: report for report in material.manifest.stages} if material.manifest else {}
+def _funnel(material: Material, reports: dict[str, StageReport]) -> Figure:
     if not {"select", "generate", "check"} <= reports.keys():
-        return absent(FUNNEL, "funnel", _NO_BUILD)
+        return absent(FUNNEL, "funnel", "no manifest counts the queries that were generated and rejected")
     select, generate, check = reports["select"], reports["generate"], reports["check"]
     values: dict[str, Value] = {
         "chunks": select.read,
@@ -42,36 +42,36 @@ def _funnel(material: Material) -> Figure:
         "in the set": len(material.queries),
     }
     for name in ("select", "generate", "check", "judge-check"):
-        values |= _turned_down(reports[name]) if name in reports else {}
-    kept = share(len(material.queries), check.read)
-    if kept is None:
+        values |= _rejected(reports[name]) if name in reports else {}
+    if not check.read:
         return absent(FUNNEL, "funnel", "no candidate was proposed")
+    kept, unit = len(material.queries) / check.read, "share of candidates"
     if material.simulated:
-        meaning = "The simulation proposes little that its own checks turn down, so the share kept says nothing."
-        return figure(FUNNEL, "funnel", kept, meaning, unit="share of candidates", values=values)
+        meaning = "The checks rarely reject simulated queries, so the share kept says nothing about their quality."
+        return figure(FUNNEL, "funnel", kept, meaning, unit=unit, values=values)
     return figure(
         FUNNEL,
         "funnel",
         kept,
-        f"{percent(kept)} of the candidates are in the set; very few mean a poor generator, nearly all mean "
-        "checks that catch nothing.",
-        unit="share of candidates",
+        f"{kept:.0%} of the candidates are in the set. A very low share points to a poor generator, a share near "
+        "100% to checks that reject nothing.",
+        unit=unit,
         values=values,
         threshold="30 % to 70 % (judgement)",
         state=good(0.3 <= kept <= 0.7),
     )
 
 
-def _turned_down(report: StageReport) -> dict[str, Value]:
+def _rejected(report: StageReport) -> dict[str, Value]:
     found: dict[str, Value] = {f"{report.stage}: {rule}": count for rule, count in sorted(report.rules.items())}
     return found | ({f"{report.stage}: failed": report.failed} if report.failed else {})
 
 
-def _coverage(material: Material) -> Iterator[Figure]:
+def _coverage(material: Material, reports: dict[str, StageReport]) -> Iterator[Figure]:
     queries = sum(material.source(query_id) is not None for query_id in material.queries)
     if not queries:
-        for name in ("sources covered", "eligible chunks used", "Gini of queries per source"):
-            yield absent(COVERAGE, name, "nobody noted which passage a query was written from")
+        names = ("sources covered", "eligible chunks used", "Gini of queries per source")
+        yield from (absent(COVERAGE, name, NO_SOURCE) for name in names)
         return
     asked = Counter(_document(material, query_id) for query_id in material.queries)
     del asked[""]
@@ -81,22 +81,22 @@ def _coverage(material: Material) -> Iterator[Figure]:
         COVERAGE,
         "sources covered",
         covered / len(documents),
-        f"{covered:,} of {len(documents):,} documents have a query; {queries:,} queries can reach {reachable:,}.",
+        f"{covered:,} of {len(documents):,} documents have a query; {queries:,} queries can cover {reachable:,}.",
         unit="share of documents",
         values={"documents": len(documents), "with a query": covered, "reachable": reachable},
         threshold=">= 80 % of the documents, or of as many as there are queries (judgement)",
         state=good(covered >= 0.8 * reachable),
     )
-    yield _eligible_used(material)
-    counts = [asked.get(document, 0) for document in documents] if queries >= len(documents) else list(asked.values())
-    among = "all documents" if queries >= len(documents) else "the documents with a query, as there are more documents"
-    uneven = gini(counts)
+    yield _eligible_used(material, reports.get("select"))
+    everywhere = queries >= len(documents)
+    among = "all documents" if everywhere else "the documents that have a query (queries are fewer than documents)"
+    uneven = gini([asked.get(document, 0) for document in documents] if everywhere else list(asked.values()))
     assert uneven is not None
     yield figure(
         COVERAGE,
         "Gini of queries per source",
         uneven,
-        f"How unevenly queries are spread over {among}: 0 is even, 1 is all on one.",
+        f"How unevenly the queries are spread over {among}: 0 = evenly, 1 = all on one document.",
         values={"most queries on one document": max(asked.values())},
         threshold="< 0.5 (judgement)",
         state=good(uneven < 0.5),
@@ -108,37 +108,32 @@ def _document(material: Material, query_id: str) -> str:
     return "" if source is None else material.document_of.get(source, source)
 
 
-def _eligible_used(material: Material) -> Figure:
-    reports = {report.stage: report for report in material.manifest.stages} if material.manifest else {}
-    if "select" not in reports or not reports["select"].written:
-        return absent(COVERAGE, "eligible chunks used", "no manifest says which chunks may be asked about")
-    used = len({material.source(query_id) for query_id in material.queries} - {None})
-    eligible = reports["select"].written
-    return figure(
-        COVERAGE,
-        "eligible chunks used",
-        min(1.0, used / eligible),
-        f"{used:,} of {eligible:,} chunks that may be asked about have a query.",
-        unit="share of chunks",
-        values={"eligible": eligible, "used": used},
-    )
+def _eligible_used(material: Material, select: StageReport | None) -> Figure:
+    name = "eligible chunks used"
+    if select is None or not select.written:
+        return absent(COVERAGE, name, "no manifest counts the chunks that are fit for a query")
+    used, eligible = len({material.source(query_id) for query_id in material.queries} - {None}), select.written
+    meaning = f"{used:,} of {eligible:,} chunks that are fit for a query have one."
+    values: dict[str, Value] = {"eligible": eligible, "used": used}
+    return figure(COVERAGE, name, min(1.0, used / eligible), meaning, unit="share of chunks", values=values)
 
 
 def _circularity(material: Material) -> Figure:
     named = parties(material)
-    values: dict[str, Value] = {role: " | ".join(f"{name}: {family or 'unknown'}" for name, family in found) or "none"
-                                for role, found in named.items()}  # fmt: skip
-    clashes = overlapping(named)
-    unknown = sorted({name for found in named.values() for name, family in found if family is None})
     if not any(named[role] for role in ("generator", "critic", "judge", "embedder")):
-        return absent(CIRCULARITY, "model families", "no model took part that the files name")
+        return absent(CIRCULARITY, "model families", "the files of the set name no model that took part")
+    values: dict[str, Value] = {
+        role: " | ".join(f"{name}: {vendor or 'unknown'}" for name, vendor in found) or "none"
+        for role, found in named.items()
+    }
+    clashes = overlapping(named)
+    unknown = len({name for found in named.values() for name, vendor in found if vendor is None})
     meaning = (
-        f"The same family stands on two sides: {'; '.join(clashes)}. A judge favours its own kin."
+        f"Models of one vendor play two parts: {'; '.join(clashes)}. A model favours its own vendor's models"
         if clashes
-        else "No family of models is known to stand on two sides."
+        else "No vendor's model both wrote and judged the queries, or helped to make the set and is being measured"
     )
-    if unknown:
-        meaning += f" Of unknown family: {len(unknown)}; nothing is said of them."
+    meaning += f" ({amount(unknown, 'model')} of unknown vendor)." if unknown else "."
     return figure(
         CIRCULARITY,
         "model families",
@@ -173,9 +168,9 @@ def _provenance(material: Material) -> Iterator[Figure]:
         PROVENANCE,
         "provenance",
         material.fingerprint[:12],
-        "What the set was made from and with; equal digests are equal sets."
+        "What the set was made from and with; sets with equal digests are equal."
         if manifest is not None
-        else "Only the judgments can be told apart: no manifest says how the set was made.",
+        else "Identifies the judgments only: no manifest says how the set was made.",
         unit="judgments",
         values={key: value for key, value in values.items() if value is not None},
         state=good(manifest is not None),
@@ -187,26 +182,23 @@ def _provenance(material: Material) -> Iterator[Figure]:
 def _cost(material: Material) -> Figure:
     usage = material.manifest.usage if material.manifest else None
     if usage is None:
-        return absent(PROVENANCE, "cost", "no manifest says what was spent")
+        return absent(PROVENANCE, "cost", "no manifest records the cost")
     if not usage:
-        return figure(PROVENANCE, "cost", 0, "No model was asked, so nothing was spent.", unit="USD")
+        return figure(PROVENANCE, "cost", 0, "No model was called, so nothing was spent.", unit="USD")
     values: dict[str, Value] = {}
     for stage, spent in sorted(usage.items()):
         values[f"{stage}: requests"] = spent.requests + spent.replayed
         values[f"{stage}: tokens in"], values[f"{stage}: tokens out"] = spent.input_tokens, spent.output_tokens
     known = [spent.usd for spent in usage.values() if spent.usd is not None]
     if len(known) < len(usage):
-        priced = sum(known) if known else None
-        values["USD, where the price is known"] = priced
-        meaning = "The price of a model is not known, so the cost is not."
+        values["USD, where the price is known"] = sum(known) if known else None
+        meaning = "The price of at least one model is not known, so the total cost is not known."
         return figure(PROVENANCE, "cost", "unknown", meaning, unit="USD", values=values)
-    return figure(
-        PROVENANCE, "cost", float(sum(known)), "What the calls of the last run cost.", unit="USD", values=values
-    )
+    return figure(PROVENANCE, "cost", float(sum(known)), "Cost of the last run's calls.", unit="USD", values=values)
 
 
 def _licence(material: Material) -> Figure:
     found = material.metadata.get("licence") or material.metadata.get("license")
     if isinstance(found, str) and found.strip():
-        return figure(PROVENANCE, "licence of the corpus", found.strip()[:200], "As the set itself says.")
-    return absent(PROVENANCE, "licence of the corpus", "neither the configuration nor the set names one")
+        return figure(PROVENANCE, "licence of the corpus", found.strip()[:200], "As the set states it.")
+    return absent(PROVENANCE, "licence of the corpus", "neither the configuration nor the set names a licence")

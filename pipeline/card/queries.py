@@ -1,4 +1,4 @@
-"""Figures on the queries themselves: how long, of which kind, how near their texts."""
+"""Figures on the queries: their length, their types, how many words they share with their source."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ from typing import Any
 import numpy as np
 
 from pipeline.card.described_set import Material
-from pipeline.card.figures import absent, figure, good, percent
+from pipeline.card.figures import NO_SOURCE, absent, figure, good
 from pipeline.card.redundancy import alike_figures
 from pipeline.measures.statistics.divergence import jensen_shannon
+from pipeline.stages.check import LOW_OVERLAP, SHORTEST_COPIED_RUN
 from pipeline.stages.check.overlap import copied_run, overlap
+from pipeline.stages.critique import GOOD, Critic
 from pipeline.text.deixis import deixis
 from pipeline.text.words import term_weight, terms
 from schemas.set_card import Figure, State, Value
 
 LENGTHS, MIX, OVERLAP, ALONE = "length", "mix", "overlap", "self-contained"
-_LOW, _HIGH, _COPIED = 0.60, 0.80, 6
-_HUMAN = "people's queries against all their relevant documents: 0.22 to 0.41"
-_STAND_ALONE = "stand-alone"
-_CRITIC_KEEPS = 4
 
 
 def asking_figures(material: Material, shares: Mapping[str, float]) -> Iterator[Figure]:
-    """Yield the figures on queries.
+    """Yield the figures on the queries.
 
     Args:
-        material: the set.
-        shares: the overlap of each query, of ``overlaps``.
+        material: The gold set.
+        shares: Overlap of each query with its source, from 0 to 1; see `overlaps`.
     """
     yield _lengths(material)
     yield _seed_distance(material)
@@ -41,7 +39,7 @@ def asking_figures(material: Material, shares: Mapping[str, float]) -> Iterator[
 
 
 def words_of(text: str) -> int:
-    """Return the length of a query in words; in scripts without spaces, in what a word is there, at least 1."""
+    """Return the length of a query in words, at least 1; in scripts without spaces, the estimated number of words."""
     return max(1, round(sum(map(term_weight, terms(text)))))
 
 
@@ -78,17 +76,13 @@ def _seed_distance(material: Material) -> Figure:
     if not seeds:
         return absent(LENGTHS, name, "no seed queries were given")
     ours = Counter(words_of(text) for text in material.queries.values())
-    theirs = Counter(words_of(text) for text in seeds)
-    apart = jensen_shannon(ours, theirs)
+    apart = jensen_shannon(ours, Counter(words_of(text) for text in seeds))
     assert apart is not None
-    return figure(
-        LENGTHS,
-        name,
-        apart,
-        f"Jensen-Shannon divergence of the lengths of {len(material.queries):,} queries and {len(seeds):,} seed "
-        "queries: 0 is alike, 1 has nothing in common; few seeds are always some way off.",
-        unit="bits",
+    meaning = (
+        f"Jensen-Shannon divergence between the lengths of {len(material.queries):,} queries and {len(seeds):,} seed "
+        "queries: 0 = the same lengths, 1 = no length in common. With few seed queries it is never near 0."
     )
+    return figure(LENGTHS, name, apart, meaning, unit="bits")
 
 
 def _mix(material: Material) -> Iterator[Figure]:
@@ -96,7 +90,7 @@ def _mix(material: Material) -> Iterator[Figure]:
     for key, name in (("kind", "types"), ("style", "styles")):
         rows = mix.get(key)
         if not rows:
-            yield absent(MIX, name, f"no {name} were asked for")
+            yield absent(MIX, name, f"no {name} were requested")
             continue
         asked, kept = sum(row.asked for row in rows.values()), sum(row.kept for row in rows.values())
         short = [
@@ -106,9 +100,9 @@ def _mix(material: Material) -> Iterator[Figure]:
             MIX,
             name,
             len(short),
-            f"{', '.join(short)}: kept less than half as often as asked for."
+            f"Kept less than half as often as requested: {', '.join(short)}."
             if short
-            else "Every one that was asked for is kept at least half as often as it was asked for.",
+            else f"All requested {name} were kept at least half as often as requested.",
             unit="under half of their quota",
             values={
                 f"{value}: {part}": getattr(row, part) for value, row in rows.items() for part in ("asked", "kept")
@@ -119,7 +113,7 @@ def _mix(material: Material) -> Iterator[Figure]:
 
 
 def overlaps(material: Material) -> dict[str, float]:
-    """Return the share of each query's content terms that its source holds, or where none is known its positives."""
+    """Return the share of each query's content terms that stand in its source, or else in its relevant passages."""
     found = {}
     for query_id, text in material.queries.items():
         source = material.source(query_id)
@@ -137,7 +131,7 @@ def overlaps(material: Material) -> dict[str, float]:
 
 def _overlap(material: Material, shares: Mapping[str, float]) -> Iterator[Figure]:
     if not shares:
-        yield absent(OVERLAP, "lexical overlap", "no query has a content word and a passage to compare with")
+        yield absent(OVERLAP, "lexical overlap", "no query has both a content word and a passage to compare with")
         return
     values = list(shares.values())
     mean = float(np.mean(values))
@@ -156,18 +150,19 @@ def _overlap(material: Material, shares: Mapping[str, float]) -> Iterator[Figure
         OVERLAP,
         "lexical overlap",
         mean,
-        f"Of a query's content words {mean:.0%} stand in its {against}; {_HUMAN}. More of them favour word matching.",
+        f"On average, {mean:.0%} of a query's content words stand in its {against} (people's queries and all their "
+        "relevant documents: 22% to 41%). A high overlap favours word matching.",
         unit="share of content words, mean",
         values=details,
         threshold="<= 0.70, warning above 0.80",
-        state=State.OK if mean <= 0.70 else State.WARN if mean > _HIGH else State.INFO,
+        state=State.OK if mean <= 0.70 else State.WARN if mean > 0.80 else State.INFO,
     )
-    low = sum(value <= _LOW for value in values) / len(values)
+    low = sum(value <= LOW_OVERLAP for value in values) / len(values)
     yield figure(
         OVERLAP,
         "queries of low overlap",
         low,
-        f"{percent(low)} of the queries share 60 % of their content words or fewer with their {against}.",
+        f"{low:.0%} of the queries share at most {LOW_OVERLAP:.0%} of their content words with their {against}.",
         unit="share of queries",
         threshold=">= 40 %",
         state=good(low >= 0.4),
@@ -181,17 +176,17 @@ def _copied(material: Material) -> Figure:
         if (source := material.source(query_id)) is not None
     ]
     if not runs:
-        return absent(OVERLAP, "longest copied run", "nobody noted which passage a query was written from")
-    longest, many = max(runs), sum(run >= _COPIED for run in runs)
+        return absent(OVERLAP, "longest copied run", NO_SOURCE)
+    longest, many = max(runs), sum(run >= SHORTEST_COPIED_RUN for run in runs)
     return figure(
         OVERLAP,
         "longest copied run",
         longest,
-        f"{many:,} of {len(runs):,} queries copy {_COPIED} words or more in a row from their source.",
+        f"{many:,} of {len(runs):,} queries copy {SHORTEST_COPIED_RUN} or more words in a row from their source.",
         unit="words",
-        values={"median": float(np.median(runs)), "queries of 6 or more": many},
-        threshold=f"< {_COPIED}",
-        state=good(longest < _COPIED),
+        values={"median": float(np.median(runs)), f"queries of {SHORTEST_COPIED_RUN} or more": many},
+        threshold=f"< {SHORTEST_COPIED_RUN}",
+        state=good(longest < SHORTEST_COPIED_RUN),
     )
 
 
@@ -202,7 +197,8 @@ def _alone(material: Material) -> Iterator[Figure]:
         ALONE,
         "queries without pointing words",
         clean,
-        "By patterns alone: no «this section», «the author», «mentioned above». The build's own filter uses the same.",
+        "Share of queries that do not point at unseen text («this section», «the author», «mentioned above»). Found by "
+        "the same patterns with which a build rejects queries.",
         unit="share of queries",
         items=pointing[:20],
         threshold=">= 0.95",
@@ -214,13 +210,13 @@ def _alone(material: Material) -> Iterator[Figure]:
     if not scores:
         yield absent(ALONE, "stand-alone by a critic", "no critic was asked whether queries can be understood alone")
         return
-    kept = sum(score >= _CRITIC_KEEPS for score in scores) / len(scores)
+    kept = sum(score >= GOOD for score in scores) / len(scores)
     yield figure(
         ALONE,
         "stand-alone by a critic",
         kept,
-        f"Share of {len(scores):,} queries that the critic gave {_CRITIC_KEEPS} or 5 of 5; queries below were filtered "
-        "out by this same critic, so this is no fresh opinion.",
+        f"Share of {len(scores):,} queries that the critic scored {GOOD} or 5 of 5. The same critic rejected the "
+        "queries below that, so this is not an independent opinion.",
         unit="share of queries",
         values={"mean score": float(np.mean(scores))},
         threshold=">= 0.95",
@@ -230,5 +226,5 @@ def _alone(material: Material) -> Iterator[Figure]:
 
 def _critic(note: Mapping[str, Any]) -> int | None:
     scores = note.get("scores")
-    found = scores.get(_STAND_ALONE) if isinstance(scores, Mapping) else None
+    found = scores.get(Critic.STAND_ALONE.value) if isinstance(scores, Mapping) else None
     return found if isinstance(found, int) and not isinstance(found, bool) else None

@@ -1,4 +1,4 @@
-"""Figures on what stands in the set twice: queries that are alike, passages that say the same, labels they share."""
+"""Figures on what the set holds twice: queries that are alike, near-duplicate passages, and the labels they share."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import numpy as np
 
 from pipeline.card.described_set import Material
 from pipeline.card.figures import figure, good
-from pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from pipeline.stages.check import MOST_ALIKE
+from pipeline.stages.select.near_duplicates import NEAR_DUPLICATE, Sketches, cluster, write_sketch
+from pipeline.text.similarity import WORDS
 from pipeline.text.words import terms
 from schemas.set_card import Figure
 
 ALIKE = "near-duplicates"
-ALIKE_FROM = 0.85
 _ROWS = 256
 
 
 def alike_figures(material: Material) -> Iterator[Figure]:
-    """Yield the figures on near-duplicates."""
+    """Yield the figures on queries and passages that are alike."""
     yield _alike_queries(material)
     yield from _alike_passages(material)
 
 
 def _alike_queries(material: Material) -> Figure:
-    texts = [" ".join(terms(text)) for text in material.queries.values()]
-    pairs, members = _alike_pairs(texts)
-    rate = len(members) / len(texts)
     ids = list(material.queries)
+    pairs, members = _alike_pairs([" ".join(terms(text)) for text in material.queries.values()])
+    rate = len(members) / len(ids)
     return figure(
         ALIKE,
         "queries alike",
         rate,
-        f"{len(members):,} queries are at least {ALIKE_FROM:.0%} alike in their characters with another.",
+        f"{len(members):,} queries are at least {MOST_ALIKE:.0%} alike to another query in their characters.",
         unit="share of queries",
         values={"pairs": pairs},
         items=[ids[place] for place in sorted(members)[:20]],
@@ -43,7 +43,7 @@ def _alike_queries(material: Material) -> Figure:
 
 
 def _alike_pairs(texts: list[str]) -> tuple[int, set[int]]:
-    """Return how many pairs of texts have a cosine of ``ALIKE_FROM`` or more, and which texts are in one."""
+    """Return how many pairs of texts have a cosine of ``MOST_ALIKE`` or more, and which texts are in one."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     if len(texts) < 2 or not any(texts):
@@ -52,7 +52,7 @@ def _alike_pairs(texts: list[str]) -> tuple[int, set[int]]:
     pairs, members = 0, set[int]()
     for start in range(0, len(texts), _ROWS):
         near = (rows[start : start + _ROWS] @ rows.T).tocoo()
-        above = near.data >= ALIKE_FROM
+        above = near.data >= MOST_ALIKE
         for one, other in zip((near.row[above] + start).tolist(), near.col[above].tolist(), strict=True):
             if one < other:
                 pairs += 1
@@ -65,26 +65,26 @@ def _alike_passages(material: Material) -> Iterator[Figure]:
     sketches = Sketches.empty(len(ids))
     for position, doc_id in enumerate(ids):
         write_sketch(material.corpus[doc_id], sketches, position)
-    labels = cluster(sketches, text_at=lambda position: material.corpus[ids[position]])
-    sizes = Counter(labels.tolist())
-    clusters = sum(size > 1 for size in sizes.values())
-    inside = sum(size for size in sizes.values() if size > 1)
+    labels = cluster(sketches, text_at=lambda position: material.corpus[ids[position]]).tolist()
+    sizes = Counter(labels)
+    clusters = {label for label, size in sizes.items() if size > 1}
+    inside = sum(sizes[label] for label in clusters)
     yield figure(
         ALIKE,
         "passages alike",
         inside / len(ids),
-        f"{inside:,} passages say nearly the same as another (Jaccard of 5-word shingles from 0.80), "
-        f"in {clusters:,} clusters.",
+        f"{inside:,} passages have a near-duplicate (Jaccard similarity of {WORDS}-word shingles of at least "
+        f"{NEAR_DUPLICATE:.2f}); they form {len(clusters):,} clusters.",
         unit="share of passages",
-        values={"passages": inside, "clusters": clusters, "largest": max(sizes.values())},
+        values={"passages": inside, "clusters": len(clusters), "largest": max(sizes.values())},
     )
-    label_of = dict(zip(ids, labels.tolist(), strict=True))
-    shared, missing = _propagated(material, label_of, {label for label, size in sizes.items() if size > 1})
+    shared, missing = _propagated(material, dict(zip(ids, labels, strict=True)), clusters)
     yield figure(
         ALIKE,
         "propagated labels",
         shared,
-        f"{shared:,} labels are those of a near-duplicate; {missing:,} near-duplicates of relevant passages have none.",
+        f"{shared:,} labels are shared with a near-duplicate; {missing:,} near-duplicates of relevant passages have no "
+        "label.",
         unit="labels",
         values={"near-duplicates without a label": missing},
         threshold="no near-duplicate without the label",

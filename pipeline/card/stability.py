@@ -1,4 +1,4 @@
-"""Figures on what rankings by this set are worth: between our own systems, not between the user's."""
+"""Figures on what rankings by this set are worth, measured between the built-in baselines."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pipeline.card.described_set import Material
 from pipeline.card.figures import absent, figure, good
 from pipeline.measures.statistics.power import power
 from pipeline.measures.statistics.resamples import Floats
-from schemas.set_card import Figure, State, Value
+from schemas.set_card import Figure, Value
 
 ADVANTAGE, POWER, STABILITY = "lexical advantage", "power", "stability"
 FEWEST = 10
-"""Under so many queries nothing is said of differences between systems."""
+"""Fewest queries for any statement on differences between systems."""
 FEWEST_SYSTEMS = 8
-"""Between fewer systems tau has too few values to mean anything."""
+"""Fewest systems between which tau has enough values to mean anything."""
 _CURVE = (5, 10, 25, 50, 100, 150, 200, 300, 500, 1000)
-_OURS = "Between our baselines, not between yours."
+_OURS = "Between the baselines, not between your systems."
 _EQUAL = 1e-9
 
 
@@ -30,15 +30,25 @@ def ordering_figures(
     """Yield the figures on rankings.
 
     Args:
-        material: the set.
-        baselines: what our systems find.
-        shares: the overlap of each query with its source.
-        seed: of all draws.
+        material: The gold set.
+        baselines: What the baselines found.
+        shares: Overlap of each query with its source, from 0 to 1.
+        seed: Seed of all draws, 0 or more.
     """
     yield _advantage(baselines, shares)
     yield _size(material)
-    yield from _power(baselines, seed)
-    yield from _stability(baselines, seed)
+    reason = _too_few(baselines)
+    if reason is None:
+        yield from _power(baselines, seed)
+    else:
+        yield from (absent(POWER, name, reason) for name in ("separable pairs", "minimum detectable difference"))
+    yield from _stability(baselines, seed, reason)
+
+
+def _too_few(baselines: Baselines) -> str | None:
+    if len(baselines.query_ids) < FEWEST:
+        return f"{len(baselines.query_ids)} queries are too few to compare systems, at least {FEWEST} are needed"
+    return "fewer than two baselines could be run" if len(baselines.names) < 2 else None
 
 
 def _size(material: Material) -> Figure:
@@ -47,7 +57,7 @@ def _size(material: Material) -> Figure:
         POWER,
         "number of queries",
         count,
-        "With the usual spread, 300 queries show differences of about 0.035 nDCG@10, and 100 of 0.06.",
+        "With the usual spread, 300 queries show differences of about 0.035 nDCG@10, and 100 queries of about 0.06.",
         unit="queries with a relevant passage",
         threshold=">= 100, better 300",
         state=good(count >= 100),
@@ -60,14 +70,14 @@ def _advantage(baselines: Baselines, shares: Mapping[str, float]) -> Figure:
     if not {WORDS, DENSE} <= set(baselines.names):
         return absent(ADVANTAGE, name, f"{WORDS} or {DENSE} could not be run")
     if len(asked) < 2 * FEWEST:
-        return absent(ADVANTAGE, name, f"{len(asked)} queries are too few to be halved by overlap")
+        reason = f"{len(asked)} queries are too few to be halved by overlap, at least {2 * FEWEST} are needed"
+        return absent(ADVANTAGE, name, reason)
     place = {query_id: row for row, query_id in enumerate(baselines.query_ids)}
     ordered = sorted(asked, key=lambda query_id: (shares[query_id], query_id))
     values: dict[str, Value] = {}
     differences = []
     for half, chosen in (("low", ordered[: len(ordered) // 2]), ("high", ordered[len(ordered) // 2 :])):
-        rows = [place[query_id] for query_id in chosen]
-        means = baselines.scores[rows].mean(axis=0)
+        means = baselines.scores[[place[query_id] for query_id in chosen]].mean(axis=0)
         difference = float(means[baselines.names.index(WORDS)] - means[baselines.names.index(DENSE)])
         differences.append(difference)
         values[f"{half}: mean overlap"] = float(np.mean([shares[query_id] for query_id in chosen]))
@@ -79,8 +89,8 @@ def _advantage(baselines: Baselines, shares: Mapping[str, float]) -> Figure:
         ADVANTAGE,
         name,
         "changes" if flips else "same",
-        f"Whether {WORDS} or {DENSE} scores higher {'depends on' if flips else 'does not depend on'} whether queries "
-        f"copy many words or few ({len(ordered):,} queries, halved).",
+        f"{WORDS} (words) and {DENSE} (dense) {'swap places' if flips else 'keep their order'} between low- and "
+        f"high-overlap queries ({len(ordered):,} queries, halved).",
         unit="order of the two",
         values=values,
         threshold="the same in both halves",
@@ -93,12 +103,6 @@ def _rank(means: Floats, system: int) -> int:
 
 
 def _power(baselines: Baselines, seed: int) -> Iterator[Figure]:
-    names = ("separable pairs", "minimum detectable difference")
-    reason = _too_few(baselines)
-    if reason is not None:
-        for name in names:
-            yield absent(POWER, name, reason)
-        return
     found = power(baselines.scores, seed=seed)
     values: dict[str, Value] = {
         "pairs": found.pairs,
@@ -108,36 +112,35 @@ def _power(baselines: Baselines, seed: int) -> Iterator[Figure]:
     values |= {f"achieved significance, p{q}": float(np.percentile(found.p_values, q)) for q in (10, 25, 50, 75, 90)}
     yield figure(
         POWER,
-        names[0],
+        "separable pairs",
         found.separated / found.pairs,
-        f"{found.separated} of {found.pairs} pairs differ by the paired sign-flip test (10,000 draws, 0.05, Holm). "
-        f"{_OURS} For comparison: 85 % of 595 pairs on TREC DL 2023, unadjusted t.",
+        f"{found.separated} of {found.pairs} pairs of systems differ by the paired sign-flip test (10,000 draws, 0.05, "
+        f"Holm). {_OURS} For comparison: 85% of 595 pairs on TREC DL 2023, by the unadjusted t test.",
         unit="share of pairs",
         values=values,
     )
+    name = "minimum detectable difference"
     if not found.deviation:
-        yield absent(POWER, names[1], "our systems do not differ on most queries, so there is no spread to go by")
+        yield absent(POWER, name, "the baselines score the same on most queries, so the spread is not known")
         return
     yield figure(
         POWER,
-        names[1],
+        name,
         found.detectable,
-        f"Differences under {found.detectable:.3f} nDCG@10 are noise with {len(baselines.query_ids):,} queries "
-        "(two-sided 0.05, power 0.8, median spread of our pairs).",
+        f"With {len(baselines.query_ids):,} queries, differences below {found.detectable:.3f} nDCG@10 are noise "
+        "(two-sided 0.05, power 0.8, median spread of the pairs of baselines).",
         unit="nDCG@10",
         values={"standard deviation of differences": found.deviation},
     )
 
 
-def _stability(baselines: Baselines, seed: int) -> Iterator[Figure]:
+def _stability(baselines: Baselines, seed: int, reason: str | None) -> Iterator[Figure]:
     names = ("split-half tau", "split-half tau_AP", "tau by number of queries")
-    reason = _too_few(baselines)
     if reason is None and len(baselines.names) < FEWEST_SYSTEMS:
-        reason = f"{len(baselines.names)} systems could be run, and tau needs {FEWEST_SYSTEMS}"
+        reason = f"{len(baselines.names)} baselines could be run, and tau needs {FEWEST_SYSTEMS}"
     tau, tau_ap, half = halves(baselines.scores if reason is None else baselines.scores[:0], seed=seed)
     if reason is not None or tau.value is None or tau_ap.value is None:
-        for name in names:
-            yield absent(STABILITY, name, reason or tau.reason or "tau is not defined")
+        yield from (absent(STABILITY, name, reason or tau.reason or "tau is not defined") for name in names)
         return
     settled = tau.value >= 0.8
     yield figure(
@@ -145,7 +148,7 @@ def _stability(baselines: Baselines, seed: int) -> Iterator[Figure]:
         names[0],
         tau.value,
         f"Two halves of the queries ({half:,} each, {SPLITS} splits) order {len(baselines.names)} systems "
-        f"{'alike' if settled else 'differently: rankings are not settled'}. {_OURS}",
+        f"{'alike' if settled else 'differently, so rankings are not settled'}. {_OURS}",
         values={"2.5 %": tau.low, "97.5 %": tau.high, "systems": len(baselines.names), "queries in a half": half},
         threshold=">= 0.8",
         state=good(settled),
@@ -154,7 +157,7 @@ def _stability(baselines: Baselines, seed: int) -> Iterator[Figure]:
         STABILITY,
         names[1],
         tau_ap.value,
-        f"The same with mistakes at the top weighing more. {_OURS}",
+        f"As split-half tau, with more weight on mistakes at the top. {_OURS}",
         values={"2.5 %": tau_ap.low, "97.5 %": tau_ap.high},
     )
     curve: dict[str, Value] = {}
@@ -164,22 +167,13 @@ def _stability(baselines: Baselines, seed: int) -> Iterator[Figure]:
             if found.value is not None:
                 curve[f"{size} queries"] = found.value
     if not curve:
-        yield absent(STABILITY, names[2], "there are too few queries for two draws of 5")
+        yield absent(STABILITY, names[2], "the queries are too few for two samples of 5")
         return
     yield figure(
         STABILITY,
         names[2],
         len(curve),
-        f"Tau between two disjoint draws of so many queries each; where it flattens, more queries add little. {_OURS}",
+        f"Tau between two separate samples of N queries each. Where it flattens, more queries add little. {_OURS}",
         unit="points",
         values=curve,
-        state=State.INFO,
     )
-
-
-def _too_few(baselines: Baselines) -> str | None:
-    if len(baselines.query_ids) < FEWEST:
-        return f"{len(baselines.query_ids)} queries are too few to say anything of differences between systems"
-    if len(baselines.names) < 2:
-        return "our systems could not be run"
-    return None

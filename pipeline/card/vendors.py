@@ -1,4 +1,4 @@
-"""Which family a model is of, by its name, and where the same family makes, judges and is judged."""
+"""Which vendor a model is from, by its name, and whether one vendor's models make, judge and are judged."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.card.described_set import Material
 
-_FAMILIES = tuple(
-    (family, re.compile(pattern, re.IGNORECASE))
-    for family, pattern in (
+_VENDORS = tuple(
+    (vendor, re.compile(pattern, re.IGNORECASE))
+    for vendor, pattern in (
         ("OpenAI", r"(^|[^a-z])(gpt|chatgpt|openai|o[134](-|$)|text-embedding-(3|ada))"),
         ("Anthropic", r"claude|anthropic"),
         ("Google", r"gemini|gemma|palm|(^|[^a-z])flan|(^|[^a-z])m?t5([^a-z]|$)|text-embedding-00|gecko"),
@@ -35,16 +35,16 @@ _FAMILIES = tuple(
 )
 
 Parties = dict[str, list[tuple[str, str | None]]]
-"""By role, the names of those who play it, each with its family or None where that is not known."""
+"""The models and systems in each role, by name, each with its vendor or None if it is not known."""
 
 
-def family(name: str) -> str | None:
-    """Return the family of a model by its name, None where no pattern knows it."""
-    return next((label for label, pattern in _FAMILIES if pattern.search(name)), None)
+def vendor_of(name: str) -> str | None:
+    """Return the vendor of a model, None if no pattern matches its name."""
+    return next((label for label, pattern in _VENDORS if pattern.search(name)), None)
 
 
 def parties(material: Material) -> Parties:
-    """Return who wrote, criticised and judged, what embedded, and what is evaluated, as far as the files say."""
+    """Return the models that wrote, criticised, judged and embedded, and the systems being measured, from the files."""
     manifest = material.manifest
     model = manifest.model if manifest and manifest.model else None
     critics = material.settings.get("critics", {})
@@ -61,16 +61,16 @@ def parties(material: Material) -> Parties:
         "embedder": [embedding] if isinstance(embedding, str) else [],
         "evaluated": sorted(material.runs),
     }
-    return {role: [(name, family(name)) for name in names] for role, names in roles.items()}
+    return {role: [(name, vendor_of(name)) for name in names] for role, names in roles.items()}
 
 
 def _models(assessors: Sequence[str]) -> list[str]:
-    """Return the models of assessors called ``model/prompt``, each once."""
+    """Return the distinct models of assessors named ``model/prompt``."""
     return sorted({assessor.rpartition("/")[0] or assessor for assessor in assessors})
 
 
 def overlapping(found: Parties) -> list[str]:
-    """Return one line for each family that stands on two sides: judge and generator, or any of ours and a system."""
+    """Return one line per vendor in two conflicting roles: generator and judge, or maker of the set and system."""
     lines = []
     for one, other in (
         ("generator", "judge"),

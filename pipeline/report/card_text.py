@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.report.safe_markdown import escaped
 from pipeline.text.display import printable
-from schemas.set_card import Card, Figure, State, Value
+from schemas.set_card import Card, Figure, State, Value, title
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -60,7 +60,7 @@ def table(card: Card) -> Table:
         shown.add_column(name, justify="right" if justify == "right" else "left", overflow="fold")
     for one in card.figures:
         mark = Text("" if one.state is State.INFO else one.state.value, style=_STYLES[one.state])
-        shown.add_row(mark, Text(printable(one.name)), Text(printable(said(one))), Text(printable(one.meaning)))
+        shown.add_row(mark, Text(printable(title(one.name))), Text(printable(said(one))), Text(printable(one.meaning)))
     return shown
 
 
@@ -70,7 +70,7 @@ def plain(card: Card) -> str:
     for one in card.figures:
         state = "" if one.state is State.INFO else one.state.value
         value = said(one) if one.state is not State.ABSENT else "absent"
-        lines.append(printable(f"{state if value != 'absent' else '':<5} {one.name}: {value}. {one.meaning}"))
+        lines.append(printable(f"{state if value != 'absent' else '':<5} {title(one.name)}: {value}. {one.meaning}"))
     return "\n".join([*lines, printable(verdict(card)), ""])
 
 
@@ -81,10 +81,10 @@ def markdown(card: Card) -> str:
         parts += [f"> {escaped(remark)}", ""]
     for section, figures in groupby(card.figures, key=lambda one: one.section):
         rows = list(figures)
-        parts += [f"## {escaped(section.capitalize())}", "", "| figure | value | good | state | what it says |"]
+        parts += [f"## {escaped(title(section).capitalize())}", "", "| figure | value | good | state | what it says |"]
         parts.append("| --- | ---: | --- | --- | --- |")
         for one in rows:
-            cells = (one.name, said(one), one.threshold or "", one.state.value, one.meaning)
+            cells = (title(one.name), said(one), one.threshold or "", one.state.value, one.meaning)
             parts.append("| " + " | ".join(escaped(cell) if cell else "" for cell in cells) + " |")
         parts.append("")
         for one in rows:
@@ -95,11 +95,11 @@ def markdown(card: Card) -> str:
 
 def _details(one: Figure) -> Iterator[str]:
     if one.values:
-        made = "; ".join(f"{escaped(key)} {escaped(shown(value))}" for key, value in one.values.items())
-        yield f"*{escaped(one.name)}*: {made}."
+        made = "; ".join(f"{escaped(title(key))} {escaped(shown(value))}" for key, value in one.values.items())
+        yield f"*{escaped(title(one.name))}*: {made}."
         yield ""
     if one.items:
-        yield f"*{escaped(one.name)}*, listed: {', '.join(map(escaped, one.items))}."
+        yield f"*{escaped(title(one.name))}*, listed: {', '.join(map(escaped, one.items))}."
         yield ""
 
 

@@ -32,6 +32,10 @@ class Critic(StrEnum):
         return f"critic-{self.value}.v1"
 
 
+GOOD = 4
+"""Lowest score of a critic, from 1 to 5, with which a query is kept."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCritics:
     """Asks each critic in a call of its own: scores read out of one reply are near-copies of one another.

@@ -131,7 +131,7 @@ def test_what_was_not_done_is_absent_with_its_reason(tiny: Card) -> None:
         ("funnel", "no manifest"),
         ("canaries", "was not graded"),
         ("stand-alone by a critic", "no critic was asked"),
-        ("licence of the corpus", "names one"),
+        ("licence of the corpus", "names a licence"),
         ("length against seed queries", "no seed queries"),
     ):
         assert tiny.figure(name).state is State.ABSENT

@@ -1,10 +1,10 @@
-"""Which family a model is of, and which roles one family must not have together."""
+"""Which vendor a model is from, and which roles one vendor must not have together."""
 
 from __future__ import annotations
 
 import pytest
 
-from pipeline.card.vendors import family, overlapping
+from pipeline.card.vendors import overlapping, vendor_of
 
 
 @pytest.mark.parametrize(
@@ -27,11 +27,11 @@ from pipeline.card.vendors import family, overlapping
         ("photos", None),
     ],
 )
-def test_a_family_is_known_by_the_name_or_not_at_all(name: str, expected: str | None) -> None:
-    assert family(name) == expected
+def test_a_vendor_is_known_by_the_name_or_not_at_all(name: str, expected: str | None) -> None:
+    assert vendor_of(name) == expected
 
 
-def test_generator_and_judge_of_one_family_are_named() -> None:
+def test_generator_and_judge_of_one_vendor_are_named() -> None:
     found = {
         "generator": [("gpt-4o", "OpenAI")],
         "critic": [],
@@ -42,7 +42,7 @@ def test_generator_and_judge_of_one_family_are_named() -> None:
     assert overlapping(found) == ["generator and judge are OpenAI"]
 
 
-def test_unknown_families_never_overlap_unless_they_are_one_model() -> None:
+def test_unknown_vendors_never_overlap_unless_they_are_one_model() -> None:
     parties = {role: [] for role in ("critic", "embedder", "evaluated")}
     assert overlapping({**parties, "generator": [("x", None)], "judge": [("y", None)]}) == []
     assert overlapping({**parties, "generator": [("x", None)], "judge": [("x", None)]}) == ["generator and judge are x"]
