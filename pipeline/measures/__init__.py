@@ -1,4 +1,4 @@
-"""Arithmetic on ids and numbers: measures, significance, agreement. Reaches no service and no file format.
+"""Measures, significance and agreement: arithmetic on ids and numbers, without services and file formats.
 
 ``from pipeline.measures import evaluate`` scores dicts and frames.
 """

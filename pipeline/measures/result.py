@@ -1,4 +1,4 @@
-"""What scoring one system gives: a value per query and measure, and the counts that say how to read them."""
+"""The result of scoring one system: a value per query and measure, and counts that say how to read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import fsum
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How the run met the judgments, in queries.
+    """Numbers of queries that say how the run met the judgments.
 
     ``queries`` is the number averaged over; ``missing`` are judged but not in the run, ``extra`` in the run but not
     judged, ``no_relevant`` judged without a relevant document, ``tied`` have a value that depends on the order of
@@ -29,8 +29,8 @@ class Result:
     """The scores of one run.
 
     ``query_ids`` are in code point order; ``values`` maps the canonical name of a measure to one float per query,
-    in the order of ``query_ids``; never NaN. ``strange`` says that no document the run retrieved is judged, for any
-    query: a sign that the ids of run and judgments differ.
+    in the order of ``query_ids``; never NaN. ``strange`` says that no document that the run retrieved is judged, for
+    any query, a sign that run and judgments use different ids.
     """
 
     query_ids: Sequence[str]
@@ -39,10 +39,10 @@ class Result:
     strange: bool = False
 
     def mean(self, measure: str) -> float:
-        """The arithmetic mean of ``measure``, in any spelling, over the queries.
+        """Return the arithmetic mean over the queries of a measure, in any spelling of its name.
 
         Raises:
-            KeyError: it was not measured.
+            KeyError: The measure was not computed.
         """
         values = self.values.get(measure)
         if values is None:
@@ -50,5 +50,5 @@ class Result:
 
             values = self.values.get(parse_measure(measure).name)
         if values is None:
-            raise KeyError(f"{measure} was not measured; there are {', '.join(self.values)}")
+            raise KeyError(f"{measure} was not measured; measured were {', '.join(self.values)}")
         return fsum(values) / len(self.query_ids)

@@ -129,7 +129,7 @@ def test_ids_that_are_no_strings_are_refused() -> None:
 
 
 def test_half_a_grade_is_refused() -> None:
-    with pytest.raises(InputError, match="no whole number"):
+    with pytest.raises(InputError, match="not a whole number from"):
         evaluate({"q": {"a": 2.7}}, {"q": {"a": 1.0}}, "map")
 
 

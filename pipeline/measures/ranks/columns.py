@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.errors import InputError
+from pipeline.measures.ranks.judged_ranks import GRADES, HIGHEST_GRADE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,16 +25,33 @@ _NAMES: dict[Role, tuple[str, ...]] = {
 _SHOWN: dict[Role, str] = {"query": "query_id", "doc": "doc_id", "score": "score", "grade": "grade", "rank": "rank"}
 _NO_LETTER = re.compile(r"[^a-z0-9]")
 _RENAMED = re.compile(r"_duplicated_[0-9]+$")
-"""What polars adds to the name of a column that stands in a CSV file already."""
-
-_HIGHEST_GRADE = 1000
+"""What polars appends to the second column of the same name in a CSV file."""
 
 Where = Callable[[int], dict[str, int]]
-"""For a row, counted from 0, the line of the file as the argument ``line`` of an error; nothing if it has none."""
+"""For a row, counted from 0, the line of the file as the argument ``line`` of an error; empty for a frame."""
+
+
+class _Wrong(Exception):
+    """What is wrong with a table, and the row it is in, counted from 0; None if it concerns the table."""
+
+    def __init__(self, problem: str, row: int | None = None) -> None:
+        self.problem, self.row = problem, row
+        super().__init__(problem)
+
+
+@contextmanager
+def _named(name: str, where: Where) -> Iterator[None]:
+    """Add the name of the table, the row and the line to what is wrong with it."""
+    try:
+        yield
+    except _Wrong as wrong:
+        if wrong.row is None:
+            raise InputError(name, wrong.problem) from None
+        raise InputError(name, f"{_row(wrong.row)}: {wrong.problem}", **where(wrong.row)) from None
 
 
 def column_of(role: Role, columns: Sequence[str]) -> str | None:
-    """Return the column that plays ``role``, by the first of its known names that is there; ``None`` if none is."""
+    """Return the column that plays ``role``, by the first of its known names that exists, or None."""
     plain = {_NO_LETTER.sub("", column.lower()): column for column in reversed(columns)}
     return next((plain[name] for name in _NAMES[role] if name in plain), None)
 
@@ -41,20 +60,19 @@ def results(frame: pl.DataFrame, name: str, where: Where = lambda _: {}) -> pl.D
     """Return the rows of a run with the columns ``query``, ``doc`` and ``score``; without scores, by its ranks.
 
     Args:
-        frame: the table, with columns of any type.
-        name: what it is called in messages.
-        where: the line of each row.
+        frame: The table, with columns of any type.
+        name: Name of the table in messages.
+        where: Returns the line of a row.
 
     Raises:
-        InputError: a column is missing, a cell is empty, an id is no string or a score no finite number.
+        InputError: A column is missing, a cell is empty, an id is not a string or a score not a finite number.
     """
     by_rank = column_of("score", frame.columns) is None and column_of("rank", frame.columns) is not None
     value: Role = "rank" if by_rank else "score"
-    rows = _ids(_chosen(frame, ("query", "doc", value), name, where), name, where)
-    scores = _numbers(rows, value, name)
-    bad = (~scores.is_finite().fill_null(value=False)).arg_true()
-    if len(bad):
-        raise InputError(name, f"{_row(bad[0])}: the {value} is no finite number", **where(bad[0]))
+    with _named(name, where):
+        rows = _ids(_chosen(frame, ("query", "doc", value)))
+        scores = _numbers(rows, value)
+        _refuse_first(~scores.is_finite().fill_null(value=False), f"the {value} is not a finite number")
     return rows.select("query", "doc", score=-scores if by_rank else scores)
 
 
@@ -62,33 +80,40 @@ def judgments(frame: pl.DataFrame, name: str, where: Where = lambda _: {}) -> di
     """Return the grade per document and query of a table of judgments.
 
     Args:
-        frame: the table, with columns of any type.
-        name: what it is called in messages.
-        where: the line of each row.
+        frame: As in `results`.
+        name: As in `results`.
+        where: As in `results`.
 
     Raises:
-        InputError: a column is missing, a cell is empty, an id is no string, a grade no whole number, or a document is
-            judged twice for a query.
+        InputError: A column is missing, a cell is empty, an id is not a string, a grade not a whole number, or a
+            document is judged twice for a query.
     """
     import polars as pl
 
-    rows = _ids(_chosen(frame, ("query", "doc", "grade"), name, where), name, where)
-    grades = _numbers(rows, "grade", name)
-    bad = (~((grades % 1 == 0) & (grades.abs() <= _HIGHEST_GRADE)).fill_null(value=False)).arg_true()
-    if len(bad):
-        limits = f"from -{_HIGHEST_GRADE} to {_HIGHEST_GRADE}"
-        raise InputError(name, f"{_row(bad[0])}: the grade is no whole number {limits}", **where(bad[0]))
     found: dict[str, dict[str, int]] = {}
-    for row, (query_id, doc_id, grade) in enumerate(rows.select("query", "doc", grades.cast(pl.Int64)).iter_rows()):
-        judged = found.setdefault(query_id, {})
-        if doc_id in judged:
-            raise InputError(name, f"{_row(row)}: query {query_id!r} has a grade for {doc_id!r} already", **where(row))
-        judged[doc_id] = grade
+    with _named(name, where):
+        rows = _ids(_chosen(frame, ("query", "doc", "grade")))
+        grades = _numbers(rows, "grade")
+        whole = (grades % 1 == 0) & (grades.abs() <= HIGHEST_GRADE)
+        _refuse_first(~whole.fill_null(value=False), f"the grade is not {GRADES}")
+        for row, (query_id, doc_id, grade) in enumerate(rows.select("query", "doc", grades.cast(pl.Int64)).iter_rows()):
+            judged = found.setdefault(query_id, {})
+            if doc_id in judged:
+                raise _Wrong(f"query {query_id!r} has a grade for {doc_id!r} already; keep one of the two", row)
+            judged[doc_id] = grade
     return found
 
 
 def repeated(rows: pl.DataFrame, query_id: str, doc_id: str, name: str, where: Where = lambda _: {}) -> InputError:
-    """Return the error for a document that stands twice under a query in ``rows``, the result of ``results``."""
+    """Return the error for a document that a query has twice.
+
+    Args:
+        rows: The result of `results`.
+        query_id: The query.
+        doc_id: The document.
+        name: As in `results`.
+        where: As in `results`.
+    """
     first, second = ((rows["query"] == query_id) & (rows["doc"] == doc_id)).arg_true()[:2]
     line = where(first).get("line")
     before = f"line {line}" if line else _row(first)
@@ -96,55 +121,58 @@ def repeated(rows: pl.DataFrame, query_id: str, doc_id: str, name: str, where: W
     return InputError(name, problem, **where(second))
 
 
-def _chosen(frame: pl.DataFrame, roles: Sequence[Role], name: str, where: Where) -> pl.DataFrame:
+def _chosen(frame: pl.DataFrame, roles: Sequence[Role]) -> pl.DataFrame:
     import polars as pl
 
     columns = {role: column_of(role, frame.columns) for role in roles}
     for role, column in columns.items():
         if column is None:
-            known = ", ".join(_NAMES[role])
-            raise InputError(name, f"has no column {_SHOWN[role]} (or one of {known}); rename the one that is it")
-    _refuse_twins(frame.columns, columns.values(), name)
+            raise _Wrong(
+                f"has no column {_SHOWN[role]}; rename the right column to it (or to {', '.join(_NAMES[role])})"
+            )
+    _refuse_twins(frame.columns, columns.values())
     rows = frame.select(pl.col(str(column)).alias(role) for role, column in columns.items())
     for role in roles:
-        empty = rows[role].is_null().arg_true()
-        if len(empty):
-            raise InputError(name, f"{_row(empty[0])}: the cell of {columns[role]} is empty", **where(empty[0]))
+        _refuse_first(rows[role].is_null(), f"the cell of {columns[role]} is empty")
     return rows
 
 
-def _refuse_twins(columns: Sequence[str], chosen: Iterable[str | None], name: str) -> None:
-    """Refuse a second column of the same name: which of the two is meant cannot be known."""
+def _refuse_twins(columns: Sequence[str], chosen: Iterable[str | None]) -> None:
+    """Refuse a second column of the same name: nothing tells which of the two is the right one."""
     plain = [_NO_LETTER.sub("", _RENAMED.sub("", column).lower()) for column in columns]
     for column in chosen:
         if plain.count(_NO_LETTER.sub("", str(column).lower())) > 1:
-            raise InputError(name, f"has two columns {column}; rename the one that is not meant")
+            raise _Wrong(f"has two columns {column}; rename the wrong one")
 
 
-def _numbers(rows: pl.DataFrame, role: Role, name: str) -> pl.Series:
-    """Return a column as numbers, null where a text is none."""
+def _refuse_first(bad: pl.Series, problem: str) -> None:
+    rows = bad.arg_true()
+    if len(rows):
+        raise _Wrong(problem, rows[0])
+
+
+def _numbers(rows: pl.DataFrame, role: Role) -> pl.Series:
+    """Return a column as numbers, null where a text is not a number."""
     import polars as pl
 
     kind = rows[role].dtype
     if isinstance(kind, pl.Categorical | pl.Enum):
         return rows[role].cast(pl.String).cast(pl.Float64, strict=False)
     if not (kind.is_numeric() or kind in {pl.String, pl.Boolean, pl.Null}):
-        raise InputError(name, f"the {role}s are of type {kind}: make them numbers")
+        raise _Wrong(f"the {role}s are of type {kind}; make them numbers")
     return rows[role].cast(pl.Float64, strict=False)
 
 
-def _ids(rows: pl.DataFrame, name: str, where: Where) -> pl.DataFrame:
+def _ids(rows: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     for role in ("query", "doc"):
         kind = rows[role].dtype
         if not (kind == pl.String or kind.is_integer() or isinstance(kind, pl.Categorical | pl.Enum)):
-            raise InputError(name, f"the {role} ids are of type {kind}: make them strings")
+            raise _Wrong(f"the {role} ids are of type {kind}; make them strings")
     rows = rows.with_columns(pl.col("query", "doc").cast(pl.String))
     for role in ("query", "doc"):
-        empty = (rows[role].str.len_bytes() == 0).arg_true()
-        if len(empty):
-            raise InputError(name, f"{_row(empty[0])}: the {role} id is empty", **where(empty[0]))
+        _refuse_first(rows[role].str.len_bytes() == 0, f"the {role} id is empty")
     return rows
 
 

@@ -1,4 +1,4 @@
-"""Judgments and runs that are frames of pandas or polars: a row per judgment, a row per retrieved document."""
+"""Judgments and runs as frames of pandas or polars, with a row per judgment or per retrieved document."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def place_frame(qrels: Qrels, run: Any, *, scores: Scores) -> tuple[dict[str, Pl
     """Return where each judged query has its judged documents, and how many queries are not judged.
 
     Args:
-        qrels: the judgments.
-        run: a frame of pandas or polars with columns for query, document and score.
-        scores: how scores are compared.
+        qrels: The judgments.
+        run: A frame of pandas or polars with columns for query, document and score.
+        scores: How scores are compared.
 
     Raises:
-        InputError: a column is missing or of the wrong type, a cell is empty, a document stands twice.
+        InputError: A column is missing or of the wrong type, a cell is empty, or a query has a document twice.
     """
     rows = results(_frame(run, "run"), "run")
     try:
@@ -34,7 +34,7 @@ def qrels_of_frame(qrels: Any) -> Qrels:  # noqa: ANN401  pandas is optional
     """Return the judgments of a frame.
 
     Raises:
-        InputError: a column is missing or of the wrong type, a cell is empty, a document is judged twice.
+        InputError: A column is missing or of the wrong type, a cell is empty, or a document is judged twice.
     """
     return judgments(_frame(qrels, "qrels"), "qrels")
 
@@ -46,8 +46,6 @@ def _frame(frame: Any, name: str) -> pl.DataFrame:  # noqa: ANN401
         try:
             table: pl.DataFrame = pl.from_pandas(frame)
         except (TypeError, ValueError, NotImplementedError, pl.exceptions.PolarsError):
-            raise InputError(
-                name, "has a column of mixed or foreign types: make ids strings and scores numbers"
-            ) from None
+            raise InputError(name, "has a column of mixed types; make ids strings and scores numbers") from None
         return table
-    raise InputError(name, f"is of type {type(frame).__name__}: give a dict or a frame of pandas or polars")
+    raise InputError(name, f"is of type {type(frame).__name__}; give a dict or a frame of pandas or polars")

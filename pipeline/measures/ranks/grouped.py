@@ -1,7 +1,7 @@
-"""The ranks of judged documents in a run whose rows stand together by query: frame by frame, nothing is held.
+"""The ranks of judged documents in a run whose rows stand together by query, read frame by frame.
 
-A frame has the columns ``query`` and ``doc`` (strings) and ``score`` (float64, finite). Each is done with when the next
-one comes, but for the rows of its first and last query, which the frames around it may share.
+A frame has the columns ``query`` and ``doc`` (strings) and ``score`` (float64, finite). Only the rows of
+the first and the last query of each are kept, because the frames around it may share these queries.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from pipeline.measures.ranks.counts import count_above
 from pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed, Qrels, Scores
 from pipeline.measures.ranks.judgment_columns import MIX, Judgments
-from pipeline.measures.ranks.order import rank_of
+from pipeline.measures.ranks.order import count_above, rank_of
 from pipeline.measures.ranks.scattered import place_scattered
 
 if TYPE_CHECKING:
@@ -36,12 +35,12 @@ def place_frames(qrels: Qrels, frames: Frames, *, scores: Scores) -> tuple[dict[
     """Return where each judged query has its judged documents, and how many queries are not judged.
 
     Args:
-        qrels: the judgments.
-        frames: the rows of the run; at least one frame, none of them empty.
-        scores: how scores are compared.
+        qrels: The judgments.
+        frames: Reads the rows of the run; at least one frame, none of them empty.
+        scores: How scores are compared.
 
     Raises:
-        DuplicateDocument: a query holds a document twice.
+        DuplicateDocument: A query has a document twice.
     """
     judgments = Judgments(qrels)
     dtype = np.float32 if scores == "float32" else np.float64
@@ -58,7 +57,7 @@ def place_frames(qrels: Qrels, frames: Frames, *, scores: Scores) -> tuple[dict[
 
 
 def _place_grouped(judgments: Judgments, frames: Iterator[pl.DataFrame], dtype: type) -> dict[str, Placed]:
-    """Take the whole queries out of each frame at once; those that a frame may share with the next come last."""
+    """Place the queries that lie within each frame at once, those at its ends last."""
     placed: dict[str, Placed] = {}
     ends: list[pl.DataFrame] = []
     for frame in frames:
@@ -76,7 +75,7 @@ def _place_grouped(judgments: Judgments, frames: Iterator[pl.DataFrame], dtype: 
 
 
 def _starts(queries: pl.Series) -> NDArray[np.int64]:
-    """Return where the query is another one than in the row before."""
+    """Return the rows where the query differs from that of the row before."""
     changes = (queries != queries.shift(1)).fill_null(value=True)
     return changes.arg_true().to_numpy().astype(np.int64)
 
@@ -84,7 +83,7 @@ def _starts(queries: pl.Series) -> NDArray[np.int64]:
 def _place_queries(
     judgments: Judgments, rows: pl.DataFrame, starts: NDArray[np.int64], dtype: type, placed: dict[str, Placed]
 ) -> None:
-    """Add the queries of ``rows``, each of which is whole and begins at one of ``starts``."""
+    """Add the queries of ``rows``, each of which is complete and begins at one of ``starts``."""
     query_ids = rows["query"].gather(starts).to_list()
     if len(set(query_ids)) < len(query_ids) or not placed.keys().isdisjoint(query_ids):
         raise _Scattered
@@ -102,7 +101,7 @@ def _place_queries(
 
 
 def _refuse_duplicates(rows: pl.DataFrame, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-    """Put each row's number into a table with eight times the room of its query; the overwritten are suspects."""
+    """Write each row's number into a hash table with 8 places per row; overwritten rows are suspects."""
     keys = rows["doc"].hash(0).to_numpy()
     room = np.repeat((sizes * 8).astype(np.uint64), sizes)
     slots = ((keys >> 32) * room >> 32) + np.repeat((starts * 8).astype(np.uint64), sizes)

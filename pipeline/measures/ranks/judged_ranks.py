@@ -9,24 +9,26 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
-from pipeline.measures.ranks.order import rank_of
-
-_FLOAT = frozenset({float})
-"""Where all scores are of this type, nothing needs to be converted."""
+from pipeline.measures.ranks.order import count_above, rank_of
 
 Qrels = Mapping[str, Mapping[str, int]]
 """The grade of each judged document, by query. A negative grade is no judgment."""
+
+HIGHEST_GRADE = 1000
+"""A grade above this, or below its negative, is refused as a mistake."""
+
+GRADES = f"a whole number from -{HIGHEST_GRADE} to {HIGHEST_GRADE}"
 
 Scores = Literal["float64", "float32"]
 """How scores are compared: trec_eval 10 holds them as float64, trec_eval 9 and everything built on it as float32."""
 
 _MANY_DOCUMENTS = 256
 _NUMPY_PAYS = 300_000
-"""From so many results on, numpy is worth the time that importing it takes."""
+"""From this number of results on, numpy is worth the time that importing it takes."""
 
 
 class Hit(NamedTuple):
-    """A judged document in a ranking: its rank, its grade, how many scores are higher, how many equal with its own."""
+    """A judged document in a ranking: its rank, its grade, how many scores are higher than its own, how many equal."""
 
     rank: int
     grade: int
@@ -35,7 +37,7 @@ class Hit(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """What one query retrieved: how many documents, and the judged ones in rank order."""
+    """How many documents one query retrieved, and the judged ones among them in rank order."""
 
     retrieved: int
     hits: list[Hit]
@@ -46,16 +48,16 @@ class DuplicateDocument(Exception):
 
     def __init__(self, query_id: str, doc_id: str) -> None:
         self.query_id, self.doc_id = query_id, doc_id
-        super().__init__("a document stands twice in the list of one query; keep one of the two")
+        super().__init__("a document is listed twice for one query; keep one of the two")
 
 
 class BadScore(Exception):
-    """A score is no finite number."""
+    """A score is not a finite number."""
 
     def __init__(self, query_id: str, found: object) -> None:
         self.query_id = query_id
         shown = repr(float(found)) if isinstance(found, float) else f"of type {type(found).__name__}"
-        super().__init__(f"a score is {shown}, and must be a finite number")
+        super().__init__(f"a score is {shown}; it must be a finite number")
 
 
 def single_precision(documents: Mapping[str, float]) -> dict[str, float]:
@@ -67,12 +69,12 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
     """Return where each judged query of ``run`` has its judged documents.
 
     Args:
-        qrels: the judgments.
-        run: the score of each retrieved document, by query.
-        scores: how scores are compared.
+        qrels: The judgments.
+        run: The score of each retrieved document, by query.
+        scores: How scores are compared.
 
     Raises:
-        BadScore: a score is NaN, infinite or no number.
+        BadScore: A score is not a finite number.
     """
     pays = "numpy" in sys.modules or sum(len(run[query_id]) for query_id in qrels if query_id in run) >= _NUMPY_PAYS
     by_numpy = _place_by_numpy if pays else _place
@@ -89,7 +91,7 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
 
 
 def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single: bool) -> Placed:
-    if not _FLOAT.issuperset(map(type, documents.values())):  # numbers of other types compare otherwise
+    if not {float}.issuperset(map(type, documents.values())):  # numbers of other types compare differently
         documents = dict(zip(documents, array("d", documents.values()), strict=True))
     ordered = sorted(documents.values())
     if not isfinite(sum(ordered)) and not all(map(isfinite, ordered)):
@@ -123,10 +125,8 @@ def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single:
 
 
 def _place_by_numpy(judged: Mapping[str, int], documents: Mapping[str, float], *, single: bool) -> Placed:
-    """Do the same by counting over an array, several times faster for long lists in no order."""
+    """Do the same as `_place` by counting over an array: several times faster for long lists in no order."""
     import numpy as np
-
-    from pipeline.measures.ranks.counts import count_above
 
     values = np.frombuffer(array("d", documents.values()))  # numpy itself would take text for numbers
     if not np.isfinite(values.sum()) and not np.isfinite(values).all():
@@ -152,7 +152,7 @@ def _place_by_numpy(judged: Mapping[str, int], documents: Mapping[str, float], *
 
 
 def _bad(values: Iterable[Any]) -> object:
-    """Return the first value that is no finite number."""
+    """Return the first value that is not a finite number."""
     for value in values:
         try:
             if not isfinite(array("d", [value])[0]):

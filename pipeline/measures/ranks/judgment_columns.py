@@ -1,4 +1,4 @@
-"""The judgments as columns, to be looked up among the rows of a run."""
+"""The judgments as columns, looked up among the rows of a run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def in_utf8(ids: Iterable[str]) -> list[str]:
-    """Return the ids without those that no table can hold, as they have half of a surrogate pair."""
+    """Return the ids that UTF-8 can hold; those with half a surrogate pair are left out."""
     return [one for one in ids if one.isascii() or one.encode("utf-8", "ignore").decode() == one]
 
 
 class Judgments:
-    """The judgments as columns; those with a negative grade are left out."""
+    """The judgments as columns, without negative grades."""
 
     def __init__(self, qrels: Qrels) -> None:
         self.query_ids = in_utf8(qrels)

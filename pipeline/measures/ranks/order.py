@@ -16,6 +16,10 @@ def best(scores: Mapping[str, float], k: int) -> dict[str, float]:
     return {doc_id: score for score, doc_id in top}
 
 
+FEW_HITS = 8
+"""Up to this number of documents, counting the scores above each is quicker than sorting all scores."""
+
+
 def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
     """Return the rank of a document, from 1, without sorting the list it stands in.
 
@@ -25,6 +29,19 @@ def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
         equals: The documents with the same score, itself included.
     """
     return 1 + above + sum(other > doc_id for other in equals)
+
+
+def count_above(values: NDArray[Any], own: NDArray[Any]) -> tuple[list[int], list[int]]:
+    """Return for each of ``own`` how many of ``values`` are greater, and how many equal."""
+    import numpy as np
+
+    if len(own) <= FEW_HITS:
+        above = [int(np.count_nonzero(values > score)) for score in own]
+        return above, [int(np.count_nonzero(values == score)) for score in own]
+    ordered = np.sort(values)
+    upper = np.searchsorted(ordered, own, "right")
+    equal = upper - np.searchsorted(ordered, own, "left")
+    return (len(values) - upper).tolist(), equal.tolist()
 
 
 def in_tie_order(ids: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The ranks of judged documents in a run whose rows stand in any order: by counting, without sorting the rows."""
+"""The ranks of judged documents in a run whose rows stand in any order, counted without sorting the rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from pipeline.measures.ranks.counts import FEW_HITS, count_above
 from pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed
 from pipeline.measures.ranks.judgment_columns import MIX, Judgments
-from pipeline.measures.ranks.order import rank_of
+from pipeline.measures.ranks.order import FEW_HITS, count_above, rank_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,13 +39,13 @@ def place_scattered(
     """Return where each judged query has its judged documents, and how many queries are not judged.
 
     Args:
-        judgments: the judgments.
-        frames: reads the rows of the run from the first on.
-        dtype: the type in which scores are compared.
-        reading: the rows, as ``frames`` has begun to read them.
+        judgments: The judgments.
+        frames: Reads the rows of the run from the first on.
+        dtype: The type in which scores are compared.
+        reading: The rows of a call of ``frames`` that has begun.
 
     Raises:
-        DuplicateDocument: a query holds a document twice.
+        DuplicateDocument: A query has a document twice.
     """
     rows = _gather(judgments, frames, dtype, reading)
     owner = rows.codes[rows.at].astype(np.int64)

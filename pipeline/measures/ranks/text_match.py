@@ -1,8 +1,8 @@
 """Matching by text, for retrievers that return passages without ids: which judged passage is a retrieved text?
 
 A retrieved text matches a judged one if either contains the other, after Unicode's compatibility forms, case and white
-space are evened out. Each retrieved text stands for one judged passage at most, and each judged passage is found once,
-by the first that matches; so no measure passes 1 and what is retrieved twice counts once.
+space are normalised. Each retrieved text matches one judged passage at most, and each judged passage is found once, by
+the first text that matches. So no measure exceeds 1, and a passage that is retrieved twice counts once.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pipeline.text.similarity import normal
 def match_texts(
     qrels: Qrels, texts: Mapping[str, str], retrieved: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, float]]:
-    """Return the run that the retrieved texts amount to; what matches no judged passage gets an id of its own.
+    """Return the run of the retrieved texts; a text that matches no judged passage gets an id of its own.
 
     Args:
-        qrels: the judgments.
-        texts: the text of each judged document.
-        retrieved: for each query the texts retrieved, best first.
+        qrels: The judgments.
+        texts: The text of each judged document.
+        retrieved: The texts that each query retrieved, best first.
     """
     return {
         query_id: _matched(_known(qrels.get(query_id, {}), texts), passages) for query_id, passages in retrieved.items()
