@@ -24,7 +24,7 @@ from schemas.agreement_report import Estimate, RankedSystem, Ranking
 
 if TYPE_CHECKING:
     from pipeline.measures.names import Measure
-    from pipeline.measures.statistics.resamples import Floats
+    from pipeline.measures.statistics.floats import Floats
 
 FEWEST_SYSTEMS = 3
 TOP = 10

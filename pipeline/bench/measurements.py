@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pipeline.bench.sweeps import Point
     from pipeline.measures.names import Measure
     from pipeline.measures.result import Result
-    from pipeline.measures.statistics.resamples import Floats
+    from pipeline.measures.statistics.floats import Floats
     from pipeline.score.runs import Gold
 
 MOST_COMPARED = 40

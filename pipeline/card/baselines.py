@@ -12,7 +12,7 @@ from pipeline.errors import GoldsetError
 from pipeline.measures.assessment import assess
 from pipeline.measures.names import parse_measure
 from pipeline.measures.ranks.judged_ranks import place_mapping
-from pipeline.measures.statistics.resamples import Floats
+from pipeline.measures.statistics.floats import Floats
 from pipeline.systems import open_systems
 
 DEEP = 100

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pipeline.card.described_set import Material
 from pipeline.card.figures import NO_SOURCE, absent, figure, good
 from pipeline.card.vendors import overlapping, parties
-from pipeline.measures.statistics.gini import gini
+from pipeline.measures.statistics.shares import gini
 from pipeline.text.display import amount
 from schemas.manifest import StageReport
 from schemas.set_card import Figure, Value

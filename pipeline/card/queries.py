@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.card.described_set import Material
 from pipeline.card.figures import NO_SOURCE, absent, figure, good
 from pipeline.card.redundancy import alike_figures
-from pipeline.measures.statistics.divergence import jensen_shannon
+from pipeline.measures.statistics.shares import jensen_shannon
 from pipeline.stages.check import LOW_OVERLAP, SHORTEST_COPIED_RUN
 from pipeline.stages.check.overlap import copied_run, overlap
 from pipeline.stages.critique import GOOD, Critic
@@ -77,7 +77,6 @@ def _seed_distance(material: Material) -> Figure:
         return absent(LENGTHS, name, "no seed queries were given")
     ours = Counter(words_of(text) for text in material.queries.values())
     apart = jensen_shannon(ours, Counter(words_of(text) for text in seeds))
-    assert apart is not None
     meaning = (
         f"Jensen-Shannon divergence between the lengths of {len(material.queries):,} queries and {len(seeds):,} seed "
         "queries: 0 = the same lengths, 1 = no length in common. With few seed queries it is never near 0."

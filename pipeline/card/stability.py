@@ -10,8 +10,8 @@ from pipeline.agreement.rankings import SPLITS, halves
 from pipeline.card.baselines import DENSE, WORDS, Baselines
 from pipeline.card.described_set import Material
 from pipeline.card.figures import absent, figure, good
+from pipeline.measures.statistics.floats import Floats
 from pipeline.measures.statistics.power import power
-from pipeline.measures.statistics.resamples import Floats
 from schemas.set_card import Figure, Value
 
 ADVANTAGE, POWER, STABILITY = "lexical advantage", "power", "stability"

@@ -17,9 +17,11 @@ import numpy.typing as npt
 
 from pipeline.errors import InputError, UsageError
 from pipeline.formats.query_logs import Asked, Log, folded
-from pipeline.measures.statistics.coverage import Floats, Nearest, Words, divergence_by_chance, jensen_shannon
+from pipeline.measures.statistics.coverage import Nearest, Words
+from pipeline.measures.statistics.floats import Floats
 from pipeline.measures.statistics.query_forms import distributions
 from pipeline.measures.statistics.salient_terms import salient_terms
+from pipeline.measures.statistics.shares import divergence_by_chance, jensen_shannon
 from pipeline.ports import Retriever
 from pipeline.score.runs import Gold
 from pipeline.text.display import one_line

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.extmath import randomized_svd
 
-from pipeline.measures.statistics.products import of_finite_numbers
+from pipeline.measures.statistics.floats import of_finite_numbers
 from pipeline.retrieval.stopwatch import Stopwatch
 from pipeline.retrieval.system_settings import LSISettings
 from pipeline.retrieval.token_files import TokenFiles

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from pipeline.measures.statistics.products import of_finite_numbers
+from pipeline.measures.statistics.floats import of_finite_numbers
 from pipeline.ports import Retriever
 from pipeline.retrieval.analyzer_names import Analyzer, Normalisation
 from pipeline.retrieval.fusion import normalised

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pipeline.errors import MissingExtra, RetrieverFailed
 from pipeline.measures.ranks.order import highest, in_tie_order
-from pipeline.measures.statistics.products import of_finite_numbers
+from pipeline.measures.statistics.floats import of_finite_numbers
 from pipeline.retrieval.analyzer_names import IndexKind
 from pipeline.retrieval.system_settings import Vectors
 

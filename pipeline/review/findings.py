@@ -12,7 +12,7 @@ import numpy as np
 from pipeline.measures.statistics import kappa
 from pipeline.measures.statistics.agreement_intervals import estimates, pair_figures, raters_alpha
 from pipeline.measures.statistics.calibration import effective_size, inverse_weights
-from pipeline.measures.statistics.resamples import Floats
+from pipeline.measures.statistics.floats import Floats
 from pipeline.review.people import Grades, Pair, Reviewed, blind, complete_queries, current_ids
 from pipeline.review.stop_rule import FEW, errors_dried_up, narrow_enough, sample_done
 from schemas.agreement_report import PairFigures, RaterPair

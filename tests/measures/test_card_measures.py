@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from pipeline.measures.judged import hole_rate, left_out_holes
-from pipeline.measures.statistics.divergence import jensen_shannon
-from pipeline.measures.statistics.gini import gini
 from pipeline.measures.statistics.power import power
+from pipeline.measures.statistics.shares import gini, jensen_shannon
 
 
 @settings(max_examples=30)
@@ -37,8 +36,10 @@ def test_divergence_is_the_square_of_scipys_distance(one: list[int], other: list
     assert jensen_shannon(first, second) == pytest.approx(expected, abs=1e-9)
 
 
-def test_divergence_from_nothing_is_unknown() -> None:
-    assert jensen_shannon({}, {1: 2}) is None
+@pytest.mark.parametrize(("one", "other"), [({}, {1: 2}), ({1: 2}, {}), ({1: 0}, {1: 2})])
+def test_divergence_from_nothing_is_refused(one: dict[int, int], other: dict[int, int]) -> None:
+    with pytest.raises(ValueError, match="empty histogram"):
+        jensen_shannon(one, other)
 
 
 def test_holes_are_what_nobody_judged_among_the_first() -> None:

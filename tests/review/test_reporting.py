@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from pipeline.errors import InputError
-from pipeline.measures.statistics.proportions import wilson
+from pipeline.measures.statistics.shares import wilson
 from pipeline.review.findings import report
 from pipeline.review.people import load_reviewed
 from schemas.judgment import RELEVANT, Relevance

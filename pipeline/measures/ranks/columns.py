@@ -127,9 +127,7 @@ def _chosen(frame: pl.DataFrame, roles: Sequence[Role]) -> pl.DataFrame:
     columns = {role: column_of(role, frame.columns) for role in roles}
     for role, column in columns.items():
         if column is None:
-            raise _Wrong(
-                f"has no column {_SHOWN[role]}; rename the right column to it (or to {', '.join(_NAMES[role])})"
-            )
+            raise _Wrong(f"has no column {_SHOWN[role]} (or {', '.join(_NAMES[role])}); rename the right one")
     _refuse_twins(frame.columns, columns.values())
     rows = frame.select(pl.col(str(column)).alias(role) for role, column in columns.items())
     for role in roles:

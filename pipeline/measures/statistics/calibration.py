@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.measures.statistics.resamples import Floats
+from pipeline.measures.statistics.floats import Floats
 
 STRENGTH = 10.0
 """A stratum's own mean counts as much as the pooled one when it rests on so many pairs."""

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from pipeline.measures.result import Result
+from pipeline.measures.statistics.floats import Floats
 from pipeline.measures.statistics.intervals import bootstrap_intervals
-from pipeline.measures.statistics.resamples import Floats
 from pipeline.measures.statistics.significance import Settings, compare
 from schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Score, Scorecard, SystemScores
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from pipeline.measures.statistics.floats import Floats
+
 Positions = npt.NDArray[np.int64]
 
 _CELLS = 4_000_000
@@ -192,46 +193,3 @@ def _spheres(near: Any, weights: npt.NDArray[np.int64]) -> list[list[int]]:  # n
             free[group] = False
             groups.append(group)
     return groups
-
-
-def jensen_shannon(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Return the divergence of two distributions in bits: 0 where they are equal, 1 where they share nothing.
-
-    Args:
-        first: counts or shares by class, not all 0.
-        second: the same.
-
-    Source: Lin, IEEE Trans. Inf. Theory 37(1), 1991, with logarithms to base 2 and equal weights.
-    """
-    totals = sum(first.values()), sum(second.values())
-    divergence = 0.0
-    for name in sorted(first.keys() | second.keys()):
-        p, q = first.get(name, 0) / totals[0], second.get(name, 0) / totals[1]
-        middle = (p + q) / 2
-        divergence += sum(share * math.log2(share / middle) / 2 for share in (p, q) if share > 0)
-    return max(0.0, min(1.0, divergence))
-
-
-def divergence_by_chance(
-    first: Mapping[str, int], second: Mapping[str, int], *, seed: int, draws: int = 200, quantile: float = 0.95
-) -> float:
-    """Return the divergence that two samples of these sizes reach by chance where both are of one distribution.
-
-    Args:
-        first: how many of each class, at least one in all.
-        second: the same.
-        seed: of the draws.
-        draws: how often the pooled items are divided anew.
-        quantile: which of the divergences found so, from 0 to 1.
-    """
-    names = sorted(first.keys() | second.keys())
-    pooled = np.array([first.get(name, 0) + second.get(name, 0) for name in names], dtype=np.int64)
-    size = sum(first.values())
-    generator = np.random.default_rng(seed)
-    found = []
-    for _ in range(draws):
-        drawn = generator.multivariate_hypergeometric(pooled, size, method="marginals")
-        ours = dict(zip(names, drawn.tolist(), strict=True))
-        others = dict(zip(names, (pooled - drawn).tolist(), strict=True))
-        found.append(jensen_shannon(ours, others))
-    return float(np.quantile(found, quantile))

@@ -10,7 +10,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from pipeline.measures.statistics.resamples import Floats, on_grid, parts, resample_sums
+from pipeline.measures.statistics.floats import Floats
+from pipeline.measures.statistics.resamples import on_grid, parts, resample_sums
 from pipeline.measures.statistics.student import upper_quantile
 
 

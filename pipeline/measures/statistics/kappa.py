@@ -12,7 +12,7 @@ from math import ceil
 
 import numpy as np
 
-from pipeline.measures.statistics.resamples import Floats
+from pipeline.measures.statistics.floats import Floats
 
 
 def combined(grades: Sequence[int]) -> int:

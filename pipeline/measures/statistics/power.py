@@ -7,12 +7,11 @@ from itertools import combinations
 
 import numpy as np
 
+from pipeline.measures.statistics.floats import ROUNDING, Floats
 from pipeline.measures.statistics.randomization import sign_flip_p
-from pipeline.measures.statistics.resamples import Floats
 from pipeline.measures.statistics.significance import detectable_difference, holm
 
 ALPHA = 0.05
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def power(scores: Floats, *, permutations: int = 10_000, seed: int = 0) -> Power
     p = sign_flip_p(scores[:, :, None], pairs, permutations=permutations, seed=seed)[:, 0].tolist()
     deviations = [float((scores[:, a] - scores[:, b]).std(ddof=1)) for a, b in pairs]
     deviation = float(np.median(deviations))
-    deviation = deviation if deviation > _ROUNDING else 0.0
+    deviation = deviation if deviation > ROUNDING else 0.0
     return Power(
         pairs=len(pairs),
         separated=sum(value <= ALPHA for value in holm(p)),

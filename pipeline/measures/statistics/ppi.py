@@ -11,7 +11,7 @@ from math import sqrt
 
 import numpy as np
 
-from pipeline.measures.statistics.resamples import Floats
+from pipeline.measures.statistics.floats import Floats
 from pipeline.measures.statistics.student import upper_quantile
 
 FEW = 20

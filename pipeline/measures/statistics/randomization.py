@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.measures.statistics.resamples import Floats, on_grid, parts, sign_sums
+from pipeline.measures.statistics.floats import Floats
+from pipeline.measures.statistics.resamples import on_grid, parts, sign_sums
 
 
 def sign_flip_p(scores: Floats, pairs: Sequence[tuple[int, int]], *, permutations: int, seed: int) -> Floats:

@@ -8,13 +8,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.measures.statistics.products import of_finite_numbers
-from pipeline.measures.statistics.resamples import Floats, on_grid
+from pipeline.measures.statistics.floats import ROUNDING, Floats, of_finite_numbers
+from pipeline.measures.statistics.resamples import on_grid
 
 _SPLITS = 3
 """The number of this use of a seed, beside those of ``pipeline.measures.statistics.resamples``."""
-_LEVEL = 1e-9
-"""Means closer than this are level: rounding alone can set them apart."""
 
 
 def kendall_tau_b(first: Floats, second: Floats) -> float:
@@ -74,7 +72,7 @@ def tau_ap_rows(reference: Floats, judged: Floats) -> Floats:
         sure = np.where(above, right, 0.0).sum(axis=1)
         mean_beside = np.where(level, right, 0.0).sum(axis=1) / np.maximum(beside, 1)
         total += _expected_share(ahead, beside, sure, mean_beside)
-    spread = (np.ptp(reference, axis=1) > _LEVEL) & (np.ptp(judged, axis=1) > _LEVEL)
+    spread = (np.ptp(reference, axis=1) > ROUNDING) & (np.ptp(judged, axis=1) > ROUNDING)
     return np.asarray(np.where(spread, 2 * total / (systems - 1) - 1, np.nan))
 
 
@@ -116,4 +114,4 @@ def split_halves(scores: Floats, *, size: int, splits: int, seed: int) -> tuple[
 
 
 def _signs(differences: Floats) -> Floats:
-    return np.asarray(np.where(np.abs(differences) <= _LEVEL, 0.0, np.sign(differences)))
+    return np.asarray(np.where(np.abs(differences) <= ROUNDING, 0.0, np.sign(differences)))

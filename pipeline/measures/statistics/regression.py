@@ -9,12 +9,10 @@ from typing import Literal
 import numpy as np
 
 from pipeline.measures.result import Result
+from pipeline.measures.statistics.floats import ROUNDING, Floats
 from pipeline.measures.statistics.randomization import sign_flip_p
-from pipeline.measures.statistics.resamples import Floats
 from pipeline.measures.statistics.significance import holm
 from schemas.scorecard import Baseline
-
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class Check:
 def check_minimums(result: Result, minimums: Mapping[str, float]) -> list[Check]:
     """Return a check for each measure that has a lowest mean."""
     return [
-        Check(kind="min", measure=measure, value=mean, bound=bound, passed=mean >= bound - _ROUNDING)
+        Check(kind="min", measure=measure, value=mean, bound=bound, passed=mean >= bound - ROUNDING)
         for measure, bound in minimums.items()
         for mean in (result.mean(measure),)
     ]
@@ -103,7 +101,7 @@ def check_drops(
     for column, (measure, drop) in enumerate(drops.items()):
         value, reference = float(now[:, column].mean()), float(before[:, column].mean())
         bound = reference - drop.allowed(reference)
-        deep = value < bound - _ROUNDING
+        deep = value < bound - ROUNDING
         chance = significant_only and deep and p_values[column] > alpha
         checks.append(
             Check(
@@ -139,6 +137,6 @@ def _p_values(now: Floats, before: Floats, *, permutations: int, seed: int) -> l
 
 
 def _fallen(query_ids: Sequence[str], now: Floats, before: Floats, show: int) -> list[Fall]:
-    fell = [position for position in range(len(query_ids)) if now[position] < before[position] - _ROUNDING]
+    fell = [position for position in range(len(query_ids)) if now[position] < before[position] - ROUNDING]
     deepest = sorted(fell, key=lambda position: (now[position] - before[position], query_ids[position]))[:show]
     return [Fall(query_ids[position], float(before[position]), float(now[position])) for position in deepest]

@@ -12,11 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from pipeline.measures.statistics.products import of_finite_numbers
-
-Floats = npt.NDArray[np.float64]
+from pipeline.measures.statistics.floats import Floats, of_finite_numbers
 
 _SIGNS, _RESAMPLES = 1, 2
 _BLOCK = 1_000_000

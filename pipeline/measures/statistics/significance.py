@@ -10,16 +10,14 @@ from statistics import NormalDist
 
 import numpy as np
 
+from pipeline.measures.statistics.floats import ROUNDING, Floats
 from pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from pipeline.measures.statistics.randomization import sign_flip_p
-from pipeline.measures.statistics.resamples import Floats
 from pipeline.measures.statistics.student import two_sided_p
 from schemas.scorecard import Comparison, Verdict
 
 TIE = 0.01
 """Two scores of a query closer than this are a tie."""
-
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,15 +102,15 @@ class Paired:
     def of(cls, differences: Floats) -> Paired:
         """Return the figures of at least 2 differences, one per query."""
         deviation = float(differences.std(ddof=1))
-        wins, losses = int((differences >= TIE - _ROUNDING).sum()), int((differences <= _ROUNDING - TIE).sum())
+        wins, losses = int((differences >= TIE - ROUNDING).sum()), int((differences <= ROUNDING - TIE).sum())
         return cls(
             queries=len(differences),
             mean=float(differences.mean()),
-            deviation=deviation if deviation > _ROUNDING else 0.0,
+            deviation=deviation if deviation > ROUNDING else 0.0,
             wins=wins,
             ties=len(differences) - wins - losses,
             losses=losses,
-            same=bool((np.abs(differences) <= _ROUNDING).all()),
+            same=bool((np.abs(differences) <= ROUNDING).all()),
         )
 
     def effect_size(self) -> float | None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.measures.statistics.floats import Floats
 from pipeline.measures.statistics.intervals import bootstrap_intervals
-from pipeline.measures.statistics.resamples import Floats
 from schemas.scorecard import Score
 
 FEW = 20
