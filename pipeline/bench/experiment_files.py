@@ -8,7 +8,7 @@ import io
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +112,6 @@ def write_tables(folder: Path, records: Mapping[str, Record], texts: Mapping[str
     for name, text in texts.items():
         write_whole(folder / name, text.encode("utf-8", "replace"))
     return [folder / name for name in (*records, *texts)]
-
-
-def csv_text(rows: Sequence[Sequence[object]]) -> str:
-    """Return rows as CSV."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
 
 
 def read_published(path: Path) -> dict[str, Any]:

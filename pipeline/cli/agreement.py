@@ -157,7 +157,7 @@ def _ranking(
 
 
 def _print(found: Agreement, form: str) -> None:
-    from pipeline.report.agreement_tables import comma_separated, markdown, text
+    from pipeline.report.agreement_text import comma_separated, markdown, text
 
     if form == "json":
         typer.echo(found.model_dump_json(indent=2))

@@ -104,8 +104,9 @@ def _rechunk(gold: Path, size: int, overlap: int) -> Recut:
 def _show(found: Experiment, timings: Timings) -> None:
     from rich.console import Console
 
-    from pipeline.report import experiment_tables as report
-    from pipeline.report.scorecard_tables import method_line
+    from pipeline.report import experiment_text as report
+    from pipeline.report.scorecard_text import method_line
+    from pipeline.report.text_tables import terminal_table
     from pipeline.text.display import printable
 
     order = [system.system for system in found.card.systems]
@@ -114,11 +115,11 @@ def _show(found: Experiment, timings: Timings) -> None:
     tables += [rows for _, rows in report.beside_published(found)]
     for rows in [*tables, report.times(timings, order)]:
         if rows:
-            console.print(report.terminal_table(rows))
+            console.print(terminal_table(rows))
             console.print()
     compared = report.pairs(found, found.compared[0])[: report.MOST_PAIRS + 1]
     if compared:
-        console.print(report.terminal_table(compared, words=3))
+        console.print(terminal_table(compared, words=3))
         total, shown = len(found.card.comparisons), len(compared) - 1
         if shown < total:
             console.print(f"{shown:,} of {total:,} comparisons; all of them in figures.md and comparisons.csv")
@@ -134,9 +135,10 @@ def _show(found: Experiment, timings: Timings) -> None:
 
 
 def _write(found: Experiment, timings: Timings, folder: Path, html: Path | None) -> None:
-    from pipeline.bench.experiment_files import csv_text, write_tables
+    from pipeline.bench.experiment_files import write_tables
     from pipeline.formats.runs.scorecard_files import write_whole
-    from pipeline.report import experiment_tables as report
+    from pipeline.report import experiment_text as report
+    from pipeline.report.text_tables import csv_text
 
     order = [system.system for system in found.card.systems]
     records: dict[str, Any] = {"experiment.json": found, "timings.json": timings}

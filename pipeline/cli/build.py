@@ -147,7 +147,8 @@ async def _build(
     from pipeline.build import flow
     from pipeline.build.writers import ModelWriter, writer_for
     from pipeline.formats.documents.sources import find_files
-    from pipeline.report.terminal import TerminalProgress, passed_over
+    from pipeline.report.build_text import passed_over
+    from pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
     found = find_files(paths)
@@ -187,7 +188,7 @@ async def _plan(
     from pipeline.build.writers import OfflineWriter, writer_for
     from pipeline.formats.documents.sources import find_files
     from pipeline.goldset.folder import check_usable
-    from pipeline.report.dry_run import notes, plan_table
+    from pipeline.report.build_text import plan_notes, plan_table
     from pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
@@ -208,7 +209,7 @@ async def _plan(
             drawn = await flow.plan(writer.config, found, Path(place), writing, progress=TerminalProgress(messages))
             stages = planning.report(share_of_price=0.5 if batch else 1.0)
     console.print(plan_table(stages))
-    for line in notes(stages, drawn, writer.config):
+    for line in plan_notes(stages, drawn, writer.config):
         console.print(line)
 
 
@@ -257,7 +258,7 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
 
 def _report(console: Console, messages: Console, result: Result, out: Path, config: Config) -> None:
     from pipeline.offline.notice import notice
-    from pipeline.report.terminal import funnel, mixture, shortfall, spending
+    from pipeline.report.build_text import funnel, mixture, shortfall, spending
     from pipeline.text.display import queries
 
     manifest = result.manifest

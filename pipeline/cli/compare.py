@@ -95,7 +95,7 @@ def check_alpha(alpha: float) -> None:
 
 def show(card: Scorecard, form: str, notice: str | None) -> None:
     """Print a scorecard."""
-    from pipeline.report.scorecard_tables import markdown, method_line, tables, words
+    from pipeline.report.scorecard_text import markdown, method_line, tables, words
     from pipeline.text.display import printable
 
     if form == "json":

@@ -114,7 +114,7 @@ def _earlier(path: Path | None, *, init: bool, update: bool) -> Baseline | None:
 def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit: Path | None, github: bool) -> None:
     """Print how the gate came out, and write what was asked for."""
     from pipeline.formats.runs.scorecard_files import write_whole
-    from pipeline.report import gate_report as shown
+    from pipeline.report import gate_text as shown
     from pipeline.text.display import printable
 
     texts = gold.queries() if any(check.fallen for check in checks) else {}

@@ -190,7 +190,7 @@ def _check_folder(folder: Path) -> None:
 
 async def _plan(folder: Path, work: Work, console: Console, *, batch: bool) -> None:
     from pipeline.grade import plan_folder
-    from pipeline.report.dry_run import plan_table
+    from pipeline.report.build_text import plan_table
     from pipeline.text.display import dollars
 
     stages, queries = await plan_folder(folder, work, share_of_price=0.5 if batch else 1.0)
@@ -211,8 +211,8 @@ async def _plan(folder: Path, work: Work, console: Console, *, batch: bool) -> N
 
 def show(console: Console, messages: Console, graded: Graded, *, accounts: bool = True) -> None:
     """Print what a grading came to, and what each account of it cost unless that was said already."""
+    from pipeline.report.build_text import spending
     from pipeline.report.grading_text import cost_per_query, graded_lines, grading_warnings
-    from pipeline.report.terminal import spending
 
     manifest = graded.manifest
     for line in graded_lines(graded.grading, manifest):
@@ -221,6 +221,6 @@ def show(console: Console, messages: Console, graded: Graded, *, accounts: bool 
     for line in spending(usage) if accounts else ():
         console.print(line)
     queries = next(report.read for report in manifest.stages if report.stage == "judge-check")
-    console.print(cost_per_query(usage, usage, max(1, queries)))
+    console.print(cost_per_query(usage, max(1, queries)))
     for line in grading_warnings(graded.grading, graded.failures, graded.limit, queries=manifest.queries):
         messages.print(line, style="yellow")

@@ -113,7 +113,7 @@ def plot(
     from pipeline.errors import InputError
     from pipeline.formats.runs.history import read_history
     from pipeline.formats.runs.scorecard_files import check_apart, write_whole
-    from pipeline.report.timeline import page
+    from pipeline.report.score_history import page
     from pipeline.text.display import amount
 
     check_apart({"--out": out}, [history])
@@ -152,7 +152,7 @@ def _alerts(system: str, result: Result, lowest: Mapping[str, float]) -> list[st
 
 def _show(entry: HistoryEntry, earlier: Sequence[HistoryEntry], baseline: Mapping[str, float] | None) -> None:
     """Print an entry beside the last one of its system, and the baseline or else the system's first entry."""
-    from pipeline.report.monitor_text import change_table, notes
+    from pipeline.report.score_history import change_table, notes
     from pipeline.text.display import printable
 
     if baseline is None:

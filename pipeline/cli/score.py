@@ -132,14 +132,14 @@ def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated
 def _print_both(results: Mapping[str, Result], corrected: Calibration, **method: str) -> None:
     import json
 
-    from pipeline.report.score_table import as_json
+    from pipeline.report.score_text import as_json
 
     both = {**json.loads(as_json(results, **method)), "calibrated": corrected.model_dump(mode="json")}
     typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
 
 
 def _print_calibrated(corrected: Calibration) -> None:
-    from pipeline.report.calibrated_table import lines, remarks
+    from pipeline.report.calibrated_text import lines, remarks
 
     typer.echo()
     for line in lines(corrected):
@@ -166,29 +166,29 @@ def chosen(measure: list[str] | None, k: str | None, gold: Gold) -> list[Measure
 
 def _write(path: Path, results: Mapping[str, Result]) -> None:
     from pipeline.formats.runs.scorecard_files import write_whole
-    from pipeline.report.score_table import per_query
+    from pipeline.report.score_text import per_query
 
     # Half of a surrogate pair becomes what JSON writes for it: the file is UTF-8 and says the same id.
     write_whole(path, per_query(results, path.suffix.lower()).encode("utf-8", "backslashreplace"))
 
 
 def _print(results: Mapping[str, Result], form: str, **method: str) -> None:
-    from pipeline.report import score_table
+    from pipeline.report import score_text
 
     if form == "json":
-        typer.echo(score_table.as_json(results, **method), nl=False)
+        typer.echo(score_text.as_json(results, **method), nl=False)
     elif form == "csv":
-        typer.echo(score_table.comma_separated(results), nl=False)
+        typer.echo(score_text.comma_separated(results), nl=False)
     elif form == "markdown":
-        typer.echo(score_table.markdown(results), nl=False)
+        typer.echo(score_text.markdown(results), nl=False)
     elif form == "latex":
-        typer.echo(score_table.latex(results), nl=False)
+        typer.echo(score_text.latex(results), nl=False)
     elif not sys.stdout.isatty():
-        typer.echo(score_table.plain_table(results), nl=False)
+        typer.echo(score_text.plain_table(results), nl=False)
     else:
         from rich.console import Console
 
-        Console(soft_wrap=True, markup=False, highlight=False, width=1000).print(score_table.terminal_table(results))
+        Console(soft_wrap=True, markup=False, highlight=False, width=1000).print(score_text.terminal_table(results))
     for name, result in results.items():
-        for line in score_table.remarks(name, result):
+        for line in score_text.remarks(name, result):
             typer.echo(line, err=True)

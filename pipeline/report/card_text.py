@@ -1,4 +1,4 @@
-"""The card of a gold set in Markdown and in a terminal."""
+"""The card of a gold set in Markdown, as plain text and in a terminal."""
 
 from __future__ import annotations
 
@@ -6,48 +6,47 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pipeline.report.safe_markdown import escaped
-from pipeline.text.display import printable
+from pipeline.report.scorecard_text import SMOKE
+from pipeline.report.text_tables import escaped, markdown_row
+from pipeline.text.display import amount, printable, queries
 from schemas.set_card import Card, Figure, State, Value, title
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 _STYLES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red", State.INFO: "", State.ABSENT: "dim"}
-SMOKE = "smoke"
 
 
 def heading(card: Card) -> str:
-    """Return what the card is of, one line."""
+    """Return one line about the gold set: its size, who wrote the queries, whether a pool was judged."""
     kind = {
         SMOKE: "simulated queries (smoke)",
         "model": "queries written by a model",
         "human": "queries written by people",
     }.get(card.evidence_level or "", f"evidence level {card.evidence_level or 'not named'}")
     labels = "pooled and graded" if card.graded else "no pool was judged"
-    return f"{card.name}: {card.queries:,} queries, {card.passages:,} passages; {kind}; {labels}"
+    return f"{card.name}: {queries(card.queries)}, {amount(card.passages, 'passage')}; {kind}; {labels}"
 
 
 def verdict(card: Card) -> str:
-    """Return how many figures are as they should be, one line."""
+    """Return the number of figures in each state, one line."""
     counts = {state: card.count(state) for state in State}
     failed = f", {counts[State.FAIL]} failed" if counts[State.FAIL] else ""
     return (
-        f"{counts[State.OK]} as they should be, {counts[State.WARN]} to look at{failed}, "
-        f"{counts[State.INFO]} without a threshold, {counts[State.ABSENT]} absent with their reason."
+        f"{amount(len(card.figures), 'figure')}: {counts[State.OK]} ok, "
+        f"{amount(counts[State.WARN], 'warning')}{failed}, "
+        f"{counts[State.INFO]} without a threshold, {counts[State.ABSENT]} absent."
     )
 
 
 def remarks(card: Card) -> Iterator[str]:
-    """Yield what must be said with the card: of simulated queries, and of our own systems."""
+    """Yield the warnings that go with the card: about simulated queries, and about figures on rankings."""
     if card.notice:
         yield card.notice
     if card.evidence_level == SMOKE:
-        yield "This set names no winner: do not choose a retriever by it."
+        yield "This set names no winner: do not use it to choose a retriever."
     if card.baselines:
-        yield (
-            f"Figures on rankings are between our baselines ({', '.join(card.baselines)}), not between your systems."
-        )
+        yield (f"Figures on rankings compare goldset's baselines ({', '.join(card.baselines)}), not your systems.")
 
 
 def table(card: Card) -> Table:
@@ -65,7 +64,7 @@ def table(card: Card) -> Table:
 
 
 def plain(card: Card) -> str:
-    """Return the card as plain text, for a pipe: one line per figure."""
+    """Return the card as plain text, for a pipe: one line for each figure."""
     lines = [printable(heading(card))]
     for one in card.figures:
         state = "" if one.state is State.INFO else one.state.value
@@ -75,17 +74,17 @@ def plain(card: Card) -> str:
 
 
 def markdown(card: Card) -> str:
-    """Return the card in Markdown: a table per section, what the figures are made of below each."""
+    """Return the card in Markdown: a table for each section, with the numbers behind its figures below."""
     parts = [f"# Card of {escaped(card.name)}", "", escaped(heading(card)), "", escaped(verdict(card)), ""]
     for remark in remarks(card):
         parts += [f"> {escaped(remark)}", ""]
     for section, figures in groupby(card.figures, key=lambda one: one.section):
         rows = list(figures)
-        parts += [f"## {escaped(title(section).capitalize())}", "", "| figure | value | good | state | what it says |"]
+        parts += [f"## {escaped(title(section).capitalize())}", "", "| figure | value | good | state | meaning |"]
         parts.append("| --- | ---: | --- | --- | --- |")
         for one in rows:
             cells = (title(one.name), said(one), one.threshold or "", one.state.value, one.meaning)
-            parts.append("| " + " | ".join(escaped(cell) if cell else "" for cell in cells) + " |")
+            parts.append(markdown_row(cells))
         parts.append("")
         for one in rows:
             parts += list(_details(one))
@@ -111,7 +110,7 @@ def said(one: Figure) -> str:
 
 
 def shown(value: Value) -> str:
-    """Return a value as people read it."""
+    """Return a value as text: whole numbers with separators, others with up to three decimals."""
     if value is None:
         return "none"
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Figures: the one door to plotly. Every text that goes in is escaped, because plotly reads a kind of HTML."""
+"""Charts, and the standalone page that holds them. Texts in charts are escaped, because plotly renders HTML in them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+    from schemas.scorecard import Scorecard
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito's palette, told apart by colour-blind people, without yellow and black."""
+"""The palette of Okabe and Ito, which colour-blind people can tell apart, without yellow and black."""
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 PATTERNS = ("", "/", "x", ".")
@@ -22,7 +24,7 @@ NEUTRAL = "#7a838c"
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """What is drawn of one system: places, values, and where there are intervals their ends."""
+    """One series of a chart: a name, places, values, and the ends of the intervals if there are any."""
 
     name: str
     places: Sequence[Any]
@@ -31,20 +33,48 @@ class Points:
     high: Sequence[float] | None = None
 
 
+def points_of(card: Scorecard, measures: Sequence[str], places: Sequence[Any]) -> list[Points]:
+    """Return a series for each system of a card: the means of measures, with their intervals.
+
+    Args:
+        card: The scorecard.
+        measures: Names of measures, one for each place.
+        places: Where each mean stands on the other axis; not used by ``forest``.
+    """
+    found = []
+    for system in card.systems:
+        scores = [system.scores[name] for name in measures]
+        low = [score.mean if score.low is None else score.low for score in scores]
+        high = [score.mean if score.high is None else score.high for score in scores]
+        found.append(Points(system.system, places, [score.mean for score in scores], low, high))
+    return found
+
+
+def rendered(template: str, /, **values: Any) -> str:  # noqa: ANN401  each template has its own values
+    """Return a page that holds the library; values other than ``Markup`` are escaped, a missing one is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("pipeline.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    page = environment.get_template(template).render(plotly=library(), **values)
+    return page.encode("utf-8", "replace").decode()  # a lone surrogate cannot be written to a file
+
+
 def library() -> Markup:
-    """Return plotly's own script, to stand once in a page."""
+    """Return plotly's script, which a page holds once."""
     from plotly.offline import get_plotlyjs
 
     return Markup(get_plotlyjs())  # noqa: S704  the library's own text; a test looks for what would end the script
 
 
 def drawn(figure: Figure, name: str) -> Markup:
-    """Return a figure as HTML for a page that holds the library.
-
-    Args:
-        figure: what is drawn.
-        name: the id of its element, unlike that of any other.
-    """
+    """Return a chart as HTML for a page that holds the library; ``name`` becomes its id, unique on the page."""
     html = figure.to_html(
         full_html=False,
         include_plotlyjs=False,
@@ -56,7 +86,14 @@ def drawn(figure: Figure, name: str) -> Markup:
 
 
 def lines(series: Sequence[Points], *, x_title: str, y_title: str, height: int = 340) -> Figure:
-    """Return a line for each system, its interval as a band."""
+    """Return a line for each series, its intervals as a band.
+
+    Args:
+        series: One for each line.
+        x_title: Title of the horizontal axis.
+        y_title: Title of the vertical axis.
+        height: Height in pixels.
+    """
     from plotly.graph_objects import Figure, Scatter
 
     figure = Figure()
@@ -90,7 +127,7 @@ def lines(series: Sequence[Points], *, x_title: str, y_title: str, height: int =
 
 
 def by_cutoff(series: Sequence[Points], *, y_title: str) -> Figure:
-    """Return a line for each system over the cutoffs, which stand at even distances from factor to factor."""
+    """Return a line for each series over the cutoffs, on a logarithmic axis."""
     figure = lines(series, x_title="k", y_title=y_title, height=300)
     cutoffs = list(series[0].places) if series else []
     figure.update_xaxes(type="log", tickvals=cutoffs, ticktext=[str(cutoff) for cutoff in cutoffs])
@@ -99,7 +136,7 @@ def by_cutoff(series: Sequence[Points], *, y_title: str) -> Figure:
 
 
 def forest(series: Sequence[Points], *, x_title: str) -> Figure:
-    """Return a point with its interval for each name, the first at the top."""
+    """Return a point with its interval for each series, the first at the top."""
     from plotly.graph_objects import Figure, Scatter
 
     figure = Figure()
@@ -121,7 +158,13 @@ def forest(series: Sequence[Points], *, x_title: str) -> Figure:
 
 
 def bars(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
-    """Return bars side by side, a colour for each name, with their intervals where there are any."""
+    """Return bars side by side, a colour for each series, with their intervals if there are any.
+
+    Args:
+        series: As in `lines`.
+        x_title: As in `lines`.
+        y_title: As in `lines`.
+    """
     from plotly.graph_objects import Bar, Figure
 
     figure = Figure()
@@ -155,7 +198,13 @@ def bars(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
 
 
 def scattered(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
-    """Return a mark for each name at its place and value; places from factor to factor at even distances."""
+    """Return a mark for each series at its place and value, the places on a logarithmic axis.
+
+    Args:
+        series: As in `lines`.
+        x_title: As in `lines`.
+        y_title: As in `lines`.
+    """
     from plotly.graph_objects import Figure, Scatter
 
     figure = Figure()
@@ -175,7 +224,7 @@ def scattered(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure
 
 
 def _plain(figure: Figure, *, x_title: str, y_title: str, height: int) -> Figure:
-    """Return the figure without a background, legible on light and dark paper."""
+    """Return the chart without a background, legible on light and dark pages."""
     figure.update_layout(
         template="none",
         height=height,

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipeline.text.display import printable
-from schemas.agreement_report import Estimate, PairFigures
+from pipeline.report.text_tables import aligned, with_interval
+from pipeline.text.display import amount, printable, queries
+from schemas.agreement_report import Estimate, PairFigures, RaterPair
 from schemas.review_report import Between, ReviewReport
+
+LANES = {"A": "random sample", "B": "likely judge errors", "C": "queries judged completely"}
+"""The names of the lanes for people."""
 
 _FIGURES = {
     "exact": "same grade",
@@ -16,32 +20,35 @@ _FIGURES = {
     "alpha": "Krippendorff alpha, ordinal",
     "bias": "bias, model minus people",
 }
+_KAPPAS = ("pairs", "kappa", "quadratic", "relevant or not")
 
 
 def lines(found: ReviewReport) -> Iterator[str]:
-    """Yield everything, a line each."""
+    """Yield the report, line by line."""
+    lanes = {LANES.get(lane, lane): count for lane, count in found.by_lane.items()}
     yield (
-        f"{found.judged:,} of {found.pairs:,} pairs judged, {found.judgments:,} judgments"
-        + _listed(" by lane", found.by_lane)
+        f"{found.judged:,} of {amount(found.pairs, 'pair')} judged, {amount(found.judgments, 'judgment')}"
+        + _listed(lanes)
     )
     yield (
-        f"adjudicated {found.adjudicated:,}, waiting for it {found.disputed:,}; cannot judge {found.cannot:,}; "
-        f"queries judged to the end {found.complete_queries:,}"
+        f"{found.adjudicated:,} adjudicated, {found.disputed:,} to adjudicate; {found.cannot:,} cannot be judged; "
+        f"{queries(found.complete_queries)} judged completely"
     )
-    for name, counts in (("queries decided", found.verdicts), ("queries called bad", found.bad_queries)):
+    for name, counts in (("decisions on queries", found.verdicts), ("bad queries", found.bad_queries)):
         if counts:
-            yield name + _listed("", counts)
+            yield name + _listed(counts)
     if found.sample is not None:
-        weighted = f", worth {found.sample.effective_pairs:,.0f} drawn with equal probability"
-        yield from _agreement(found.sample, f"People and model, lane A: {found.sample.pairs:,} pairs{weighted}")
+        weighted = f", equivalent to {found.sample.effective_pairs:,.0f} drawn with equal probability"
+        yield from _agreement(
+            found.sample, f"People and model on the random sample: {amount(found.sample.pairs, 'pair')}{weighted}"
+        )
     if found.complete is not None:
-        yield from _agreement(found.complete, f"People and model, lane C: {found.complete.pairs:,} pairs")
+        yield from _agreement(
+            found.complete, f"People and model on queries judged completely: {amount(found.complete.pairs, 'pair')}"
+        )
     for slice_, groups in found.by.items():
-        rows = [
-            [name, f"{one.pairs:,}", _short(one.kappa), _short(one.kappa_quadratic), _short(one.kappa_binary)]
-            for name, one in groups.items()
-        ]
-        yield from _table(f"By {slice_}", ["", "pairs", "kappa", "quadratic", "relevant or not"], rows)
+        rows = [[name, f"{one.pairs:,}", *_kappas(one)] for name, one in groups.items()]
+        yield from _table(f"By {slice_}", ["", *_KAPPAS], rows)
     if found.between is not None:
         yield from _between(found.between)
     yield from _people(found)
@@ -49,26 +56,25 @@ def lines(found: ReviewReport) -> Iterator[str]:
     yield "When to stop"
     for rule in found.stop:
         word = {True: "yes", False: "no", None: "not known yet"}[rule.holds]
-        yield f"  {rule.rule}: {word} ({rule.found})"
+        yield f"  {word}: {rule.rule}: {rule.found}"
     for remark in found.remarks:
         yield f"Note: {printable(remark)}"
-    yield f"{found.resamples:,} resamples of the queries, seed {found.seed}; intervals {found.confidence:.0%}"
+    yield f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}"
 
 
 def _agreement(figures: PairFigures, title: str) -> Iterator[str]:
     rows = [[name, _long(getattr(figures, key))] for key, name in _FIGURES.items()]
-    rows.append(
-        ["relevant to people, to the model", f"{_share(figures.prevalence_reference, figures.prevalence_judge)}"]
-    )
-    yield from _table(title, ["", ""], rows)
+    shares = (figures.prevalence_reference, figures.prevalence_judge)
+    relevant = ", ".join("-" if share is None else f"{share:.0%}" for share in shares)
+    yield from _table(title, ["", ""], [*rows, ["relevant to people, to the model", relevant]])
     grades = range(len(figures.confusion))
     yield from _table(
-        "Pairs by grade: rows people, columns the model",
+        "Pairs by grade (rows: people, columns: model)",
         ["", *(str(grade) for grade in grades)],
         [[str(grade), *(f"{cell:,}" for cell in figures.confusion[grade])] for grade in grades],
     )
     yield from _table(
-        "What the model's grade is worth",
+        "Share of pairs that people find relevant, by the model's grade",
         ["grade", "pairs", "relevant to people"],
         [[str(one.grade), f"{one.pairs:,}", _long(one.share)] for one in figures.relevant_by_grade],
     )
@@ -76,21 +82,10 @@ def _agreement(figures: PairFigures, title: str) -> Iterator[str]:
 
 def _between(found: Between) -> Iterator[str]:
     rows = [[_FIGURES[key], _long(getattr(found, key))] for key in _FIGURES if key != "bias"]
-    yield from _table(f"People among themselves, the ceiling: {found.pairs:,} pairs judged twice", ["", ""], rows)
-    yield from _table(
-        "Each two",
-        ["", "pairs", "kappa", "quadratic", "relevant or not"],
-        [
-            [
-                f"{one.first} / {one.second}",
-                f"{one.pairs:,}",
-                _short(one.kappa),
-                _short(one.kappa_quadratic),
-                _short(one.kappa_binary),
-            ]
-            for one in found.two_by_two
-        ],
-    )
+    title = f"Agreement between people, the ceiling for a model: {amount(found.pairs, 'pair')} judged twice"
+    yield from _table(title, ["", ""], rows)
+    rows = [[f"{one.first} / {one.second}", f"{one.pairs:,}", *_kappas(one)] for one in found.two_by_two]
+    yield from _table("Each two people", ["", *_KAPPAS], rows)
 
 
 def _people(found: ReviewReport) -> Iterator[str]:
@@ -104,35 +99,24 @@ def _people(found: ReviewReport) -> Iterator[str]:
         ]
         for one in found.annotators
     ]
-    yield from _table("Annotators", ["", "judgments", "median", "too fast", "same grade again"], rows)
+    yield from _table("Annotators", ["", "judgments", "median time", "too fast", "same grade again"], rows)
 
 
 def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    if not rows:
-        return
-    cells = [[printable(cell) for cell in row] for row in ([head] if any(head) else []) + list(rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    yield ""
-    yield printable(title)
-    for row in cells:
-        padded = [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
-        yield ("  " + "   ".join(padded)).rstrip()
+    if rows:
+        yield ""
+        yield printable(title)
+        yield from aligned([head, *rows] if any(head) else rows, indent="  ")
+
+
+def _kappas(found: PairFigures | RaterPair) -> list[str]:
+    values = (one.value for one in (found.kappa, found.kappa_quadratic, found.kappa_binary))
+    return ["-" if value is None else f"{value:.2f}" for value in values]
 
 
 def _long(found: Estimate) -> str:
-    if found.value is None:
-        return f"- ({found.reason})"
-    ends = "" if found.low is None or found.high is None else f" [{found.low:.2f}, {found.high:.2f}]"
-    return f"{found.value:.2f}{ends}"
+    return f"- ({found.reason})" if found.value is None else with_interval(found.value, found.low, found.high, places=2)
 
 
-def _short(found: Estimate) -> str:
-    return "-" if found.value is None else f"{found.value:.2f}"
-
-
-def _share(*values: float | None) -> str:
-    return ", ".join("-" if value is None else f"{value:.0%}" for value in values)
-
-
-def _listed(name: str, counts: dict[str, int]) -> str:
-    return f"{name}: " + ", ".join(f"{printable(key)} {count:,}" for key, count in counts.items()) if counts else ""
+def _listed(counts: dict[str, int]) -> str:
+    return ": " + ", ".join(f"{printable(key)} {count:,}" for key, count in counts.items()) if counts else ""

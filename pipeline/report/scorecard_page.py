@@ -1,31 +1,40 @@
-"""A scorecard as one page of HTML that asks no server for anything."""
+"""A scorecard as one HTML page that loads nothing from the network."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
 from markupsafe import Markup
 
-from pipeline.measures.statistics.comparison import HOLE_RATE
 from pipeline.measures.statistics.slices import FEW, Slicing
-from pipeline.report.charts import COLOURS, Points, by_cutoff, drawn, forest
-from pipeline.report.scorecard_tables import PAIR_HEADINGS, leaderboard_rows, method_line, pair_row
-from pipeline.report.standalone_page import rendered
-from pipeline.report.trust import Trust
-from pipeline.report.verdicts import SMOKE, best, p_value, sentences, unbeaten
+from pipeline.report.charts import COLOURS, Points, by_cutoff, drawn, forest, points_of, rendered
+from pipeline.report.scorecard_text import (
+    PAIR_HEADINGS,
+    best,
+    leaderboard_rows,
+    method_line,
+    p_value,
+    pair_row,
+    sentences,
+    unbeaten,
+)
+from pipeline.report.trust import Trust, facts
 from schemas.scorecard import Comparison, Scorecard, Verdict
 
 LONGEST_TEXT = 1200
-"""Characters of a passage that are shown."""
+"""Characters of a passage on the page; the rest is cut."""
 
 LONGEST_QUERY = 300
+"""Characters of a query or a quote on the page; the rest is cut."""
+
 MOST_QUERIES = 2000
+"""Queries whose results are on the page, the hardest first; the others are left out."""
+
 MOST_BYTES = 12_000_000
-"""Of the queries with their results; with the library the page stays under 20 MB."""
+"""Bytes of queries and results on the page; further queries are left out. With the library it stays under 20 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +50,9 @@ class Details:
     """What a page shows beyond its scorecard.
 
     ``values`` are the first measure's, by system, in the order of ``query_ids``; ``curves`` the means by family of
-    measures; ``retrieved`` the top documents by system and query; ``relevant`` the judged relevant ones with their
-    grades; ``quotes`` the evidence by query; ``texts`` of queries, ``passages`` of documents. ``trusted`` is the
-    card of the gold set, where there is one.
+    measures; ``retrieved`` the top documents by system and query; ``relevant`` the judged relevant documents with their
+    grades; ``quotes`` the evidence by query; ``texts`` of queries, ``passages`` of documents; ``trusted`` the card and
+    the agreement of the gold set.
     """
 
     query_ids: Sequence[str]
@@ -63,23 +72,21 @@ class Details:
 
 def page(card: Scorecard, details: Details) -> str:
     """Return the page; equal input gives equal text."""
-    headings, *rows = leaderboard_rows(card)
     data, shown = _browser(card, details)
     return rendered(
         "scorecard.html.j2",
         title=f"Scores on {card.gold.name}",
         card=card,
         notice=details.notice,
-        trust=list(_trust(card)),
+        trust=list(facts(card)),
         best=best(card),
         sentences=list(sentences(card)),
-        headings=headings,
-        rows=list(zip(rows, _unbeaten(card), strict=True)),
-        forest=_forest(card),
+        leaderboard=list(leaderboard_rows(card)),
+        unbeaten=unbeaten(card),
+        forest=drawn(forest(points_of(card, card.measures[:1], []), x_title=card.measures[0]), "forest"),
         matrix=_matrix(card),
         names=[system.system for system in card.systems],
-        pair_headings=PAIR_HEADINGS,
-        pairs=[pair_row(found) for found in card.comparisons],
+        pairs=[PAIR_HEADINGS, *map(pair_row, card.comparisons)],
         curves=_curves(details),
         slicings=details.slicings,
         few=FEW,
@@ -92,50 +99,9 @@ def page(card: Scorecard, details: Details) -> str:
 
 
 def hardest(query_ids: Sequence[str], values: Mapping[str, Sequence[float]]) -> list[int]:
-    """Return the positions of the queries that are shown with their results, those with the lowest scores first."""
+    """Return the positions of the queries whose results are on the page, those with the lowest scores first."""
     totals = [sum(scores) for scores in zip(*values.values(), strict=True)]
     return sorted(range(len(query_ids)), key=lambda row: (totals[row], query_ids[row]))[:MOST_QUERIES]
-
-
-def _trust(card: Scorecard) -> Iterator[dict[str, Any]]:
-    """Yield what says how far the scores can be trusted, unsafe things marked."""
-    level = card.gold.evidence_level
-    yield {
-        "name": "evidence",
-        "value": {SMOKE: "simulated queries", None: "not stated"}.get(level, level),
-        "unsafe": level == SMOKE,
-    }
-    yield {"name": "queries", "value": f"{card.gold.queries:,}", "unsafe": card.gold.queries < 100}
-    holes = [1 - share for system in card.systems for share in system.judged.values()]
-    yield {"name": "unjudged in the top, at most", "value": f"{max(holes):.0%}", "unsafe": max(holes) > HOLE_RATE}
-    seen = [found.detectable for found in card.comparisons if found.measure == card.measures[0] and found.detectable]
-    if seen:
-        yield {"name": f"detectable {card.measures[0]}", "value": f"{median(seen):.3f}", "unsafe": median(seen) > 0.05}
-    missing = max(system.counts.missing for system in card.systems)
-    if missing:
-        yield {"name": "missing queries, at most", "value": f"{missing:,}", "unsafe": True}
-
-
-def _unbeaten(card: Scorecard) -> list[bool]:
-    """Return, system by system, whether it is among those that may be the best."""
-    top = unbeaten(card) if card.comparisons and card.gold.evidence_level != SMOKE else []
-    return [system.system in top for system in card.systems]
-
-
-def _forest(card: Scorecard) -> Markup:
-    measure = card.measures[0]
-    scores = [(system.system, system.scores[measure]) for system in card.systems]
-    points = [
-        Points(
-            name,
-            [],
-            [score.mean],
-            [score.mean if score.low is None else score.low],
-            [score.mean if score.high is None else score.high],
-        )
-        for name, score in scores
-    ]
-    return drawn(forest(points, x_title=measure), "forest")
 
 
 def _matrix(card: Scorecard) -> list[tuple[str, list[dict[str, str] | None]]]:
@@ -169,7 +135,7 @@ def _curves(details: Details) -> list[tuple[str, Markup]]:
 
 
 def _browser(card: Scorecard, details: Details) -> tuple[Markup, int]:
-    """Return what the page's script reads, as JSON, and how many queries are in it with their results."""
+    """Return the JSON that the page's script reads, and the number of queries in it."""
     names = [system.system for system in card.systems]
     passages: dict[str, str] = {}
     queries, used = [], 0
@@ -225,7 +191,7 @@ def _bytes(value: object) -> int:
 
 
 def _json(value: object) -> Markup:
-    """Return JSON that stays inside the element it stands in, whatever it holds."""
+    """Return JSON without any character that could end the script element around it."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

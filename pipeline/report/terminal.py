@@ -1,22 +1,20 @@
-"""Progress and the funnel in a terminal; plain lines where there is none."""
+"""Progress in a terminal as bars; plain lines where standard error is not a terminal."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
 from pipeline.ports import Step
-from pipeline.text.display import amount, dollars, printable, queries
-from schemas.manifest import Asked, Manifest, StageReport, StageUsage
+from pipeline.text.display import printable
 
 _QUIET_SECONDS = 5.0
+"""Least time between two lines of a stage."""
 
 
 class BarStep:
@@ -26,19 +24,19 @@ class BarStep:
         self._bars, self._task = bars, task
 
     def advance(self, count: int) -> None:
-        """Say that so many more items are done."""
+        """Add this many items to those done."""
         self._bars.advance(self._task, count)
         speed = self._bars.tasks[self._task].speed
         if speed:
             self._bars.update(self._task, rate=f"{speed:,.0f}/s")
 
     def tell(self, line: str) -> None:
-        """Say what is under way."""
+        """Show what is being done now."""
         self._bars.update(self._task, under_way=line)
 
 
 class LineStep:
-    """A stage as plain lines: one every few seconds, one at the end."""
+    """A stage as plain lines: one every few seconds, and one at the end."""
 
     def __init__(self, console: Console, name: str, total: int | None) -> None:
         self._console, self._name, self._total = console, name, total
@@ -46,24 +44,24 @@ class LineStep:
         self._under_way = ""
 
     def advance(self, count: int) -> None:
-        """Say that so many more items are done."""
+        """Add this many items to those done."""
         self._done += count
         if time.monotonic() - self._shown >= _QUIET_SECONDS:
             self.show()
 
     def tell(self, line: str) -> None:
-        """Say what is under way, even where nothing gets done."""
+        """Show what is being done now, even if no item gets done."""
         self._under_way = f" ({line})" if line else ""
         self.advance(0)
 
     def close(self) -> None:
-        """Print the last line, unless nothing was to be done."""
+        """Print the last line, unless there were no items."""
         self._under_way = ""
         if self._done:
             self.show()
 
     def show(self) -> None:
-        """Print the line."""
+        """Print the line of the stage as it is now."""
         self._shown = time.monotonic()
         seconds = self._shown - self._started
         total = f" of {self._total:,}" if self._total else ""
@@ -74,14 +72,14 @@ class LineStep:
 
 
 class TerminalProgress:
-    """Shows every stage on a console; bars on a terminal, lines elsewhere."""
+    """Shows every stage on a console: bars on a terminal, lines elsewhere."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
 
     @contextlib.contextmanager
     def stage(self, name: str, total: int | None) -> Iterator[Step]:
-        """Show a stage from now until its end."""
+        """Show a stage until the end of the block."""
         if not self._console.is_terminal:
             step = LineStep(self._console, name, total)
             yield step
@@ -100,90 +98,5 @@ class TerminalProgress:
             yield BarStep(bars, bars.add_task(name, total=total, rate="", under_way=""))
 
     def note(self, line: str) -> None:
-        """Show one line that stays, whatever characters it holds."""
+        """Print one line that stays; control characters are replaced."""
         self._console.print(Text(printable(line)), style="yellow")
-
-
-def funnel(manifest: Manifest) -> Table:
-    """Return the funnel: what came in, what was left out by which rule, what is kept."""
-    table = Table(title=None, box=None, pad_edge=False, show_header=False)
-    table.add_column("what")
-    table.add_column("count", justify="right")
-    table.add_column("why", style="dim")
-    reports = {report.stage: report for report in manifest.stages}
-    load, select, generate, check = (reports[name] for name in ("load", "select", "generate", "check"))
-    table.add_row("documents", f"{load.written:,}", f"{load.failed:,} unreadable, skipped" if load.failed else "")
-    table.add_row("chunks", f"{select.read:,}", "")
-    _add(table, "eligible", select)
-    table.add_row("drawn", f"{generate.read - generate.unused:,}", f"{generate.unused:,} more in reserve")
-    table.add_row("candidates", f"{check.read:,}", _reasons(generate))
-    _add(table, "queries", check)
-    return table
-
-
-def _add(table: Table, name: str, report: StageReport) -> None:
-    table.add_row(name, f"{report.written:,}", "" if not report.rejected and not report.failed else _reasons(report))
-
-
-def _reasons(report: StageReport) -> str:
-    ranked = sorted(report.rules.items(), key=lambda item: (-item[1], item[0]))
-    reasons = [f"{rule} {count:,}" for rule, count in ranked]
-    if report.failed:
-        reasons.append(f"failed {report.failed:,}")
-    return "− " + ", ".join(reasons) if reasons else ""
-
-
-def spending(usage: Mapping[str, StageUsage]) -> Iterator[str]:
-    """Yield a line for each account of the model: what was asked, what came from the store, what it cost."""
-    for stage, spent in usage.items():
-        cost = "price unknown" if spent.usd is None else dollars(spent.usd)
-        if not spent.requests:
-            cost = "nothing to pay"
-        yield (
-            f"{stage}: {amount(spent.requests, 'request')}, {amount(spent.replayed, 'answer')} from the store, "
-            f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out, {cost}"
-        )
-
-
-def mixture(mix: Mapping[str, Mapping[str, Asked]]) -> Iterator[str]:
-    """Yield a line for types and one for styles: how many were kept of how many asked for."""
-    for name, rows in mix.items():
-        yield f"{name}, kept of asked: " + ", ".join(f"{value} {row.kept}/{row.asked}" for value, row in rows.items())
-
-
-def passed_over(ignored: Mapping[str, int], repeated: Sequence[str]) -> Iterator[str]:
-    """Yield a line for files that are not read at all, and one for files that are read only once."""
-    if ignored:
-        kinds = ", ".join(f"{count:,} {printable(kind)}" for kind, count in sorted(ignored.items()))
-        yield f"Not read: {kinds}."
-    if repeated:
-        names = ", ".join(printable(name) for name in repeated[:3]) + (" …" if len(repeated) > 3 else "")
-        yield f"Reached twice, read once: {names}."
-
-
-def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Iterator[str]:
-    """Yield a line for everything that keeps the run from being whole."""
-    if limit is not None:
-        yield f"Stopped by a cap: {limit}. Run the same command with a higher cap to go on; nothing is paid twice."
-    select = next(report for report in manifest.stages if report.stage == "select")
-    if 2 * select.rules.get("too-short", 0) > select.read:
-        yield (
-            "Most chunks are too short to be asked about (under 40 words). "
-            "Where rows or files are ready passages, --no-chunk takes them from 10 words on."
-        )
-    if not target_met and limit is not None:
-        yield f"So far {manifest.queries:,} of {queries(manifest.target or 1)}."
-    elif not target_met:
-        check = next(report for report in manifest.stages if report.stage == "check")
-        generate = next(report for report in manifest.stages if report.stage == "generate")
-        rules = Counter(select.rules) + Counter(generate.rules) + Counter(check.rules)
-        fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common()) or "none turned down"
-        reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
-        yield f"{manifest.queries:,} of {queries(manifest.target or 1)}: {reserve}. What fell to which rule: {fell}."
-    if manifest.failures:
-        yield f"{amount(len(manifest.failures), 'failure')}, each in manifest.json:"
-        messages = Counter(printable(failure.message) for failure in manifest.failures)
-        for message, count in messages.most_common(10):
-            yield f"  {message}" + (f" ({count:,} times)" if count > 1 else "")
-        if len(messages) > 10:
-            yield f"  and {len(messages) - 10:,} others"

@@ -1,22 +1,43 @@
-"""How far the gold set behind a page can be trusted: its card, and what people say of its judge."""
+"""How far the figures on a page can be trusted: facts on the scores, the gold set's card, its judge against people."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import median
 
-from pipeline.report.agreement_tables import LABELS, method
+from pipeline.measures.statistics.comparison import HOLE_RATE
+from pipeline.report.agreement_text import LABELS, method
 from pipeline.report.card_text import said, shown, verdict
+from pipeline.report.scorecard_text import SMOKE
+from pipeline.report.text_tables import with_interval
 from schemas.agreement_report import Agreement, Estimate
-from schemas.set_card import Card, State
+from schemas.scorecard import Scorecard
+from schemas.set_card import Card, State, title
 
 SHADES = 5
-"""A cell of the confusion is shaded in so many steps, by its share of the reference's grade."""
+"""Steps of shading in the confusion table, by a cell's share of its row."""
+
+FEW_QUERIES = 100
+"""Below this number of judged queries the strip marks it as unsafe."""
+
+WIDE = 0.05
+"""Above this smallest detectable difference the strip marks it as unsafe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One entry of the strip at the top of a page; ``unsafe`` marks what limits the trust in the scores."""
+
+    name: str
+    value: str
+    unsafe: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure: what it is called, its value, its threshold, its state, what it says, what it is made of."""
+    """One figure of the card as text; ``made_of`` lists the numbers behind it."""
 
     name: str
     value: str
@@ -28,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of the confusion: pairs, their share of the row, and the step of its shade."""
+    """A cell of the confusion table: pairs, their share of the row, and the step of its shade."""
 
     pairs: int
     share: str
@@ -37,7 +58,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The card of the gold set and the agreement of its judge with people, where they lie beside the judgments."""
+    """The gold set's card and its judge's agreement with people, if these files lie beside the judgments."""
 
     card: Card | None = None
     agreement: Agreement | None = None
@@ -45,24 +66,24 @@ class Trust:
 
     @property
     def verdict(self) -> str:
-        """How many figures of the card are as they should be."""
+        """The card's counts of figures by state."""
         return verdict(self.card) if self.card else ""
 
     @property
     def sections(self) -> list[tuple[str, list[Row]]]:
-        """The figures of the card by section; those of the ones that are absent come with their reason alone."""
+        """The figures of the card by section; an absent figure has its reason as its meaning."""
         figures = self.card.figures if self.card else []
         return [
             (
-                section.capitalize(),
+                title(section).capitalize(),
                 [
                     Row(
-                        name=one.name,
+                        name=title(one.name),
                         value="absent" if one.state is State.ABSENT else said(one),
                         good=one.threshold or "",
                         state=one.state.value,
                         meaning=one.meaning,
-                        made_of="; ".join(f"{key} {shown(value)}" for key, value in one.values.items()),
+                        made_of="; ".join(f"{title(key)} {shown(value)}" for key, value in one.values.items()),
                     )
                     for one in rows
                 ],
@@ -72,7 +93,7 @@ class Trust:
 
     @property
     def confusion(self) -> list[tuple[int, list[Cell]]]:
-        """A row per grade of the reference: the judge's grades of these pairs."""
+        """A row for each grade of the reference: the judge's grades of the same pairs."""
         figures = self.agreement.overall if self.agreement else None
         if self.agreement is None or figures is None:
             return []
@@ -84,22 +105,36 @@ class Trust:
     @property
     def figures(self) -> list[tuple[str, str]]:
         """The figures of the agreement with their intervals, absent ones with their reason."""
-        found = self.agreement.overall if self.agreement else None
-        return [] if found is None else [(label, _estimate(getattr(found, name))) for name, label in LABELS.items()]
+        overall = self.agreement.overall if self.agreement else None
+        return [] if overall is None else [(label, _shown(getattr(overall, name))) for name, label in LABELS.items()]
 
     @property
     def method(self) -> str:
-        """How the figures of the agreement were made."""
+        """The method of the agreement's figures."""
         return method(self.agreement) if self.agreement else ""
+
+
+def facts(card: Scorecard) -> Iterator[Fact]:
+    """Yield the facts that say how far the scores of a card can be trusted."""
+    level, count = card.gold.evidence_level, card.gold.queries
+    yield Fact("evidence", {SMOKE: "simulated queries", None: "not stated"}.get(level, level or ""), level == SMOKE)
+    yield Fact("judged queries", f"{count:,}", count < FEW_QUERIES)
+    holes = max(1 - share for system in card.systems for share in system.judged.values())
+    yield Fact("of top results unjudged, at most", f"{holes:.0%}", holes > HOLE_RATE)
+    seen = [one.detectable for one in card.comparisons if one.measure == card.measures[0] and one.detectable]
+    if seen:
+        yield Fact(f"detectable difference of {card.measures[0]}", f"{median(seen):.3f}", median(seen) > WIDE)
+    missing = max(system.counts.missing for system in card.systems)
+    if missing:
+        yield Fact("queries missing from a run, at most", f"{missing:,}", unsafe=True)
+
+
+def _shown(found: Estimate) -> str:
+    if found.value is None:
+        return f"absent: {found.reason}"
+    return with_interval(found.value, found.low, found.high, places=3)
 
 
 def _cell(pairs: int, row: int) -> Cell:
     share = pairs / row if row else 0.0
     return Cell(pairs, f"{share:.0%}", round(share * SHADES))
-
-
-def _estimate(found: Estimate) -> str:
-    if found.value is None:
-        return f"absent: {found.reason}"
-    ends = "" if found.low is None or found.high is None else f" ({found.low:.3f} to {found.high:.3f})"
-    return f"{found.value:.3f}{ends}"

@@ -18,7 +18,7 @@ from pipeline.errors import InputError
 from pipeline.formats.runs.judgment_files import Labels, read_labels
 from pipeline.formats.runs.score_tables import read_scores
 from pipeline.measures.names import parse_measure
-from pipeline.report.agreement_tables import comma_separated, markdown, text
+from pipeline.report.agreement_text import comma_separated, markdown, text
 from pipeline.score.runs import load_run
 from tests.conftest import Goldset
 

@@ -54,8 +54,8 @@ def chinese_with_western_marks(folder: Path) -> Path:
 
 def total(stdout: str) -> list[int]:
     """Return requests, stored, input tokens and output tokens of the last row."""
-    row = next(line for line in stdout.splitlines() if line.startswith("in all"))
-    return [int(cell.replace(",", "")) for cell in row.split()[2:6]]
+    row = next(line for line in stdout.splitlines() if line.startswith("total"))
+    return [int(cell.replace(",", "")) for cell in row.split()[1:5]]
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -104,7 +104,7 @@ def test_a_price_is_said_where_it_is_known_and_missed_where_not(
     assert "unknown" in goldset(*command, "--model", "m").stdout
     (tmp_path / "goldset.toml").write_text("[model]\nusd_per_million_input = 100\nusd_per_million_output = 0\n")
     plan = goldset(*command, "--model", "m", "--config", "goldset.toml")
-    row = next(line for line in plan.stdout.splitlines() if line.startswith("in all"))
+    row = next(line for line in plan.stdout.splitlines() if line.startswith("total"))
     assert float(row.split("$")[1]) == pytest.approx(total(plan.stdout)[2] / 1e4, abs=1e-4)
 
 

@@ -33,7 +33,7 @@ def test_a_set_is_built_and_graded_at_once_and_needs_a_model_to_be(
     assert not (tmp_path / "run").exists()
     done = goldset("build", "docs", "--out", "run", "--queries", 3, "--grade", *url)
     assert done.returncode in {0, 3}, done.stderr
-    assert "a query:" in done.stdout
+    assert "per query:" in done.stdout
     assert "a query)" in done.stderr
     assert validate(tmp_path / "run").problems == ()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.report.experiment_page import page
-from pipeline.report.experiment_tables import figures_markdown, leaderboard
+from pipeline.report.experiment_text import figures_markdown, leaderboard
 from schemas.experiment import Difference, Experiment, FailedSystem, Latency, Measurable, PublishedRow, Timing, Timings
 from schemas.scorecard import Scorecard
 from tests.report.hostile import SCRIPT, hostile_card

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.measures.statistics.regression import Check, Fall
-from pipeline.report.gate_report import fallen, github, junit, line
+from pipeline.report.gate_text import fallen, github, junit, line
 
 FAILED = Check(
     kind="drop",
@@ -24,8 +24,8 @@ PASSED = Check(kind="min", measure="r@10", value=0.9, bound=0.8, passed=True)
 
 
 def test_a_failed_drop_says_what_was_found_and_what_was_wanted() -> None:
-    assert line(FAILED) == "FAILED  ndcg@10 0.7000, 0.8000 in the baseline, at least 0.7600 wanted, p 0.0001"
-    assert line(PASSED) == "passed  r@10 0.9000, at least 0.8000 wanted"
+    assert line(FAILED) == "FAILED  ndcg@10 0.7000, baseline 0.8000, required at least 0.7600, p 0.0001"
+    assert line(PASSED) == "passed  r@10 0.9000, required at least 0.8000"
 
 
 def test_junit_has_a_case_per_check_and_the_queries_of_a_failure() -> None:
@@ -68,7 +68,7 @@ def test_no_line_about_a_query_begins_with_what_is_the_querys_own() -> None:
 
 
 def test_a_gate_that_holds_is_one_notice() -> None:
-    assert list(github([PASSED], {})) == ["::notice title=goldset gate::1 conditions hold"]
+    assert list(github([PASSED], {})) == ["::notice title=goldset gate::1 condition passed"]
 
 
 def test_a_giant_query_is_cut() -> None:

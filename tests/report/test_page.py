@@ -11,7 +11,7 @@ from lxml import html
 from pipeline.report import scorecard_page as pages
 from pipeline.report.charts import library
 from pipeline.report.scorecard_page import page
-from pipeline.report.scorecard_tables import leaderboard_rows
+from pipeline.report.scorecard_text import leaderboard_rows
 from tests.report.hostile import QUERIES, SCRIPT, SYSTEMS, hostile_card, hostile_details
 
 

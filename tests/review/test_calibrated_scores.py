@@ -159,11 +159,11 @@ def test_a_table_stands_beside_the_usual_one(goldset: Goldset, made: Made) -> No
     root = made.folder.parent
     done = goldset("score", made.folder, "--run", root / "A.trec", "--run", root / "B.trec", "--calibrated")
     assert done.returncode == 0, done.stderr
-    assert "25 of 100 queries are judged by people to the end" in done.stdout
+    assert "people judged 25 of 100 queries completely." in done.stdout
     heads = [line for line in done.stdout.splitlines() if "raw" in line]
     assert "expected gains   corrected" in heads[0]
     assert heads[1].startswith("difference")
-    assert "people give on average, by the model's grade, 0: " in done.stderr
+    assert "average grade by people for each grade of the model: 0: " in done.stderr
 
 
 @pytest.mark.parametrize(

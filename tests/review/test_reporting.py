@@ -238,7 +238,11 @@ def test_a_set_that_no_model_graded_is_said_to_be_one(tmp_path: Path) -> None:
 def test_the_report_is_printed(goldset: Goldset, made: Made) -> None:
     done = goldset("review", "report", made.folder, "--resamples", RESAMPLES)
     assert done.returncode == 0, done.stderr
-    for words in ("People and model, lane A: 100 pairs, worth", "the ceiling: 40 pairs judged twice", "When to stop"):
+    for words in (
+        "People and model on the random sample: 100 pairs, equivalent to",
+        "the ceiling for a model: 40 pairs judged twice",
+        "When to stop",
+    ):
         assert words in done.stdout
 
 

@@ -79,7 +79,7 @@ def test_a_hook_that_refuses_is_a_warning_without_its_address(goldset: Goldset, 
 def test_other_judgments_than_last_time_are_told(goldset: Goldset, files: Path) -> None:
     goldset(*RECORD, "--run", "good.trec")
     write_gold(files, queries=50)
-    assert "the judgments have changed since the last time" in goldset(*RECORD, "--run", "good.trec").stdout
+    assert "the judgments differ from those of the last entry" in goldset(*RECORD, "--run", "good.trec").stdout
 
 
 def test_a_history_is_drawn_as_one_page(goldset: Goldset, files: Path) -> None:

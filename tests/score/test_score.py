@@ -38,7 +38,7 @@ def test_the_table_shows_means_and_how_the_run_met_the_judgments(goldset: Goldse
     head, row = done.stdout.splitlines()
     assert head.split() == ["run", "mrr", "p@1", "queries", "missing", "extra", "no", "relevant", "tied", "holes"]
     assert row.split() == ["A", "0.5000", "0.3333", "3", "1", "1", "0", "1", "1"]
-    assert "A: judged and not in the run: 1 query" in done.stderr
+    assert "A: 1 query judged but missing from the run." in done.stderr
 
 
 def test_json_holds_figures_in_full(goldset: Goldset, files: Path) -> None:
@@ -56,7 +56,7 @@ def test_other_formats_name_every_measure_and_run(goldset: Goldset, files: Path,
     done = goldset("score", "gold.qrels", "--run", "A|_1=a.trec", "--run", "B=a.trec", "--k", "1,3", "--format", form)
     assert done.returncode == 0
     assert all(name in done.stdout for name in ("ndcg@1", "ndcg@3", "hit@1", "B"))
-    assert {"csv": "A|_1", "markdown": "A\\|_1", "latex": "A|\\_1"}[form] in done.stdout
+    assert {"csv": "A|_1", "markdown": "A\\|\\_1", "latex": "A|\\_1"}[form] in done.stdout
 
 
 @pytest.mark.parametrize("name", ["q.csv", "q.json", "q.jsonl"])
@@ -131,7 +131,7 @@ def test_a_run_of_other_document_ids_is_not_taken_for_a_bad_one(goldset: Goldset
     (tmp_path / "gold.qrels").write_text("q1 0 d1 1\n")
     (tmp_path / "other.trec").write_text("q1 Q0 Xd1 1 2.0 t\n")
     done = goldset("score", "gold.qrels", "--run", "other.trec")
-    assert "do the document ids agree?" in done.stderr
+    assert "do run and judgments use the same ids?" in done.stderr
 
 
 def test_a_build_is_scored_by_its_folder(goldset: Goldset, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lxml import html
 
-from pipeline.report.scorecard_tables import leaderboard_rows
+from pipeline.report.scorecard_text import leaderboard_rows
 from schemas.scorecard import Scorecard
 from tests.conftest import Goldset
 from tests.report.hostile import IMAGE, SCRIPT

@@ -63,7 +63,7 @@
     const even = { type: "scatter", mode: "lines", x: [0, most], y: [0, most], line: { color: "#7a838c", dash: "dot" }, hoverinfo: "skip" };
     Plotly.react("scatter", [even, points], { ...layout(names[state.first], names[state.second]), showlegend: false }, config);
     const better = difference.filter((value) => value > eps).length, worse = difference.filter((value) => value < -eps).length;
-    byId("delta-words").textContent = `${better} queries better, ${worse} worse, ${difference.length - better - worse} equal`;
+    byId("delta-words").textContent = `${better} ${better === 1 ? "query" : "queries"} better, ${worse} worse, ${difference.length - better - worse} equal`;
     for (const id of ["deltas", "scatter"]) {
       byId(id).removeAllListeners("plotly_click");
       byId(id).on("plotly_click", (event) => open(event.points[0].customdata));

@@ -1,4 +1,4 @@
-"""How a gate came out: lines for people, JUnit XML, annotations for GitHub."""
+"""The result of a gate: lines for people, JUnit XML, annotations for GitHub."""
 
 from __future__ import annotations
 
@@ -7,30 +7,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from xml.etree import ElementTree
 
 from pipeline.measures.statistics.regression import Check
-from pipeline.report.verdicts import p_value
-from pipeline.text.display import printable
+from pipeline.report.scorecard_text import p_value
+from pipeline.text.display import amount, printable
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SHOWN = 100
+"""Characters of a query that are shown."""
 
 
 def line(check: Check) -> str:
-    """Return one condition and how it came out."""
+    """Return one condition and its result."""
     mark = "passed" if check.passed else "FAILED"
     if check.kind == "min":
-        return f"{mark}  {check.measure} {check.value:.4f}, at least {check.bound:.4f} wanted"
+        return f"{mark}  {check.measure} {check.value:.4f}, required at least {check.bound:.4f}"
     chance = "" if check.p is None else f", p {p_value(check.p)}"
-    excuse = "; too deep, but chance explains it" if check.excused else ""
+    excuse = "; below the bound, but within chance" if check.excused else ""
     return (
-        f"{mark}  {check.measure} {check.value:.4f}, {check.reference:.4f} in the baseline, at least "
-        f"{check.bound:.4f} wanted{chance}{excuse}"
+        f"{mark}  {check.measure} {check.value:.4f}, baseline {check.reference:.4f}, required at least "
+        f"{check.bound:.4f}{chance}{excuse}"
     )
 
 
 def fallen(check: Check, texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each of the queries that fell most, with its text where it is known.
+    """Yield a line for each of the queries that fell most, with its text if it is known.
 
-    None begins with what is the queries' own: GitHub takes a line that begins with two colons for a command.
+    No line begins with text of the query: GitHub takes a line that begins with two colons as a command.
     """
     for fall in check.fallen:
         text = printable(" ".join(texts.get(fall.query_id, "").split()))
@@ -39,7 +40,13 @@ def fallen(check: Check, texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def junit(checks: Sequence[Check], texts: Mapping[str, str], notes: Sequence[str]) -> bytes:
-    """Return the conditions as JUnit XML, one test case each."""
+    """Return the conditions as JUnit XML, a test case for each.
+
+    Args:
+        checks: The conditions and their results.
+        texts: The queries' texts by id.
+        notes: Lines for the output of the suite.
+    """
     failures = sum(not check.passed for check in checks)
     suites = ElementTree.Element("testsuites", tests=str(len(checks)), failures=str(failures), errors="0")
     suite = ElementTree.SubElement(
@@ -58,18 +65,18 @@ def junit(checks: Sequence[Check], texts: Mapping[str, str], notes: Sequence[str
 
 
 def xml_text(text: str) -> str:
-    """Return the text without the characters XML 1.0 cannot hold."""
+    """Return the text with a replacement character for each character that XML 1.0 cannot hold."""
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def github(checks: Sequence[Check], texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield GitHub workflow commands: an error per failed condition, a notice where all hold."""
+    """Yield GitHub workflow commands: an error for each failed condition, or a notice if all hold."""
     for check in checks:
         if not check.passed:
             message = "\n".join([line(check), *fallen(check, texts)])
             yield f"::error title={_property('goldset gate: ' + check.measure)}::{_data(message)}"
     if all(check.passed for check in checks):
-        yield f"::notice title=goldset gate::{_data(f'{len(checks)} conditions hold')}"
+        yield f"::notice title=goldset gate::{_data(amount(len(checks), 'condition') + ' passed')}"
 
 
 def _data(text: str) -> str:

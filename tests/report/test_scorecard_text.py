@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.report.scorecard_tables import markdown, words
-from pipeline.report.verdicts import best, p_value, sentence
+from pipeline.report.scorecard_text import best, markdown, p_value, sentence, words
 from schemas.scorecard import (
     Comparison,
     GoldReference,
@@ -67,7 +66,7 @@ def test_a_real_difference_says_who_is_better() -> None:
 def test_no_difference_says_what_could_have_been_seen() -> None:
     said = sentence(comparison(Verdict.NOT_SEPARABLE), alpha=0.05)
     assert said.startswith("A and B are not separable by ndcg@10")
-    assert said.endswith("300 queries can show differences from about 0.0210 on.")
+    assert said.endswith("300 queries can show differences of about 0.0210 or more.")
 
 
 def test_the_same_run_twice_is_the_same() -> None:
@@ -94,5 +93,5 @@ def test_a_p_value_is_never_shown_as_0() -> None:
 def test_markdown_shows_hostile_names_as_they_are() -> None:
     hostile = card(comparison(Verdict.FIRST, first="<b>|x`\n# y"), systems="A")
     text = markdown(hostile)
-    assert r"\<b\>\|x\` \# y" in text
+    assert r"&lt;b&gt;\|x\` # y" in text
     assert "\n# y" not in text

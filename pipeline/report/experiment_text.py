@@ -1,4 +1,4 @@
-"""An experiment as tables: for a terminal, as Markdown and as CSV. Times stand in tables of their own."""
+"""An experiment of `goldset bench` as tables: for a terminal, as Markdown and CSV; times have their own tables."""
 
 from __future__ import annotations
 
@@ -6,24 +6,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.measures.names import parse_measure
-from pipeline.report.scorecard_tables import PAIR_HEADINGS, harmless, method_line, pair_row, score_text
-from pipeline.report.verdicts import SMOKE, best, sentences
+from pipeline.report.scorecard_text import (
+    PAIR_HEADINGS,
+    SMOKE,
+    best,
+    method_line,
+    pair_row,
+    score_text,
+    sentences,
+)
+from pipeline.report.text_tables import escaped, markdown_table
+from pipeline.text.display import queries
 from schemas.scorecard import Verdict
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from schemas.experiment import Experiment, Latency, Timing, Timings
 
 Rows = list[tuple[str, ...]]
-"""Headings, then cells."""
+"""The headings, then a row of cells for each line."""
 
 MOST_PAIRS = 12
-"""In a terminal; the files hold all of them."""
+"""Comparisons shown in a terminal; the files hold all of them."""
 
 
 def leaderboard(found: Experiment) -> Rows:
-    """Return a row per system: the compared measures and those that no other table holds, the share judged."""
+    """Return a row for each system: the measures that no table by cutoff holds, and the judged share."""
     judged = sorted({name for system in found.card.systems for name in system.judged})
     passages = {one.system: one.passages for one in found.systems}
     measures = list(dict.fromkeys([*found.compared, *alone(found)]))
@@ -41,7 +48,7 @@ def leaderboard(found: Experiment) -> Rows:
 
 
 def families(found: Experiment) -> dict[str, list[tuple[int, str]]]:
-    """Return the measures with a cutoff by what they measure, each with its cutoff, the smallest first."""
+    """Return the measures with a cutoff, grouped by name without it; each with its cutoff, the smallest first."""
     groups: dict[str, list[tuple[int, str]]] = {}
     for name in found.card.measures:
         measure = parse_measure(name)
@@ -52,13 +59,13 @@ def families(found: Experiment) -> dict[str, list[tuple[int, str]]]:
 
 
 def alone(found: Experiment) -> list[str]:
-    """Return the measures of one cutoff only, or of whole lists, as they were asked for."""
+    """Return the measures with no or only one cutoff, in the order given."""
     several = {name for measures in families(found).values() if len(measures) > 1 for _, name in measures}
     return [name for name in found.card.measures if name not in several]
 
 
 def by_cutoff(found: Experiment) -> Iterator[tuple[str, Rows]]:
-    """Yield a table of means per measure with several cutoffs: a row per system, a column per cutoff."""
+    """Yield a table of means for each measure with several cutoffs: a row for each system, a column for each cutoff."""
     for title, measures in families(found).items():
         if len(measures) == 1:
             continue
@@ -71,7 +78,7 @@ def by_cutoff(found: Experiment) -> Iterator[tuple[str, Rows]]:
 
 
 def times(timings: Timings, order: Sequence[str]) -> Rows:
-    """Return a row per system: seconds to index, milliseconds per query, what a model took of them."""
+    """Return a row for each system: seconds to index, milliseconds per query, and the share of models in them."""
     shown = [timings.timings[name] for name in order if name in timings.timings]
     parts = [part for part in ("embed", "rerank", "expand") if any(getattr(one, part) for one in shown)]
     embeds = any(one.index_embed_s for one in shown)
@@ -93,18 +100,18 @@ def times(timings: Timings, order: Sequence[str]) -> Rows:
 
 
 def timing_line(timings: Timings) -> str:
-    """Return how times were measured."""
+    """Return the method of the times, one line."""
     one = next(iter(timings.timings.values()), None)
     if one is None:
         return "Nothing was timed."
     return (
-        f"Times: one query at a time, {one.queries:,} queries after a warm-up of {one.warm_up:,} that is thrown away; "
-        "search is without the time of a model."
+        f"Times: one query at a time, {queries(one.queries)} after a warm-up of {queries(one.warm_up)} that is not "
+        "counted; search excludes the time of models."
     )
 
 
 def beside_published(found: Experiment) -> Iterator[tuple[str, Rows]]:
-    """Yield, measure by measure, what was published, and ours below with the difference counted in queries."""
+    """Yield a table for each measure: published figures, and our figures below with the difference in queries."""
     ours = {(one.published, one.system, one.measure): one for one in found.differences}
     for title, measures in families(found).items():
         names = [name for _, name in measures if any(name in row.values for row in found.published)]
@@ -126,13 +133,13 @@ def beside_published(found: Experiment) -> Iterator[tuple[str, Rows]]:
 
 
 def pairs(found: Experiment, measure: str | None = None) -> Rows:
-    """Return the comparisons by one measure or by all; nothing where nothing was compared."""
+    """Return the comparisons by one measure or by all, or nothing if there are none."""
     shown = [one for one in found.card.comparisons if measure in {None, one.measure}]
     return [PAIR_HEADINGS, *(pair_row(one) for one in shown)] if shown else []
 
 
 def verdict(found: Experiment) -> Iterator[str]:
-    """Yield what may be said of the systems as a whole; of simulated queries nothing."""
+    """Yield what follows about the systems as a whole; nothing follows from simulated queries."""
     card = found.card
     if not card.comparisons or card.gold.evidence_level == SMOKE:
         return
@@ -153,36 +160,32 @@ def verdict(found: Experiment) -> Iterator[str]:
             yield f"By {found.compared[0]}, {words} the baseline {found.baseline}: {', '.join(names)}."
 
 
-def says(found: Experiment) -> list[str]:
-    """Return a sentence per comparison."""
-    return list(sentences(found.card))
-
-
 def warned(found: Experiment) -> list[str]:
-    """Return everything to be wary of, a line each."""
+    """Return the warnings, including the gold set's own."""
     return [*found.card.warnings, *([found.notice] if found.notice else [])]
 
 
 def figures_markdown(found: Experiment) -> str:
-    """Return everything but the times as Markdown, names made harmless."""
+    """Return everything but the times as Markdown."""
     tables = [leaderboard(found), *(rows for _, rows in by_cutoff(found))]
     tables += [rows for _, rows in beside_published(found)]
     if found.failures:
         tables.append([("system", "failed"), *((one.system, one.problem) for one in found.failures)])
-    tables.append(pairs(found))
-    lines = [*verdict(found), *says(found), *(f"Warning: {line}" for line in warned(found))]
+    lines = [*verdict(found), *sentences(found.card), *(f"Warning: {line}" for line in warned(found))]
     lines += [*(f"Note: {line}" for line in found.notes), method_line(found.card)]
-    parts = [_markdown(rows) for rows in tables if rows]
-    return "\n\n".join([*parts, "\n".join(f"- {harmless(line)}" for line in lines)]) + "\n"
+    parts = [markdown_table(rows) for rows in tables if rows]
+    if found.card.comparisons:
+        parts.append(markdown_table(pairs(found), words=3))
+    return "\n\n".join([*parts, "\n".join(f"- {escaped(line)}" for line in lines)]) + "\n"
 
 
 def times_markdown(timings: Timings, order: Sequence[str]) -> str:
     """Return the times as Markdown."""
-    return f"{_markdown(times(timings, order))}\n\n- {timing_line(timings)}\n"
+    return f"{markdown_table(times(timings, order))}\n\n- {timing_line(timings)}\n"
 
 
 def figures_csv(found: Experiment) -> list[list[object]]:
-    """Return a row per system: every mean in full with the ends of its interval."""
+    """Return a row for each system: every mean with all digits and the ends of its interval."""
     measures = found.card.measures
     heads = [head for name in measures for head in (name, f"{name} low", f"{name} high")]
     rows: list[list[object]] = [["system", "chunk_size", "chunk_overlap", "passages", "queries", *heads]]
@@ -204,7 +207,7 @@ def figures_csv(found: Experiment) -> list[list[object]]:
 
 
 def times_csv(timings: Timings, order: Sequence[str]) -> list[list[object]]:
-    """Return a row per system with every time."""
+    """Return a row for each system with every time."""
     parts = ("search", "embed", "rerank", "expand", "whole")
     heads = [f"{part}_{share}_ms" for part in parts for share in ("p50", "p95")]
     rows: list[list[object]] = [["system", "index_s", "index_embed_s", "passages", "queries", "warm_up", *heads]]
@@ -220,28 +223,13 @@ def times_csv(timings: Timings, order: Sequence[str]) -> list[list[object]]:
 
 
 def published_csv(found: Experiment) -> list[list[object]]:
-    """Return a row per published figure that one of ours stands beside."""
+    """Return a row for each published figure that we also measured."""
     rows: list[list[object]] = [["published", "system", "measure", "value", "ours", "difference", "queries"]]
     rows += [
         [one.published, one.system, one.measure, *map(repr, (one.value, one.ours, one.difference, one.queries))]
         for one in found.differences
     ]
     return rows
-
-
-def terminal_table(rows: Rows, *, words: int = 1) -> Table:
-    """Return rows as a table for a terminal, the first columns to the left."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from pipeline.text.display import printable
-
-    table = Table(title=None, box=None, pad_edge=False)
-    for position, heading in enumerate(rows[0]):
-        table.add_column(Text(heading), justify="left" if position < words else "right", no_wrap=position >= words)
-    for row in rows[1:]:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    return table
 
 
 def _times(one: Timing, parts: Sequence[str], *, embeds: bool) -> Iterator[str]:
@@ -260,11 +248,6 @@ def _milliseconds(value: float) -> str:
 
 def _full(value: float | None) -> str:
     return "" if value is None else repr(value)
-
-
-def _markdown(rows: Rows) -> str:
-    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
-    return "\n".join("| " + " | ".join(map(harmless, cells)) + " |" for cells in lines)
 
 
 _ORDER: Mapping[str, int] = {"hit": 0, "mrr": 1, "r": 2, "ndcg": 3}

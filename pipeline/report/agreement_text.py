@@ -1,17 +1,17 @@
-"""An agreement in words and tables: for a terminal, in Markdown, as CSV."""
+"""The agreement of two sets of labels in words and tables: as plain text, Markdown and CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.report.safe_markdown import escaped
-from pipeline.text.display import printable, queries
+from pipeline.report.text_tables import aligned, csv_text, escaped, markdown_table, with_interval
+from pipeline.text.display import amount, printable, queries
 from schemas.agreement_report import Agreement, Estimate, PairFigures, Ranking, Raters
 
 FEW_SYSTEMS = 8
+"""Below this number of systems tau takes so few values that it says little."""
+
 LABELS = {
     "exact": "same grade",
     "kappa": "Cohen kappa",
@@ -25,7 +25,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table with its title; the first column is text, the others are figures."""
+    """A table with its title; the first column holds text, the others figures."""
 
     title: str
     head: Sequence[str]
@@ -33,7 +33,7 @@ class Section:
 
 
 def sections(found: Agreement) -> Iterator[Section]:
-    """Yield the tables that say what was found."""
+    """Yield the tables."""
     if found.overall is not None:
         yield _figures(found.overall, f"Agreement of {found.judge} with {found.reference}", found.level)
         yield _confusion(found)
@@ -48,27 +48,30 @@ def sections(found: Agreement) -> Iterator[Section]:
 
 
 def words(found: Agreement) -> Iterator[str]:
-    """Yield the lines that stand above the tables: what was compared with what."""
+    """Yield the lines above the tables: what was compared, and what limits the figures."""
     if found.overall is None and (found.only_reference or found.only_judge):
         yield (
-            f"No pair was graded by both: {found.reference} graded {found.only_reference:,} pairs, "
-            f"{found.judge} {found.only_judge:,} others. Are these ids of the same collection?"
+            f"No pair was graded by both: {found.reference} graded {amount(found.only_reference, 'pair')}, "
+            f"{found.judge} {amount(found.only_judge, 'other pair')}. Are these ids of the same collection?"
         )
     if found.overall is not None:
         figures = found.overall
         yield (
-            f"{_pairs(figures.pairs)} of {queries(figures.queries)} graded by both; only by {found.reference} "
-            f"{found.only_reference:,}, only by {found.judge} {found.only_judge:,}."
+            f"{amount(figures.pairs, 'pair')} of {queries(figures.queries)} graded by both; "
+            f"{found.only_reference:,} only by {found.reference}, {found.only_judge:,} only by {found.judge}."
         )
         if figures.pairs == 1:
             yield "One pair says nothing about agreement."
         if figures.weighted:
             yield (
                 "Pairs were drawn with known probabilities and are weighted by the inverse; "
-                f"they are worth {figures.effective_pairs:,.0f} equally weighted pairs."
+                f"this is equivalent to {figures.effective_pairs:,.0f} equally weighted pairs."
             )
     if found.ranking is not None and len(found.ranking.systems) < FEW_SYSTEMS:
-        yield f"Between {len(found.ranking.systems)} systems tau takes few values; {FEW_SYSTEMS} or more say something."
+        yield (
+            f"{amount(len(found.ranking.systems), 'system')} are too few for a meaningful tau; "
+            f"compare at least {FEW_SYSTEMS}."
+        )
     yield from found.remarks
 
 
@@ -76,12 +79,7 @@ def text(found: Agreement) -> str:
     """Return everything as plain text."""
     parts = [printable(line) for line in words(found)]
     for section in sections(found):
-        rows = [[printable(cell) for cell in row] for row in (section.head, *section.rows)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        parts += ["", printable(section.title)]
-        for row in rows:
-            cells = [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
-            parts.append("  " + "   ".join(cells).rstrip())
+        parts += ["", printable(section.title), *aligned([section.head, *section.rows], indent="  ")]
     return "\n".join([*parts, "", method(found), ""])
 
 
@@ -89,50 +87,40 @@ def markdown(found: Agreement) -> str:
     """Return everything in Markdown."""
     parts = [line for sentence in words(found) for line in (escaped(sentence), "")]
     for section in sections(found):
-        parts += [f"**{escaped(section.title)}**", ""]
-        parts.append("| " + " | ".join(map(escaped, section.head)) + " |")
-        parts.append("| --- |" + " ---: |" * (len(section.head) - 1))
-        parts += ["| " + " | ".join(map(escaped, row)) + " |" for row in section.rows]
-        parts.append("")
+        parts += [f"**{escaped(section.title)}**", "", markdown_table([section.head, *section.rows]), ""]
     return "\n".join([*parts, escaped(method(found)), ""])
 
 
 def comma_separated(found: Agreement) -> str:
-    """Return the figures, one per line: of what, name, value, ends of the interval, reason of absence."""
-    stream = io.StringIO()
-    table = csv.writer(stream, lineterminator="\n")
-    table.writerow(["of", "figure", "value", "low", "high", "reason"])
+    """Return the figures as CSV, one in each line: of what, name, value, ends of the interval, reason of absence."""
+    rows = [["of", "figure", "value", "low", "high", "reason"]]
     if found.overall is not None:
-        table.writerows(_lines("all", found.overall))
+        rows += _lines("all", found.overall)
     for name, values in found.by.items():
         for value, figures in values.items():
-            table.writerows(_lines(f"{name}={value}", figures))
+            rows += _lines(f"{name}={value}", figures)
     for raters in found.raters:
-        table.writerow([f"assessors of {raters.name}", "alpha", *_cells(raters.alpha)])
+        rows.append([f"assessors of {raters.name}", "alpha", *_cells(raters.alpha)])
         for pair in raters.between:
             for figure in ("kappa", "kappa_quadratic", "kappa_binary"):
-                table.writerow([f"{pair.first} and {pair.second}", figure, *_cells(getattr(pair, figure))])
+                rows.append([f"{pair.first} and {pair.second}", figure, *_cells(getattr(pair, figure))])
     if found.ranking is not None:
         for figure in ("tau", "tau_ap", "tau_top", "ceiling", "ceiling_ap"):
             of = f"systems by {found.ranking.measure}"
-            table.writerow([of, figure, *_cells(getattr(found.ranking, figure))])
-    return stream.getvalue()
+            rows.append([of, figure, *_cells(getattr(found.ranking, figure))])
+    return csv_text(rows)
 
 
 def method(found: Agreement) -> str:
-    """Return how the figures were made, one line."""
+    """Return the method of the figures, one line."""
     if found.overall is None and not found.raters:
         if found.ranking is None:
-            return f"Relevant: grade {found.level} and more."
+            return f"Relevant: grade {found.level} or higher."
         return f"Ceiling: middle 95 % of the splits, seed {found.seed}."
     return (
         f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}; shares "
-        f"by grade: Wilson. Relevant: grade {found.level} and more. Several assessors count as their rounded mean."
+        f"by grade: Wilson. Relevant: grade {found.level} or higher. Several assessors count as their rounded mean."
     )
-
-
-def _pairs(count: int) -> str:
-    return f"{count:,} pair" + ("" if count == 1 else "s")
 
 
 def _number(value: float | None) -> str:
@@ -146,12 +134,15 @@ def _row(name: str, found: Estimate) -> list[str]:
 
 
 def _figures(figures: PairFigures, title: str, level: int) -> Section:
-    rows = [_row(f"{label} (grade >= {level})" if name == "kappa_binary" else label, getattr(figures, name))
-            for name, label in LABELS.items()]  # fmt: skip
-    rows.append(["mean grade, reference", _number(figures.mean_reference), "", "", ""])
-    rows.append(["mean grade, judge", _number(figures.mean_judge), "", "", ""])
-    rows.append([f"share of grade >= {level}, reference", _number(figures.prevalence_reference), "", "", ""])
-    rows.append([f"share of grade >= {level}, judge", _number(figures.prevalence_judge), "", "", ""])
+    labels = LABELS | {"kappa_binary": f"{LABELS['kappa_binary']} (grade >= {level})"}
+    rows = [_row(label, getattr(figures, name)) for name, label in labels.items()]
+    for label, value in (
+        ("mean grade, reference", figures.mean_reference),
+        ("mean grade, judge", figures.mean_judge),
+        (f"share of grade >= {level}, reference", figures.prevalence_reference),
+        (f"share of grade >= {level}, judge", figures.prevalence_judge),
+    ):
+        rows.append([label, _number(value), "", "", ""])
     return Section(title, ["", "value", "low", "high", ""], rows)
 
 
@@ -164,7 +155,7 @@ def _confusion(found: Agreement) -> Section:
     ]
     columns = [f"{sum(column):,}" for column in zip(*found.overall.confusion, strict=True)]
     rows.append(["all", *columns, f"{found.overall.pairs:,}"])
-    return Section("Pairs by grade: rows the reference, columns the judge", head, rows)
+    return Section("Pairs by grade (rows: reference, columns: judge)", head, rows)
 
 
 def _meaning(found: Agreement) -> Section:
@@ -174,7 +165,7 @@ def _meaning(found: Agreement) -> Section:
         share = item.share
         cells = [_number(share.value), _number(share.low), _number(share.high)] if share.value is not None else [""] * 3
         rows.append([str(item.grade), f"{item.pairs:,}", f"{item.relevant:,}", *cells])
-    title = f"What a judge's grade is worth: share that the reference grades {found.level} or more"
+    title = f"Share of pairs that the reference grades {found.level} or higher, by the judge's grade"
     return Section(title, ["judge's grade", "pairs", "relevant", "share", "low", "high"], rows)
 
 
@@ -192,15 +183,13 @@ def _by(name: str, values: dict[str, PairFigures]) -> Section:
 
 
 def _short(found: Estimate) -> str:
-    if found.value is None:
-        return "absent"
-    return _number(found.value) + ("" if found.low is None else f" ({_number(found.low)} to {_number(found.high)})")
+    return "absent" if found.value is None else with_interval(found.value, found.low, found.high, places=3)
 
 
 def _raters(raters: Raters) -> Iterator[Section]:
     row = ["Krippendorff alpha, ordinal", f"{raters.pairs:,}", *_row("", raters.alpha)[1:]]
     yield Section(
-        f"{len(raters.assessors)} assessors of {raters.name}, pairs graded by two or more",
+        f"{len(raters.assessors)} assessors of {raters.name}, pairs graded by at least two",
         ["", "pairs", "value", "low", "high", ""],
         [row],
     )
@@ -212,7 +201,7 @@ def _raters(raters: Raters) -> Iterator[Section]:
         ]
         for pair in raters.between
     ]
-    yield Section(f"Two by two, {raters.name}", ["", "pairs", "kappa", "quadratic", "binary"], rows)
+    yield Section(f"Each two assessors of {raters.name}", ["", "pairs", "kappa", "quadratic", "binary"], rows)
 
 
 def _ranking(ranking: Ranking) -> Section:
@@ -228,7 +217,7 @@ def _ranking(ranking: Ranking) -> Section:
         _row("tau_AP", ranking.tau_ap),
         _row(f"tau-b of the first {ranking.top} by the reference", ranking.tau_top),
         _row(f"ceiling, tau-b of {halves}", ranking.ceiling),
-        _row("ceiling, tau_AP of the same", ranking.ceiling_ap),
+        _row("ceiling, tau_AP of these halves", ranking.ceiling_ap),
     ]
     title = f"Order of {len(ranking.systems)} systems by {ranking.measure} ({scope})"
     return Section(title, ["", "value", "low", "high", ""], rows)

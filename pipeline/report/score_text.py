@@ -1,15 +1,15 @@
-"""The figures of runs as a table for a terminal, as JSON, CSV, Markdown or LaTeX, and the value of every query."""
+"""The scores of runs: a table as text, Markdown, LaTeX or CSV, JSON, and the values of every query."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from pipeline.measures.names import parse_measure
 from pipeline.measures.result import Result
+from pipeline.report.text_tables import aligned, csv_text, markdown_table
 from pipeline.text.display import printable, queries
 
 if TYPE_CHECKING:
@@ -19,37 +19,28 @@ COUNTS = ("queries", "missing", "extra", "no_relevant", "tied", "holes")
 
 
 def terminal_table(results: Mapping[str, Result]) -> Table:
-    """Return a table with a row per run: means to four decimals, and how the run met the judgments."""
+    """Return a table for a terminal: a row for each run with its means and its counts of queries."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
+    headings, *rows = _rows(results)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("run")
-    for head in _heads(results):
-        table.add_column(head, justify="right")
-    for name, result in results.items():
-        table.add_row(Text(printable(name)), *_cells(result))
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if place else "left")
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return table
 
 
 def plain_table(results: Mapping[str, Result]) -> str:
-    """Return the same table as plain text, for a pipe: rich takes longer to load than a small run to be scored."""
-    rows = [["run", *_heads(results)], *([printable(name), *_cells(result)] for name, result in results.items())]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "   ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-        for row in rows
-    ]
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    """Return the table as plain text, for a pipe: loading rich takes longer than scoring a small run."""
+    return "".join(f"{line}\n" for line in aligned(_rows(results)))
 
 
 def markdown(results: Mapping[str, Result]) -> str:
-    """Return the same table in Markdown."""
-    heads = ["run", *_heads(results)]
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
-    lines += [[printable(name).replace("|", "\\|"), *_cells(result)] for name, result in results.items()]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    """Return the table in Markdown."""
+    return markdown_table(_rows(results)) + "\n"
 
 
 def latex(results: Mapping[str, Result]) -> str:
@@ -63,17 +54,17 @@ def latex(results: Mapping[str, Result]) -> str:
 
 
 def comma_separated(results: Mapping[str, Result]) -> str:
-    """Return a line per run with means and counts in full."""
+    """Return the table as CSV, with all digits of the means."""
     measures = _measures(results)
     rows: list[Sequence[object]] = [["run", *measures, *COUNTS]]
     for name, result in results.items():
         counts = asdict(result.counts)
         rows.append([name, *(repr(result.mean(m)) for m in measures), *(counts[count] for count in COUNTS)])
-    return _csv(rows)
+    return csv_text(rows)
 
 
 def as_json(results: Mapping[str, Result], **method: str) -> str:
-    """Return means and counts as JSON, with how they were made."""
+    """Return means, counts and the settings they were computed with as JSON."""
     runs = {
         name: {"means": {m: result.mean(m) for m in result.values}, "counts": asdict(result.counts)}
         for name, result in results.items()
@@ -91,33 +82,43 @@ def per_query(results: Mapping[str, Result], suffix: str) -> str:
         return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     rows: list[Sequence[object]] = [["run", "query_id", *_measures(results)]]
     rows += [[n, q, *map(repr, v.values())] for n, result in results.items() for q, v in _by_query(result)]
-    return _csv(rows)
+    return csv_text(rows)
 
 
 def remarks(name: str, result: Result) -> Iterator[str]:
-    """Yield what a reader must know about a run beside its figures, a line each."""
+    """Yield a sentence for each thing that a reader of a run's scores must know."""
     counts, name = result.counts, printable(name)
     if result.strange:
-        yield f"{name}: no document of the run is judged, so every figure is 0: do the document ids agree?"
+        yield f"{name}: no retrieved document is judged, so every score is 0: do run and judgments use the same ids?"
     if counts.missing:
-        yield f"{name}: judged and not in the run: {queries(counts.missing)}"
+        yield f"{name}: {queries(counts.missing)} judged but missing from the run."
     if counts.extra:
-        yield f"{name}: in the run and not judged, so passed over: {queries(counts.extra)}"
+        yield f"{name}: {queries(counts.extra)} in the run but not judged; ignored."
     if counts.no_relevant:
-        yield f"{name}: without a relevant document, counted 0: {queries(counts.no_relevant)}"
+        yield f"{name}: {queries(counts.no_relevant)} without a relevant document; scored 0."
     if counts.tied:
-        yield f"{name}: dependent on the order of equal scores (by id, the greater first): {queries(counts.tied)}"
+        yield f"{name}: {queries(counts.tied)}: tied scores change the result (ties are broken by id, descending)."
     if counts.holes:
-        yield f"{name}: with unjudged documents above the deepest cutoff, which count 0: {queries(counts.holes)}"
+        have = "has" if counts.holes == 1 else "have"
+        yield (
+            f"{name}: {counts.holes:,} of {queries(counts.queries)} {have} unjudged results{_top(result)}; "
+            "they count as not relevant."
+        )
 
 
-def _heads(results: Mapping[str, Result]) -> list[str]:
-    return [*_measures(results), *(count.replace("_", " ") for count in COUNTS)]
+def _top(result: Result) -> str:
+    cutoffs = [parse_measure(name).k for name in result.values]
+    known = [k for k in cutoffs if k]
+    return f" in the top {max(known)}" if known and len(known) == len(cutoffs) else ""
 
 
-def _cells(result: Result) -> list[str]:
-    counts = asdict(result.counts)
-    return [*(f"{result.mean(m):.4f}" for m in result.values), *(f"{counts[count]:,}" for count in COUNTS)]
+def _rows(results: Mapping[str, Result]) -> list[list[str]]:
+    rows = [["run", *_measures(results), *(count.replace("_", " ") for count in COUNTS)]]
+    for name, result in results.items():
+        counts = asdict(result.counts)
+        means = (f"{result.mean(m):.4f}" for m in result.values)
+        rows.append([name, *means, *(f"{counts[count]:,}" for count in COUNTS)])
+    return rows
 
 
 def _measures(results: Mapping[str, Result]) -> list[str]:
@@ -128,12 +129,6 @@ def _by_query(result: Result) -> Iterator[tuple[str, dict[str, Any]]]:
     columns = list(result.values.items())
     for row, query_id in enumerate(result.query_ids):
         yield query_id, {measure: values[row] for measure, values in columns}
-
-
-def _csv(rows: Sequence[Sequence[object]]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
 
 
 def _escaped(text: str) -> str:

@@ -1,0 +1,173 @@
+"""A build in a terminal: its funnel, cost and shortfall, and the plan of a dry run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from pipeline.report.text_tables import terminal_table
+from pipeline.text.display import amount, dollars, printable, queries
+from schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
+
+if TYPE_CHECKING:
+    from pipeline.build.waves import Drawn
+    from pipeline.config import Config
+    from pipeline.llm.rehearsal import PlannedStage
+
+MOST_MESSAGES = 10
+"""Different failure messages that are listed; the others are only counted."""
+
+
+def funnel(manifest: Manifest) -> Table:
+    """Return the funnel: what each stage kept, and which rules rejected the rest."""
+    table = Table(title=None, box=None, pad_edge=False, show_header=False)
+    table.add_column("what")
+    table.add_column("count", justify="right")
+    table.add_column("why", style="dim")
+    load, select, generate, check = (_stage(manifest, name) for name in ("load", "select", "generate", "check"))
+    table.add_row("documents", f"{load.written:,}", f"{load.failed:,} unreadable, skipped" if load.failed else "")
+    table.add_row("chunks", f"{select.read:,}", "")
+    table.add_row("eligible", f"{select.written:,}", _reasons(select))
+    table.add_row("drawn", f"{generate.read - generate.unused:,}", f"{generate.unused:,} more in reserve")
+    table.add_row("candidates", f"{check.read:,}", _reasons(generate))
+    table.add_row("queries", f"{check.written:,}", _reasons(check))
+    return table
+
+
+def _stage(manifest: Manifest, name: str) -> StageReport:
+    return next(report for report in manifest.stages if report.stage == name)
+
+
+def _reasons(report: StageReport) -> str:
+    ranked = sorted(report.rules.items(), key=lambda item: (-item[1], item[0]))
+    reasons = [f"{rule} {count:,}" for rule, count in ranked]
+    if report.failed:
+        reasons.append(f"failed {report.failed:,}")
+    return "− " + ", ".join(reasons) if reasons else ""
+
+
+def spending(usage: Mapping[str, StageUsage]) -> Iterator[str]:
+    """Yield a line for each account of the model: requests, stored answers, tokens and cost."""
+    for stage, spent in usage.items():
+        cost = "price unknown" if spent.usd is None else dollars(spent.usd)
+        if not spent.requests:
+            cost = "no cost"
+        yield (
+            f"{stage}: {amount(spent.requests, 'request')}, {amount(spent.replayed, 'answer')} from the store, "
+            f"{spent.input_tokens:,} input tokens, {spent.output_tokens:,} output tokens, {cost}"
+        )
+
+
+def mixture(mix: Mapping[str, Mapping[str, Asked]]) -> Iterator[str]:
+    """Yield a line for the types and one for the styles of queries: how many were accepted and requested of each."""
+    for name, rows in mix.items():
+        counts = ", ".join(f"{value} {row.kept}/{row.asked}" for value, row in rows.items())
+        yield f"{name}, accepted/requested: {counts}"
+
+
+def passed_over(ignored: Mapping[str, int], repeated: Sequence[str]) -> Iterator[str]:
+    """Yield a line for files that are not read, and one for files that are listed twice.
+
+    Args:
+        ignored: Number of files not read, by kind.
+        repeated: Names of files that are reached twice.
+    """
+    if ignored:
+        kinds = ", ".join(f"{count:,} {printable(kind)}" for kind, count in sorted(ignored.items()))
+        yield f"Not read: {kinds}."
+    if repeated:
+        names = ", ".join(printable(name) for name in repeated[:3]) + (" …" if len(repeated) > 3 else "")
+        yield f"Listed twice, read once: {names}."
+
+
+def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Iterator[str]:
+    """Yield a line for each reason why the set is smaller than asked for.
+
+    Args:
+        manifest: The record of the build.
+        limit: The cap that stopped the build, or None.
+        target_met: Whether the set has as many queries as asked for.
+    """
+    if limit is not None:
+        yield stopped(limit)
+    select = _stage(manifest, "select")
+    if 2 * select.rules.get("too-short", 0) > select.read:
+        yield (
+            "Most chunks are too short to write a query for (under 40 words). "
+            "If rows or files are complete passages, use --no-chunk, which accepts 10 words or more."
+        )
+    if not target_met and limit is not None:
+        yield f"So far {manifest.queries:,} of {queries(manifest.target or 1)}."
+    elif not target_met:
+        generate = _stage(manifest, "generate")
+        rules = Counter(select.rules) + Counter(generate.rules) + Counter(_stage(manifest, "check").rules)
+        fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common()) or "none"
+        reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
+        yield f"{manifest.queries:,} of {queries(manifest.target or 1)}: {reserve}. Rejected by rule: {fell}."
+    if manifest.failures:
+        yield f"{amount(len(manifest.failures), 'failure')}, listed in manifest.json:"
+        yield from messages(manifest.failures)
+
+
+def stopped(limit: str) -> str:
+    """Return the line about a cap that ended a run."""
+    return f"Stopped by a cap: {limit}. To continue, rerun the command with a higher cap; nothing is paid twice."
+
+
+def messages(failures: Iterable[Failure]) -> Iterator[str]:
+    """Yield the most frequent messages of failures, with their counts."""
+    found = Counter(printable(failure.message) for failure in failures)
+    for message, count in found.most_common(MOST_MESSAGES):
+        yield f"  {message}" + (f" ({count:,} times)" if count > 1 else "")
+    if len(found) > MOST_MESSAGES:
+        yield f"  and {amount(len(found) - MOST_MESSAGES, 'other message')}"
+
+
+def plan_table(stages: Sequence[PlannedStage]) -> Table:
+    """Return a row for every planned stage, and the total."""
+    rows = [("stage", "requests", "stored", "input tokens", "output tokens", "cost")]
+    for row in stages:
+        rows.append(_planned(row.stage, [row]))
+        if row.stage == "generate" and not any(stage.stage == "rewrite" for stage in stages):
+            rows.append(("rewrite", "0", "0", "0", "0", "-"))
+    return terminal_table([*rows, _planned("total", stages)])
+
+
+def _planned(name: str, rows: Sequence[PlannedStage]) -> tuple[str, str, str, str, str, str]:
+    known = [row.usd for row in rows if row.usd is not None]
+    return (
+        name,
+        f"{sum(row.requests for row in rows):,}",
+        f"{sum(row.replayed for row in rows):,}",
+        f"{sum(row.input_tokens for row in rows):,}",
+        f"{sum(row.output_tokens for row in rows):,}",
+        dollars(sum(known)) if len(known) == len(rows) else "unknown",
+    )
+
+
+def plan_notes(stages: Sequence[PlannedStage], drawn: Drawn, config: Config) -> Iterator[str]:
+    """Yield the assumptions behind a plan, and what would stop the build early.
+
+    Args:
+        stages: The planned stages.
+        drawn: The chunks that the plan draws.
+        config: The configuration of the build.
+    """
+    yield "Nothing was sent or written. Request counts are exact if every new reply is valid and its query accepted;"
+    yield "a rejected query costs a rewrite, or another chunk. Token counts are estimates, corrected by stored answers."
+    if any(row.usd is None for row in stages):
+        yield (
+            f"The price of {config.model.name} is unknown: set usd_per_million_input and usd_per_million_output "
+            "under [model]."
+        )
+    if config.critics.use:
+        yield "The critics' requests assume queries of average length; a share of queries goes to them at random."
+    target = config.generate.queries
+    if target is not None and drawn.accepted < target:
+        yield f"These documents and answers yield {drawn.accepted:,} of {queries(target)}."
+    requests, cap = sum(row.requests for row in stages), config.model.max_requests
+    if cap is not None and requests > cap:
+        yield f"max_requests = {cap:,} stops the run before it is complete."

@@ -1,0 +1,79 @@
+"""A history of scores: a run beside earlier ones as a table, and the whole history as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pipeline.report.text_tables import terminal_table
+from pipeline.text.display import queries
+from schemas.scorecard import HistoryEntry, Score
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pipeline.report.charts import Points
+
+
+def change_table(now: HistoryEntry, last: HistoryEntry | None, baseline: Mapping[str, float]) -> Table:
+    """Return a row for each measure: its mean now with the interval, and its changes.
+
+    Args:
+        now: The entry to show.
+        last: The system's previous entry, or None for the first one.
+        baseline: The means to compare with, by measure.
+    """
+    rows = [(now.system, "now", "interval", "since last", "from baseline")]
+    for measure, score in now.means.items():
+        before = last.means.get(measure) if last else None
+        interval = "" if score.low is None else f"[{score.low:.4f}, {score.high:.4f}]"
+        changes = _change(score, before.mean if before else None), _change(score, baseline.get(measure))
+        rows.append((measure, f"{score.mean:.4f}", interval, *changes))
+    return terminal_table(rows)
+
+
+def notes(now: HistoryEntry, earlier: Sequence[HistoryEntry]) -> Iterator[str]:
+    """Yield a line for each reason, other than the system itself, why a score may have changed."""
+    if earlier and earlier[-1].gold.sha256 != now.gold.sha256:
+        yield "the judgments differ from those of the last entry; they may be the reason for a change"
+    elif earlier and earlier[0].gold.sha256 != now.gold.sha256:
+        yield "the judgments differ from those of the first entry; they may be the reason for a change since then"
+    if now.counts.missing:
+        yield f"{queries(now.counts.missing)} judged but missing from the run"
+
+
+def _change(score: Score, before: float | None) -> str:
+    return "-" if before is None else f"{score.mean - before:+.4f}"
+
+
+def page(entries: Sequence[HistoryEntry]) -> str:
+    """Return a page with a chart for each measure, in which each system is a line.
+
+    Args:
+        entries: At least one, in any order; entries of the same time keep the order given.
+    """
+    from pipeline.report.charts import drawn, lines, rendered
+
+    ordered = sorted(entries, key=lambda entry: entry.at)
+    measures = list(dict.fromkeys(measure for entry in ordered for measure in entry.means))
+    systems = list(dict.fromkeys(entry.system for entry in ordered))
+    sections = []
+    for number, measure in enumerate(measures):
+        series = [_points(system, measure, ordered) for system in systems]
+        figure = lines([points for points in series if points.values], x_title="", y_title=measure)
+        sections.append({"measure": measure, "figure": drawn(figure, f"figure-{number}")})
+    return rendered("history.html.j2", title="History of scores", sections=sections, entries=ordered, measures=measures)
+
+
+def _points(system: str, measure: str, entries: Sequence[HistoryEntry]) -> Points:
+    from pipeline.report.charts import Points
+
+    chosen = [entry for entry in entries if entry.system == system and measure in entry.means]
+    scores = [entry.means[measure] for entry in chosen]
+    return Points(
+        name=system,
+        places=[entry.at for entry in chosen],
+        values=[score.mean for score in scores],
+        low=[score.mean if score.low is None else score.low for score in scores],
+        high=[score.mean if score.high is None else score.high for score in scores],
+    )

@@ -1,0 +1,159 @@
+"""A scorecard in words and tables, for a terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pipeline.report.text_tables import escaped, markdown_table, terminal_table, with_interval
+from pipeline.text.display import queries
+from schemas.scorecard import Comparison, Score, Scorecard, Verdict
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SMOKE = "smoke"
+"""The evidence level of simulated queries, from which nothing follows about systems."""
+
+PAIR_HEADINGS = (
+    "measure",
+    "first",
+    "second",
+    "difference",
+    "interval",
+    "p",
+    "p Holm",
+    "p t",
+    "win/tie/loss",
+    "effect",
+    "detectable",
+)
+
+
+def leaderboard_rows(card: Scorecard) -> Iterator[tuple[str, ...]]:
+    """Yield the headings, then a row for each system: every measure with its interval, and the judged share."""
+    judged = sorted({name for system in card.systems for name in system.judged})
+    yield ("system", *card.measures, *judged, "queries")
+    for system in card.systems:
+        yield (
+            system.system,
+            *(score_text(system.scores[measure]) for measure in card.measures),
+            *(f"{system.judged[name]:.4f}" for name in judged),
+            f"{system.counts.queries:,}",
+        )
+
+
+def score_text(score: Score) -> str:
+    """Return a mean with its interval, if it has one."""
+    return with_interval(score.mean, score.low, score.high)
+
+
+def pair_row(found: Comparison) -> tuple[str, ...]:
+    """Return the cells of one comparison, in the order of ``PAIR_HEADINGS``."""
+    return (
+        found.measure,
+        found.first,
+        found.second,
+        f"{found.difference:+.4f}",
+        f"[{found.low:+.4f}, {found.high:+.4f}]",
+        p_value(found.p),
+        p_value(found.p_holm),
+        "-" if found.p_t is None else p_value(found.p_t),
+        f"{found.wins}/{found.ties}/{found.losses}",
+        "-" if found.effect_size is None else f"{found.effect_size:+.2f}",
+        f"{found.detectable:.4f}" if found.detectable else "-",
+    )
+
+
+def method_line(card: Scorecard) -> str:
+    """Return the method of the intervals and tests, one line."""
+    method, count = card.method, len(card.comparisons)
+    parts = [f"judged queries: {card.gold.queries:,}", f"missing queries: {method.missing}"]
+    if any(score.low is not None for system in card.systems for score in system.scores.values()):
+        parts.append(f"{method.confidence:.0%} paired bootstrap intervals ({method.resamples:,} resamples)")
+    if count:
+        family = f"Holm over {count:,} comparisons" if count > 1 else "one comparison"
+        parts.append(f"sign-flip test ({method.permutations:,} permutations), {family}, level {method.alpha:g}")
+    return f"Method: {'; '.join(parts)}; seed {method.seed}."
+
+
+def tables(card: Scorecard) -> Iterator[Table]:
+    """Yield the leaderboard and, if any, the comparisons as tables for a terminal."""
+    yield terminal_table(list(leaderboard_rows(card)))
+    if card.comparisons:
+        yield terminal_table([PAIR_HEADINGS, *map(pair_row, card.comparisons)], words=3)
+
+
+def markdown(card: Scorecard) -> str:
+    """Return the card as Markdown."""
+    parts = [markdown_table(list(leaderboard_rows(card)))]
+    if card.comparisons:
+        parts.append(markdown_table([PAIR_HEADINGS, *map(pair_row, card.comparisons)], words=3))
+    lines = [*words(card), *(f"Warning: {warning}." for warning in card.warnings), method_line(card)]
+    parts.append("\n".join(f"- {escaped(line)}" for line in lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def words(card: Scorecard) -> Iterator[str]:
+    """Yield a sentence for each comparison, then one about the best systems."""
+    yield from sentences(card)
+    top = best(card)
+    if top:
+        yield top
+
+
+def sentences(card: Scorecard) -> Iterator[str]:
+    """Yield one sentence for each comparison."""
+    claims = card.gold.evidence_level != SMOKE
+    for comparison in card.comparisons:
+        yield sentence(comparison, alpha=card.method.alpha, claims=claims)
+
+
+def sentence(found: Comparison, *, alpha: float, claims: bool = True) -> str:
+    """Return the result of one comparison.
+
+    Args:
+        found: The comparison.
+        alpha: Level of the test, 0 to 1.
+        claims: Whether the queries allow a statement about the systems; simulated queries do not.
+    """
+    figures = (
+        f"{found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}, p {p_value(found.p_holm)} after Holm"
+    )
+    if found.verdict is Verdict.SAME:
+        return f"{found.first} and {found.second} have the same {found.measure} on every query."
+    if found.verdict is Verdict.NOT_SEPARABLE:
+        return (
+            f"{found.first} and {found.second} are not separable by {found.measure} ({figures}); "
+            f"{queries(found.queries)} can show differences of about {found.detectable:.4f} or more."
+        )
+    better, worse = found.first, found.second
+    if found.verdict is Verdict.SECOND:
+        better, worse = worse, better
+    if not claims:
+        return f"{better} scores higher than {worse} by {found.measure} on these simulated queries ({figures})."
+    return f"{better} is better than {worse} by {found.measure} ({figures}, level {alpha:g})."
+
+
+def p_value(p: float) -> str:
+    """Return a p-value with four decimals, smaller ones in scientific notation; never 0."""
+    return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
+
+
+def best(card: Scorecard) -> str | None:
+    """Return which systems may be the best by the first measure, or None if ``unbeaten`` names none."""
+    measure, top = card.measures[0], unbeaten(card)
+    if len(top) == 1:
+        return f"By {measure}, {top[0]} is the best of {len(card.systems)}."
+    return f"By {measure}, these are not separable from the best: {', '.join(top)}." if top else None
+
+
+def unbeaten(card: Scorecard) -> list[str]:
+    """Return the systems that no other beats by the first measure; none without comparisons or on simulated queries."""
+    if not card.comparisons or card.gold.evidence_level == SMOKE:
+        return []
+    beaten = set()
+    for found in card.comparisons:
+        if found.measure == card.measures[0]:
+            beaten |= {Verdict.FIRST: {found.second}, Verdict.SECOND: {found.first}}.get(found.verdict, set())
+    return [system.system for system in card.systems if system.system not in beaten]

@@ -1,0 +1,84 @@
+"""Tables as aligned text, Markdown, CSV or a terminal table, and the escaping of Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pipeline.text.display import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Rows = Sequence[Sequence[str]]
+"""The headings, then a row of cells for each line."""
+
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_MARKS = re.compile(r"([\\`*_\[\]|~$!])")
+_LINK = re.compile(r"(?i)(\b(?:https?|ftp)):(?=//)|(\bwww)\.")
+_START = re.compile(r"^([#=]|[+-](?!\d))|^(\d+)([.)])(?=\s|$)")
+_ADDRESS = re.compile(r"(?<![A-Za-z])@|@(?!\d+(?:[^\w.-]|\.?(?:\s|$)))")  # not the @ of ndcg@10
+
+
+def escaped(text: str) -> str:
+    """Return the text on one line so that Markdown and HTML show it literally: no markup, link, image or mention."""
+    line = _ADDRESS.sub("&#64;", printable(" ".join(text.split())).translate(_ENTITIES))
+    line = _LINK.sub(lambda found: f"{found[1]}&#58;" if found[1] else f"{found[2]}&#46;", _MARKS.sub(r"\\\1", line))
+    return _START.sub(lambda found: f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}", line)
+
+
+def aligned(rows: Rows, *, indent: str = "") -> Iterator[str]:
+    """Yield rows as plain lines: the first column aligned left, the others right."""
+    cells = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
+        yield (indent + "   ".join(padded)).rstrip()
+
+
+def markdown_row(cells: Iterable[str]) -> str:
+    """Return one line of a Markdown table, the cells escaped."""
+    return "| " + " | ".join(map(escaped, cells)) + " |"
+
+
+def markdown_table(rows: Rows, *, words: int = 1) -> str:
+    """Return rows as a Markdown table without a line end; the first ``words`` columns are aligned left."""
+    rule = "| " + " | ".join("---" if place < words else "---:" for place in range(len(rows[0]))) + " |"
+    return "\n".join([markdown_row(rows[0]), rule, *map(markdown_row, rows[1:])])
+
+
+def terminal_table(rows: Rows, *, words: int = 1) -> Table:
+    """Return rows as a table for a terminal; the first ``words`` columns are aligned left and may wrap."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=None, box=None, pad_edge=False)
+    for place, heading in enumerate(rows[0]):
+        text = Text(printable(heading))
+        table.add_column(text, justify="left" if place < words else "right", no_wrap=place >= words)
+    for row in rows[1:]:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    return table
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as CSV."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def with_interval(value: float, low: float | None, high: float | None, *, places: int = 4) -> str:
+    """Return a figure with its interval, where it has one: ``0.61 [0.52, 0.70]``.
+
+    Args:
+        value: The figure.
+        low: The lower end, or None.
+        high: The upper end, or None.
+        places: Decimal places of all three.
+    """
+    ends = "" if low is None or high is None else f" [{low:.{places}f}, {high:.{places}f}]"
+    return f"{value:.{places}f}{ends}"
