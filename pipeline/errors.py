@@ -25,6 +25,10 @@ Messages are one line: what was found, where, what to do. They never hold a key,
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -137,3 +141,22 @@ class NotAsked(ModelError):
     def __init__(self, stage: str) -> None:
         self.stage = stage
         super().__init__(f"{stage}: not asked, this is a dry run")
+
+
+@contextlib.contextmanager
+def explained(place: Path) -> Iterator[None]:
+    """Turn what the operating system says about a write to a file or folder into one line.
+
+    Raises:
+        OutputError: The disk is full, the place is read-only, or writing is not allowed.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            raise OutputError(f"{place}: the disk is full; free space and run the same command again") from None
+        if error.errno is not None:
+            raise OutputError(f"{place}: cannot be written ({os.strerror(error.errno).lower()})") from None
+        raise

@@ -8,9 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
+from pipeline.agreement.judgment_files import Labels
 from pipeline.errors import InputError
-from pipeline.formats.runs.judgment_files import Labels
-from pipeline.formats.runs.judgments import Grades, notes_of_queries
+from pipeline.formats.runs.judgments import Grades
+from pipeline.goldset.file_names import QUERIES
+from pipeline.goldset.gold_path import notes_of_queries
 from pipeline.measures.statistics.agreement_intervals import pair_figures, raters_alpha
 from pipeline.measures.statistics.kappa import combined, query_tables
 from pipeline.text.display import shown
@@ -216,7 +218,7 @@ def _by_type(
     notes = notes_of_queries(reference.path) or notes_of_queries(judge.path)
     if not notes:
         raise InputError(
-            str(judge.path), "--per-type needs the folder of a build: no 3-queries.jsonl notes the types of the queries"
+            str(judge.path), f"--per-type needs the folder of a build: no {QUERIES} notes the types of the queries"
         )
     found: dict[str, dict[str, PairFigures]] = {}
     for name in TYPES:

@@ -14,12 +14,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pipeline.errors import InputError, OutputError
+from pipeline.errors import InputError, OutputError, explained
 from pipeline.formats.runs.json_maps import read_json
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.run_files import write_run
 from pipeline.formats.runs.scorecard_files import write_record, write_whole
-from pipeline.goldset.folder import explained
 from pipeline.text.display import shown
 from schemas.experiment import Measured
 from schemas.record import Record

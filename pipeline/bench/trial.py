@@ -11,6 +11,7 @@ from pipeline.bench.experiment_files import make_folders, read_passages
 from pipeline.bench.measurements import experiment_of, results_of, timings_of
 from pipeline.bench.search import Corpus, Outcome, run_all
 from pipeline.errors import InputError, UsageError
+from pipeline.goldset.file_names import DATASET
 from pipeline.score.scorecards import notice_of, reference
 from pipeline.systems import open_systems
 
@@ -117,7 +118,7 @@ def texts_of(bench: Bench, gold: Gold) -> tuple[dict[str, str], Corpus]:
     texts = gold.queries()
     queries = {query_id: texts[query_id] for query_id in sorted(gold.qrels) if query_id in texts}
     if not queries:
-        raise InputError(str(gold.path), "holds no texts of queries; name the folder of a build, dataset.json or BEIR")
+        raise InputError(str(gold.path), f"holds no texts of queries; name the folder of a build, {DATASET} or BEIR")
     passages = read_passages(bench.corpus) if bench.corpus else gold.corpus()
     if not passages:
         raise InputError(str(gold.path), "holds no passages to retrieve from; name the folder of a build, or a corpus")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from pipeline.build.waves import Drawn
 from pipeline.config import Config
+from pipeline.goldset.file_names import CHUNKS, CORPUS_COPY
 from pipeline.offline.notice import notice
 from pipeline.ports import QueryGenerator
 from schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
@@ -96,8 +97,8 @@ def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[s
         metadata["model"] = config.model.name
     if any(query.masked for query in drawn.queries):
         metadata["masked"] = (
-            "The sentences asked about are taken out of the corpus here; 1-chunks.jsonl and original_text in "
-            "beir/corpus.jsonl hold the original. Do not score against an index of the original text."
+            f"The sentences asked about are taken out of the corpus here; {CHUNKS} and original_text in "
+            f"{CORPUS_COPY} hold the original. Do not score against an index of the original text."
         )
     return metadata
 

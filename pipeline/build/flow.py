@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +22,11 @@ from pipeline.config import Config
 from pipeline.errors import GoldsetError, UnreadableDocument
 from pipeline.formats.documents.fields import ReadOptions
 from pipeline.formats.documents.reader import read_documents
-from pipeline.formats.documents.sources import Found
+from pipeline.formats.documents.sources import Found, find_files
 from pipeline.formats.jsonl import RecordFile
-from pipeline.formats.toml import write_toml
-from pipeline.goldset.dataset import GoldSet, passages, write_gold
-from pipeline.goldset.folder import CONFIG, check_same_corpus, check_usable, explained, publish, staging
+from pipeline.goldset.dataset import GoldSet, passages
+from pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
+from pipeline.goldset.folder import Claim, Draft, GoldFolder
 from pipeline.ports import Brief, Progress, Stored, Writing
 from pipeline.stages.assemble import label
 from pipeline.stages.chunk import chunk_documents
@@ -35,7 +35,6 @@ from pipeline.stages.select import READY, Limits, Selection, fault, select
 from pipeline.text.language import detect_language
 from schemas.corpus import Chunk, Document
 from schemas.manifest import Failure, Manifest, StageUsage
-from schemas.query import Candidate, Query, Rejection
 
 FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 """How many unreadable documents are named on the screen and in the manifest; all are counted."""
@@ -45,12 +44,12 @@ UP_TO = 300
 
 
 STAGES = (
-    Stage("load", "files", "0-documents.jsonl", "decode files and rows into texts that every span refers to"),
-    Stage("chunk", "0-documents.jsonl", "1-chunks.jsonl", "cut documents into passages, each an exact span"),
-    Stage("select", "1-chunks.jsonl", "drawing order", "leave out what cannot stand alone; one of near-duplicates"),
-    Stage("generate", "drawing order", "2-candidates.jsonl", "propose queries, one prompt per chunk"),
-    Stage("check", "2-candidates.jsonl", "3-queries.jsonl", "keep what passes every check, the rest with its reason"),
-    Stage("assemble", "3-queries.jsonl", "dataset.json", "label the chunks that hold the evidence; write the gold set"),
+    Stage("load", "files", DOCUMENTS, "decode files and rows into texts that every span refers to"),
+    Stage("chunk", DOCUMENTS, CHUNKS, "cut documents into passages, each an exact span"),
+    Stage("select", CHUNKS, "drawing order", "leave out what cannot stand alone; one of near-duplicates"),
+    Stage("generate", "drawing order", CANDIDATES, "propose queries, one prompt per chunk"),
+    Stage("check", CANDIDATES, QUERIES, "keep what passes every check, the rest with its reason"),
+    Stage("assemble", QUERIES, DATASET, "label the chunks that hold the evidence; write the gold set"),
 )
 
 
@@ -89,7 +88,7 @@ class Result:
         return self.target_met and self.limit is None and not self.manifest.failures
 
 
-Finish = Callable[[Path, Manifest], Awaitable[Manifest]]
+Finish = Callable[[Draft, Manifest], Awaitable[Manifest]]
 """Works on a set that is written but not put in place yet, and returns its manifest."""
 
 
@@ -118,21 +117,12 @@ async def build(
         ModelUnavailable: The model's server cannot be used; what was answered is in the store.
     """
     books, config = Books(STAGES), writer.config
-    with explained(out):
-        usable = functools.partial(
-            check_usable,
-            out,
-            settings=config.shaping(),
-            config_sha256=config.fingerprint(writer.prompts),
-            replace=replace,
-            grades=finish is not None,
-        )
-        usable()
-    with staging(out) as place, explained(out):
-        stale = usable()
+    folder, settings = GoldFolder(out), config.shaping()
+    claim = Claim(settings, config.fingerprint(writer.prompts), replace=replace, graded=finish is not None)
+    with folder.replacing(claim) as place:
         documents = load(config, found, place, books, progress)
         if not replace:
-            check_same_corpus(out, documents)
+            folder.check_same_corpus(documents)
         chunks = chunk(config, documents, place, books, progress)
         selection = choose(config, chunks, books, progress)
         async with contextlib.AsyncExitStack() as stack:
@@ -142,15 +132,15 @@ async def build(
             drawn = await draw(config, chunks, selection, writing, place, books, progress)
         generator = writing.generator
         assemble(chunks, selection, drawn, place, books, metadata=described(config, drawn, generator))
-        write_toml(place / CONFIG, config.shaping())
+        place.write_settings(settings)
         manifest = books.manifest(
             config, drawn, generator, documents=len(documents), prompts=writer.prompts, usage=writer.usage()
         )
         if finish is not None:
             manifest = await finish(place, manifest)
-        manifest = publish(place, out, manifest, stale=stale)
+        place.finish(manifest)
     asked = config.generate.queries
-    return Result(manifest, drawn.limit, len(drawn.queries) >= (asked or 1))
+    return Result(folder.manifest(), drawn.limit, len(drawn.queries) >= (asked or 1))
 
 
 async def plan(config: Config, found: Found, place: Path, writing: Writing, *, progress: Progress) -> Drawn:
@@ -164,13 +154,13 @@ async def plan(config: Config, found: Found, place: Path, writing: Writing, *, p
         progress: Shows how far it is.
     """
     books = Books(STAGES)
-    documents = load(config, found, place, books, progress)
-    chunks = chunk(config, documents, place, books, progress)
+    documents = load(config, found, Draft(place), books, progress)
+    chunks = chunk(config, documents, Draft(place), books, progress)
     selection = choose(config, chunks, books, progress)
     return await propose(config, chunks, selection, writing, progress)
 
 
-def load(config: Config, found: Found, place: Path, books: Books, progress: Progress) -> RecordFile[Document]:
+def load(config: Config, found: Found, place: Draft, books: Books, progress: Progress) -> RecordFile[Document]:
     """Read every file; a bad one is skipped, counted and named, or ends the run when strict."""
     failures: list[Failure] = []
     failed = 0
@@ -189,7 +179,7 @@ def load(config: Config, found: Found, place: Path, books: Books, progress: Prog
         on_failure(problem)
     with progress.stage("load", None) as step:
         texts = read_documents(found.files, reading(config), on_failure=on_failure)
-        documents = RecordFile.write(place / "0-documents.jsonl", Document, counted(texts, step))
+        documents = place.documents.write(counted(texts, step))
     if failed > FAILURES_SHOWN:
         progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
     if not documents:
@@ -198,6 +188,11 @@ def load(config: Config, found: Found, place: Path, books: Books, progress: Prog
     books.failures.extend(failures)
     books.close("load", read=len(documents) + failed, written=len(documents), failed=failed)
     return documents
+
+
+def find_documents(paths: Sequence[str]) -> Found:
+    """Return the files to read; the folders of earlier runs among them are left out."""
+    return find_files(paths, is_run=lambda folder: GoldFolder(folder).holds_documents())
 
 
 def reading(config: Config) -> ReadOptions:
@@ -225,12 +220,12 @@ def cut(config: Config, found: Found, *, on_failure: Callable[[UnreadableDocumen
 
 
 def chunk(
-    config: Config, documents: RecordFile[Document], place: Path, books: Books, progress: Progress
+    config: Config, documents: RecordFile[Document], place: Draft, books: Books, progress: Progress
 ) -> RecordFile[Chunk]:
     """Cut the documents; those without any word give no chunk."""
     with progress.stage("chunk", len(documents)) as step:
         cut = chunk_documents(counted(documents, step), size=config.chunk.size, overlap=config.chunk.overlap_characters)
-        chunks = RecordFile.write(place / "1-chunks.jsonl", Chunk, cut)
+        chunks = place.chunks.write(cut)
     books.close("chunk", read=len(documents), written=len(documents))
     return chunks
 
@@ -250,7 +245,7 @@ async def draw(
     chunks: RecordFile[Chunk],
     selection: Selection,
     writing: Writing,
-    place: Path,
+    place: Draft,
     books: Books,
     progress: Progress,
 ) -> Drawn:
@@ -274,9 +269,9 @@ async def draw(
         failed=calls_failed,
     )
     books.failures.extend(drawn.failures)
-    RecordFile.write(place / "2-candidates.jsonl", Candidate, drawn.candidates)
-    RecordFile.write(place / "3-queries.jsonl", Query, drawn.queries)
-    RecordFile.write(place / "3-rejections.jsonl", Rejection, drawn.rejections)
+    place.candidates.write(drawn.candidates)
+    place.queries.write(drawn.queries)
+    place.rejections.write(drawn.rejections)
     return drawn
 
 
@@ -328,7 +323,7 @@ def assemble(
     chunks: RecordFile[Chunk],
     selection: Selection,
     drawn: Drawn,
-    place: Path,
+    place: Draft,
     books: Books,
     *,
     metadata: dict[str, object],
@@ -339,5 +334,5 @@ def assemble(
         for query, position in zip(drawn.queries, drawn.positions, strict=True)
     }
     corpus = functools.partial(passages, chunks, drawn.queries)
-    write_gold(place, GoldSet(queries=drawn.queries, corpus=corpus, relevance=relevance, metadata=metadata))
+    place.write_gold(GoldSet(queries=drawn.queries, corpus=corpus, relevance=relevance, metadata=metadata))
     books.close("assemble", read=len(drawn.queries), written=len(drawn.queries))

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config import Config, Generator
-from pipeline.errors import UsageError
-from pipeline.goldset.folder import explained
+from pipeline.errors import UsageError, explained
 from pipeline.llm.prices import check_price
 from pipeline.llm.server_settings import OPENAI, ModelSettings
 from pipeline.ports import ChatModel, Stored, Writing

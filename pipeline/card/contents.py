@@ -14,13 +14,12 @@ from pipeline.card.labels import label_figures
 from pipeline.card.origin import CIRCULARITY, PROVENANCE, making_figures, origin_figures
 from pipeline.card.queries import asking_figures, overlaps
 from pipeline.card.stability import FEWEST, POWER, ordering_figures
-from pipeline.errors import InputError, OutputError
+from pipeline.errors import InputError, OutputError, explained
 from pipeline.formats.jsonl import write_texts
-from pipeline.goldset.folder import explained
+from pipeline.goldset.file_names import CARD_JSON, CARD_MARKDOWN
 from pipeline.report.card_text import markdown
 from schemas.set_card import Card, Figure, State
 
-CARD_JSON, CARD_MARKDOWN = "card.json", "card.md"
 _WHATEVER_THE_NUMBER = frozenset({POWER, JUDGE, CIRCULARITY, PROVENANCE})
 
 

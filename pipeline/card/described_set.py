@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import GoldsetError, InputError
-from pipeline.formats.jsonl import RecordFile
-from pipeline.goldset.folder import CONFIG, MANIFEST, read_manifest
-from pipeline.goldset.provenance import metadata_of
-from pipeline.score.runs import load_gold, load_run, top_documents
+from pipeline.goldset.folder import GoldFolder
+from pipeline.goldset.gold_path import metadata_of
+from pipeline.score.runs import Gold, load_gold, load_run, top_documents
 from pipeline.text.language import detect_language
 from schemas.judgment import Judgment, Pooled
 from schemas.manifest import Manifest
 
-POOL, JUDGMENTS, CHUNKS = "4-pool.jsonl", "4-judgments.jsonl", "1-chunks.jsonl"
 DEPTH = 10
 _IMPORT = "import"
 """The table that only an import has in its configuration."""
@@ -103,13 +99,13 @@ def read_material(folder: Path) -> Material:
     if not folder.is_dir():
         problem = "is a file; name the folder of a gold set" if folder.exists() else "there is no such folder"
         raise InputError(folder, problem)
-    gold = load_gold(folder)
+    home, gold = GoldFolder(folder), load_gold(folder)
     queries, corpus = gold.queries(), gold.corpus()
     for what, texts in (("query", queries), ("passage", corpus)):
         if not texts:
             raise InputError(folder, f"holds no {what}, or only its id: without texts there is no card")
     known = {query_id: judged for query_id, judged in gold.qrels.items() if query_id in queries}
-    runs, unreadable = _runs(folder, gold.path)
+    runs, unreadable = _runs(home, gold)
     notes = gold.about()
     return Material(
         name=folder.resolve().name,
@@ -120,11 +116,11 @@ def read_material(folder: Path) -> Material:
         corpus=corpus,
         notes=notes,
         metadata=metadata_of(folder),
-        manifest=read_manifest(folder) if (folder / MANIFEST).is_file() else None,
-        settings=_settings(folder / CONFIG),
-        document_of=_documents(folder / CHUNKS),
-        pool=list(RecordFile.open(folder / POOL, Pooled)) if (folder / POOL).is_file() else [],
-        judgments=list(RecordFile.open(folder / JUDGMENTS, Judgment)) if (folder / JUDGMENTS).is_file() else [],
+        manifest=home.manifest() if home.is_finished() else None,
+        settings=home.settings(),
+        document_of={chunk.chunk_id: chunk.span.doc_id for chunk in home.chunks.read_any()},
+        pool=list(home.pool.read_any()),
+        judgments=list(home.judgments.read_any()),
         languages={query_id: _language(notes.get(query_id, {}), text) for query_id, text in queries.items()},
         runs=runs,
         unreadable=unreadable,
@@ -136,35 +132,10 @@ def _language(note: dict[str, Any], text: str) -> str | None:
     return found if isinstance(found, str) else detect_language(text)
 
 
-def _settings(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise InputError(path, "is damaged: run the build again") from None
-
-
-def _documents(path: Path) -> dict[str, str]:
-    """Return the document of each chunk; only ids are kept, so nothing is checked but them."""
-    if not path.is_file():
-        return {}
-    found = {}
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                chunk = json.loads(line)
-                found[str(chunk["chunk_id"])] = str(chunk["span"]["doc_id"])
-            except (ValueError, KeyError, TypeError, RecursionError):
-                raise InputError(path, "is no chunk", line=number) from None
-    return found
-
-
-def _runs(folder: Path, gold_path: Path) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
-    gold = load_gold(gold_path)
+def _runs(folder: GoldFolder, gold: Gold) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
     runs: dict[str, dict[str, list[str]]] = {}
     unreadable = []
-    for path in sorted((folder / "runs").glob("*.trec")):
+    for path in folder.runs():
         try:
             found = top_documents(gold, load_run(path), depth=DEPTH)
         except GoldsetError:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pipeline.card.described_set import Material
 from pipeline.card.figures import NO_SOURCE, absent, figure, good
 from pipeline.card.vendors import overlapping, parties
+from pipeline.goldset.file_names import DATASET
 from pipeline.measures.statistics.shares import gini
 from pipeline.text.display import amount
 from schemas.manifest import StageReport
@@ -152,7 +153,7 @@ def _provenance(material: Material) -> Iterator[Figure]:
     values: dict[str, Value] = {"judgments sha256": material.fingerprint}
     if manifest is not None:
         values |= {
-            "dataset.json sha256": manifest.files.get("dataset.json"),
+            f"{DATASET} sha256": manifest.files.get(DATASET),
             "configuration sha256": manifest.config_sha256,
             "generator": manifest.generator,
             "model": manifest.model,

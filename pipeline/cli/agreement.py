@@ -10,7 +10,7 @@ import typer
 from pipeline.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from pipeline.formats.runs.judgment_files import Labels
+    from pipeline.agreement.judgment_files import Labels
     from pipeline.formats.runs.score_tables import ScoreTable
     from schemas.agreement_report import Agreement, Ranking
 
@@ -71,7 +71,7 @@ def _compared(  # noqa: PLR0913, PLR0917  what the command was given
     seed: int,
 ) -> Agreement:
     from pipeline.agreement import agree, agree_within
-    from pipeline.formats.runs.judgment_files import read_labels
+    from pipeline.agreement.judgment_files import read_labels
     from pipeline.formats.runs.score_tables import read_scores
 
     table = None if scores is None else read_scores(scores)

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from pipeline.goldset.file_names import ANSWERS
 from pipeline.text.display import printable
 
 app = typer.Typer(help="Look after a store of model answers.", no_args_is_help=True, rich_markup_mode=None)
 
 _LONGEST_NAME = 100
 
-Store = Annotated[Path, typer.Argument(metavar="STORE", help="The store, answers.sqlite beside a run.")]
+Store = Annotated[Path, typer.Argument(metavar="STORE", help=f"The store, {ANSWERS} beside a run.")]
 
 
 @app.command()

@@ -11,6 +11,7 @@ import typer
 
 from pipeline.cli.score import GoldPath
 from pipeline.errors import InputError, UsageError
+from pipeline.goldset.file_names import answers_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -57,7 +58,7 @@ def ask(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     described = dict(bench.described) if bench else {}
     name = _with_rerank(described, system, rerank)
     home = Path(gold) if Path(gold).is_dir() else Path(gold).parent
-    store = answers or home.resolve().parent / "answers.sqlite"
+    store = answers or answers_beside(home)
     with contextlib.ExitStack() as stack:
         systems = stack.enter_context(
             open_systems(

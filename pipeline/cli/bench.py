@@ -10,6 +10,7 @@ import typer
 from pipeline.cli.options import DONE_WITH_FAILURES
 from pipeline.cli.score import CutoffOption, GoldPath, MeasureOption
 from pipeline.errors import OutputError, UnknownMeasure
+from pipeline.goldset.file_names import BENCH, MANIFEST, answers_beside
 
 if TYPE_CHECKING:
     from pipeline.bench.trial import Found, Recut
@@ -42,7 +43,7 @@ def bench(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     from pipeline.bench.bench_file import load_bench
     from pipeline.bench.experiment_files import read_published
     from pipeline.bench.trial import conduct
-    from pipeline.formats.runs.scorecard_files import check_apart
+    from pipeline.goldset.gold_path import check_apart
     from pipeline.report.terminal import TerminalProgress
     from pipeline.score.runs import load_gold
 
@@ -59,14 +60,14 @@ def bench(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         published=read_published(published) if published else None,
     )
     home = loaded.path if loaded.path.is_dir() else loaded.path.parent
-    is_build = (home / "manifest.json").is_file()
-    folder = out or (home / "bench" if is_build else Path(f"bench-{_stem(loaded.path)}"))
+    is_build = (home / MANIFEST).is_file()
+    folder = out or (home / BENCH if is_build else Path(f"bench-{_stem(loaded.path)}"))
     messages = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
     found = conduct(
         settings,
         loaded,
         folder=folder,
-        answers=answers or (home if is_build else folder).resolve().parent / "answers.sqlite",
+        answers=answers or answers_beside(home if is_build else folder),
         rechunk=_rechunk,
         progress=TerminalProgress(messages),
         again=again,

@@ -30,6 +30,7 @@ from pipeline.cli.options import (
     named,
 )
 from pipeline.errors import GoldsetError, UsageError
+from pipeline.goldset.file_names import ANSWERS, BEIR, DATASET, TREC
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -112,7 +113,7 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         model=model_table(model, base_url, concurrency, max_requests, max_tokens, max_usd, deadline),
     )
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
-    store = answers or out.parent / "answers.sqlite"
+    store = answers or out.parent / ANSWERS
     import asyncio
 
     if dry_run:
@@ -146,12 +147,11 @@ async def _build(
 ) -> Result:
     from pipeline.build import flow
     from pipeline.build.writers import ModelWriter, writer_for
-    from pipeline.formats.documents.sources import find_files
     from pipeline.report.build_text import passed_over
     from pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
-    found = find_files(paths)
+    found = flow.find_documents(paths)
     writer = await writer_for(config, answers, replay=replay)
     if batch and isinstance(writer, ModelWriter):
         writer.batches = messages.print
@@ -186,16 +186,16 @@ async def _plan(
 
     from pipeline.build import flow
     from pipeline.build.writers import OfflineWriter, writer_for
-    from pipeline.formats.documents.sources import find_files
-    from pipeline.goldset.folder import check_usable
+    from pipeline.goldset.folder import Claim, GoldFolder
     from pipeline.report.build_text import plan_notes, plan_table
     from pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
-    found = find_files(paths)
+    found = flow.find_documents(paths)
     writer = await writer_for(config, answers, asks=False)
     fingerprint = writer.config.fingerprint(writer.prompts)
-    check_usable(out, settings=writer.config.shaping(), config_sha256=fingerprint, replace=replace, grades=grade)
+    claim = Claim(writer.config.shaping(), fingerprint, replace=replace, graded=grade)
+    GoldFolder(out).check_usable(claim)
     if grade:
         from pipeline.grade import preparation
 
@@ -234,10 +234,9 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         documents=documents_table(text_field, id_field, title_field, limit_documents, no_chunk=no_chunk, strict=strict),
         chunk={"size": chunk_size, "overlap": chunk_overlap},
     )
-    from pipeline.build.flow import cut
-    from pipeline.formats.documents.sources import find_files
+    from pipeline.build.flow import cut, find_documents
+    from pipeline.errors import explained
     from pipeline.formats.jsonl import write_lines
-    from pipeline.goldset.folder import explained
     from pipeline.text.display import amount
 
     messages, failures = console_for(stderr=True), []
@@ -246,7 +245,7 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         failures.append(error)
         messages.print(f"skipped {error}", style="yellow")
 
-    found = find_files(paths)
+    found = find_documents(paths)
     if out is not None and any(out.resolve() == file.path.resolve() for file in found.files):
         raise UsageError(f"{out}: is one of the documents; give another --out")
     with explained(out or Path("standard output")):
@@ -270,6 +269,6 @@ def _report(console: Console, messages: Console, result: Result, out: Path, conf
     if manifest.evidence_level == "smoke":
         messages.print(f"Warning: {notice(config.generate.recipe.value)}", style="yellow")
     console.print(
-        f"\n{queries(manifest.queries)} in {out / 'dataset.json'} (also {out / 'beir'}, {out / 'trec'})",
+        f"\n{queries(manifest.queries)} in {out / DATASET} (also {out / BEIR}, {out / TREC})",
     )
     console.print(f"Next: goldset validate {out}")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from pipeline.goldset.file_names import CARD_JSON, CARD_MARKDOWN
+
 if TYPE_CHECKING:
     from schemas.set_card import Card
 
@@ -17,7 +19,7 @@ def card(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same card.")] = 0,
     form: Annotated[Literal["table", "markdown", "json"], typer.Option("--format", help="What to print.")] = "table",
     write: Annotated[
-        bool, typer.Option("--write/--no-write", help="Whether card.md and card.json go into DIR.")
+        bool, typer.Option("--write/--no-write", help=f"Whether {CARD_MARKDOWN} and {CARD_JSON} go into DIR.")
     ] = True,
 ) -> None:
     """Say how far a gold set can be trusted: coverage, overlap, holes, the judge, what rankings by it are worth."""

@@ -47,7 +47,8 @@ def compare(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the scorecard here, as JSON.")] = None,
 ) -> None:
     """Say which run is better, pair by pair: intervals, tests, Holm, what the queries can show."""
-    from pipeline.formats.runs.scorecard_files import check_apart, write_record
+    from pipeline.formats.runs.scorecard_files import write_record
+    from pipeline.goldset.gold_path import check_apart
     from pipeline.score.runs import load_gold, named_runs
     from pipeline.score.scorecards import DECIDING, card_of, notice_of, score_all
     from schemas.scorecard import Method

@@ -9,6 +9,7 @@ import typer
 
 from pipeline.cli.score import GoldPath
 from pipeline.errors import UsageError
+from pipeline.goldset.file_names import answers_beside
 
 if TYPE_CHECKING:
     from pipeline.explore.log_coverage import Settings
@@ -44,11 +45,11 @@ def drift(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     """Say how well a log of users' queries is covered by the passages and by the gold set's queries."""
     import json
 
+    from pipeline.errors import explained
     from pipeline.explore.log_coverage import Settings, check_quantile
     from pipeline.formats.jsonl import write_texts
     from pipeline.formats.query_logs import read_log
-    from pipeline.formats.runs.scorecard_files import check_apart
-    from pipeline.goldset.folder import explained
+    from pipeline.goldset.gold_path import check_apart
     from pipeline.report.drift_text import advice, lines
     from pipeline.score.runs import load_gold
     from pipeline.text.display import printable
@@ -94,7 +95,7 @@ def _compare(
         [system],
         bench.described if bench else None,
         config=bench.config if bench else None,
-        answers=answers or home.resolve().parent / "answers.sqlite",
+        answers=answers or answers_beside(home),
         where=config or "--system",
         folder=bench.folder if bench else None,
     ) as opened:
@@ -105,7 +106,7 @@ def _compare(
 
 
 def _warn(gold: Gold) -> None:
-    from pipeline.goldset.provenance import metadata_of
+    from pipeline.goldset.gold_path import metadata_of
 
     if metadata_of(gold.path).get("evidence_level") == "smoke":
         typer.echo(

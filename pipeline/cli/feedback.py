@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.errors import InputError, OutputError, UsageError
+from pipeline.goldset.file_names import DATASET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,14 +20,14 @@ SHOWN = 20
 
 
 def feedback(
-    gold: Annotated[str, typer.Argument(metavar="GOLD", help="The folder of a build, dataset.json or a BEIR folder.")],
+    gold: Annotated[str, typer.Argument(metavar="GOLD", help=f"The folder of a build, {DATASET} or a BEIR folder.")],
     file: Annotated[str, typer.Argument(metavar="FILE", help="Rows of query, chunk_id and +1 or -1: CSV, JSON Lines.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where it goes, as feedback.jsonl.")],
 ) -> None:
     """Count users' clicks and thumbs by query and passage; they never enter the judgments."""
+    from pipeline.errors import explained
     from pipeline.formats.feedback_files import gather, read_votes
     from pipeline.formats.jsonl import write_lines
-    from pipeline.goldset.folder import explained
     from pipeline.score.runs import load_gold
 
     _check_target(out, gold, file)

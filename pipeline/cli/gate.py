@@ -49,7 +49,8 @@ def gate(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     alpha: Alpha = 0.05,
 ) -> None:
     """Check a run against lowest means and a baseline; exit 1 with the queries that fell most."""
-    from pipeline.formats.runs.scorecard_files import check_apart, write_record
+    from pipeline.formats.runs.scorecard_files import write_record
+    from pipeline.goldset.gold_path import check_apart
     from pipeline.measures.names import parse_measure
     from pipeline.score.demands import Demands, allowed_drops, checks_of, differences, lowest_means
     from pipeline.score.runs import load_gold, named_runs

@@ -27,6 +27,7 @@ from pipeline.cli.options import (
     model_table,
     named,
 )
+from pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -157,7 +158,7 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How) -> None:
     from pipeline.report.terminal import TerminalProgress
 
     config = asyncio.run(judging(config, asks=not how.replay and not how.dry_run, replay=how.replay))
-    store = answers or folder.resolve().parent / "answers.sqlite"
+    store = answers or answers_beside(folder)
     console, messages = console_for(), console_for(stderr=True)
     panel = ModelPanel(config, store, replay=how.replay, batches=messages.print if how.batch else None)
     opened = pools(config, store, how.runs, replay=how.replay, again=how.again, depth=how.depth, dry_run=how.dry_run)
@@ -170,7 +171,7 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How) -> None:
             return
         graded = asyncio.run(grade_folder(folder, work))
     show(console, messages, graded)
-    console.print(f"\nGraded labels in {folder / 'dataset.json'} (also {folder / 'beir'}, {folder / 'trec'})")
+    console.print(f"\nGraded labels in {folder / DATASET} (also {folder / BEIR}, {folder / TREC})")
     console.print(f"Next: goldset validate {folder}")
     if not graded.complete:
         raise typer.Exit(DONE_WITH_FAILURES)
@@ -182,10 +183,11 @@ def _check_folder(folder: Path) -> None:
     Raises:
         InputError: It holds none.
     """
-    from pipeline.goldset.folder import is_half_published, read_manifest
+    from pipeline.goldset.folder import GoldFolder
 
-    if not is_half_published(folder):
-        read_manifest(folder)
+    home = GoldFolder(folder)
+    if not home.is_half_published():
+        home.manifest()
 
 
 async def _plan(folder: Path, work: Work, console: Console, *, batch: bool) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from pipeline.goldset.file_names import MANIFEST, RENAMED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -54,8 +56,8 @@ def import_(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     """Make a public benchmark into a gold set, as a build writes it."""
     from pipeline.formats.benchmarks.collection import Chosen
     from pipeline.formats.benchmarks.kinds import open_collection
+    from pipeline.goldset.gold_path import metadata_of
     from pipeline.goldset.importer import Options, import_collection
-    from pipeline.goldset.provenance import metadata_of
 
     chosen = Chosen(split=split, corpus=corpus, queries=queries, qrels=qrels)
     level, notice = evidence_level, None
@@ -90,6 +92,6 @@ def _remarks(imported: Imported) -> Iterator[str]:
     for failure in failures[:SHOWN]:
         yield f"left out {printable(failure.message)}"
     if len(failures) > SHOWN:
-        yield f"left out {len(failures) - SHOWN:,} more, listed in manifest.json"
+        yield f"left out {len(failures) - SHOWN:,} more, listed in {MANIFEST}"
     if imported.renamed:
-        yield f"{imported.renamed:,} ids cannot stand in a TREC file and were changed; 0-renamed.jsonl lists them."
+        yield f"{imported.renamed:,} ids cannot stand in a TREC file and were changed; {RENAMED} lists them."

@@ -112,7 +112,8 @@ def plot(
     """Draw the history as one page of HTML that asks no server for anything."""
     from pipeline.errors import InputError
     from pipeline.formats.runs.history import read_history
-    from pipeline.formats.runs.scorecard_files import check_apart, write_whole
+    from pipeline.formats.runs.scorecard_files import write_whole
+    from pipeline.goldset.gold_path import check_apart
     from pipeline.report.score_history import page
     from pipeline.text.display import amount
 

@@ -39,14 +39,13 @@ def render(
     config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A goldset.toml.")] = None,
 ) -> None:
     """Show the generation prompt filled for a chunk of your documents."""
-    from pipeline.build.flow import first_brief
+    from pipeline.build.flow import find_documents, first_brief
     from pipeline.config import load_config
-    from pipeline.formats.documents.sources import find_files
     from pipeline.stages.generate import generation_prompt
     from prompts.loader import load
 
     settings = load_config(config, {})
-    brief = first_brief(settings, find_files(paths))
+    brief = first_brief(settings, find_documents(paths))
     generate = settings.generate
     system, user = generation_prompt(
         load("generate.v1", generate.prompts), brief, context=generate.context, examples=generate.seed_queries

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from pipeline.goldset.file_names import DATASET, REJECTIONS
+
 SHOWN = 10
 """How many queries that were left out are named."""
 
@@ -29,7 +31,7 @@ def rechunk(
     overlap = chunk_size // 10 if chunk_overlap is None else chunk_overlap
     place = out or folder.with_name(f"{folder.name}-{chunk_size}-{overlap}")
     outcome = write_rechunked(folder, place, size=chunk_size, overlap=overlap, replace=replace)
-    typer.echo(f"{queries(outcome.manifest.queries)} in {place / 'dataset.json'}")
+    typer.echo(f"{queries(outcome.manifest.queries)} in {place / DATASET}")
     if outcome.passages_lost:
         typer.echo(
             f"{amount(outcome.passages_lost, 'relevant passage')} beside the source in no chunk as evidence, "
@@ -39,4 +41,4 @@ def rechunk(
     for query_id, reason in list(outcome.left_out.items())[:SHOWN]:
         typer.echo(f"left out {query_id}: {reason}", err=True)
     if len(outcome.left_out) > SHOWN:
-        typer.echo(f"and {len(outcome.left_out) - SHOWN:,} more, all in {place / '3-rejections.jsonl'}", err=True)
+        typer.echo(f"and {len(outcome.left_out) - SHOWN:,} more, all in {place / REJECTIONS}", err=True)

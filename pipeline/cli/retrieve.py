@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.errors import InputError, UsageError
+from pipeline.goldset.file_names import DATASET, RUNS, answers_beside
 from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.text.display import one_line
 
@@ -22,7 +23,7 @@ SYSTEM = (
 
 
 def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
-    gold: Annotated[str, typer.Argument(metavar="GOLD", help="The folder of a build, dataset.json or a BEIR folder.")],
+    gold: Annotated[str, typer.Argument(metavar="GOLD", help=f"The folder of a build, {DATASET} or a BEIR folder.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the run goes, as TREC; - is stdout.")
     ],
@@ -43,16 +44,16 @@ def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     replay: Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")] = False,
 ) -> None:
     """Retrieve for every query of a gold set, and write a run."""
+    from pipeline.errors import explained
     from pipeline.formats.runs.run_files import write_run
-    from pipeline.formats.runs.scorecard_files import check_apart
-    from pipeline.goldset.folder import explained
+    from pipeline.goldset.gold_path import check_apart
     from pipeline.score.runs import load_gold
     from pipeline.systems import open_systems
 
     home = Path(gold) if Path(gold).is_dir() else Path(gold).parent
     target = None if str(output) == "-" else output
-    if target and target.resolve().is_relative_to(Path(gold).resolve()) and target.parent.name != "runs":
-        raise UsageError(f"{output}: inside a build, runs go into its folder runs/")
+    if target and target.resolve().is_relative_to(Path(gold).resolve()) and target.parent.name != RUNS:
+        raise UsageError(f"{output}: inside a build, runs go into its folder {RUNS}/")
     check_apart({"--output": target}, [config] if config else [])
     shorthands = {"analyzer": analyzer, "language": language, "k1": k1, "b": b}
     changes = [f"{key}={value}" for key, value in shorthands.items() if value is not None] + (change or [])
@@ -61,7 +62,7 @@ def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         [system],
         bench.described if bench else None,
         config=bench.config if bench else None,
-        answers=answers or home.resolve().parent / "answers.sqlite",
+        answers=answers or answers_beside(home),
         replay=replay,
         overrides=changes,
         where=config or "command line",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pipeline.errors import UnknownMeasure, UsageError
+from pipeline.goldset.file_names import DATASET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from schemas.calibrated import Calibration
 
 GoldPath = Annotated[
-    str, typer.Argument(metavar="GOLD", help="Judgments: TREC, BEIR, dataset.json or the folder of a build.")
+    str, typer.Argument(metavar="GOLD", help=f"Judgments: TREC, BEIR, {DATASET} or the folder of a build.")
 ]
 RunOption = Annotated[
     list[str],
@@ -68,7 +69,7 @@ def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     """Score runs with trec_eval's measures."""
     import gc
 
-    from pipeline.formats.runs.scorecard_files import check_apart
+    from pipeline.goldset.gold_path import check_apart
     from pipeline.score.runs import load_gold, named_runs, score_run
 
     gc.disable()  # what is read makes no cycles, and looking for them takes a tenth of the time
@@ -111,7 +112,7 @@ def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
 
 def warn(gold: Gold) -> None:
     """Say what the gold set wants said wherever it is used."""
-    from pipeline.goldset.provenance import notice_of
+    from pipeline.goldset.gold_path import notice_of
     from pipeline.text.display import printable
 
     notice = notice_of(gold.path)

@@ -13,18 +13,22 @@ from pydantic import ValidationError
 
 from pipeline.errors import InputError
 from pipeline.formats.jsonl import as_line
+from pipeline.formats.runs.json_maps import read_json
+from pipeline.formats.runs.packed_files import Source
+from pipeline.goldset.file_names import CORPUS_COPY, DATASET, QRELS, QRELS_COPY, QUERIES_COPY, TOPICS
 from schemas.corpus import Chunk, Evidence
 from schemas.judgment import RELEVANT, Relevance
 from schemas.query import Query
 from schemas.testset import TestSet
 
-MAPS = ("queries", "corpus", "relevant_docs", "mode")
-"""What every reader of ``dataset.json`` may rely on."""
+_METADATA = '"metadata": '
+_TAIL = 1 << 16
+"""How many bytes at the end of the file are searched for the metadata; if these are longer, the file is parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk as it is indexed. ``original`` is its text before held-out words were taken out, where there were any."""
+    """A chunk as it is indexed. ``original`` is its text before held-out words were taken out, if there are any."""
 
     chunk_id: str
     title: str
@@ -71,9 +75,11 @@ def write_gold(folder: Path, gold: GoldSet) -> None:
     Raises:
         OSError: The disk is full or the folder cannot be written.
     """
-    _write_dataset(folder / "dataset.json", gold)
-    _write_beir(folder / "beir", gold)
-    _write_trec(folder / "trec", gold)
+    for name in (QRELS_COPY, QRELS):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    _write_dataset(folder / DATASET, gold)
+    _write_beir(folder, gold)
+    _write_trec(folder, gold)
 
 
 def read_dataset(path: Path) -> TestSet:
@@ -94,6 +100,37 @@ def read_dataset(path: Path) -> TestSet:
         raise InputError(path, f"{where + ': ' if where else ''}{first['msg']}") from None
 
 
+def read_metadata(path: Path) -> dict[str, Any]:
+    """Return the metadata of a ``dataset.json``; empty if the file is missing or has none.
+
+    Raises:
+        InputError: The file is not JSON.
+    """
+    if not path.is_file():
+        return {}
+    metadata = _last_member(path)
+    if metadata is None:
+        found = read_json(Source(path))
+        metadata = found.get("metadata") if isinstance(found, Mapping) else None
+    return dict(metadata) if isinstance(metadata, Mapping) else {}
+
+
+def _last_member(path: Path) -> object:
+    """Return the metadata if they stand as this project writes them: on a line of their own at the end of the file.
+
+    The corpus before them may be large, and need not be read.
+    """
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
+        lines = file.read().split(b"\n")
+    if len(lines) < 3 or lines[-2:] != [b"}", b""] or not lines[-3].startswith(_METADATA.encode()):
+        return None
+    try:
+        return json.loads(lines[-3][len(_METADATA) :])
+    except ValueError:
+        return None
+
+
 def _write_dataset(path: Path, gold: GoldSet) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write("{\n")
@@ -102,7 +139,7 @@ def _write_dataset(path: Path, gold: GoldSet) -> None:
         _write_map(file, "relevant_docs", gold.relevant_docs())
         file.write('"mode": "text",\n')
         _write_map(file, "relevance_scores", ((query.query_id, _plain(gold, query)) for query in gold.queries))
-        file.write('"metadata": ' + as_line(json.dumps(gold.metadata, ensure_ascii=False, sort_keys=True)))
+        file.write(_METADATA + as_line(json.dumps(gold.metadata, ensure_ascii=False, sort_keys=True)))
         file.write("}\n")
 
 
@@ -118,28 +155,26 @@ def _write_map(file: TextIO, name: str, items: Iterable[tuple[str, object]]) -> 
 
 
 def _write_beir(folder: Path, gold: GoldSet) -> None:
-    (folder / "qrels").mkdir(parents=True, exist_ok=True)
-    with (folder / "corpus.jsonl").open("w", encoding="utf-8", newline="\n") as file:
+    with (folder / CORPUS_COPY).open("w", encoding="utf-8", newline="\n") as file:
         for passage in gold.corpus():
             metadata = {"title": passage.title}
             if passage.original is not None:
                 metadata["original_text"] = passage.original
             _write_json(file, {"_id": passage.chunk_id, "title": "", "text": passage.text, "metadata": metadata})
-    with (folder / "queries.jsonl").open("w", encoding="utf-8", newline="\n") as file:
+    with (folder / QUERIES_COPY).open("w", encoding="utf-8", newline="\n") as file:
         for query in gold.queries:
             _write_json(file, {"_id": query.query_id, "text": query.text, "metadata": {"source": query.chunk_id}})
-    with (folder / "qrels" / "test.tsv").open("w", encoding="utf-8", newline="") as file:
+    with (folder / QRELS_COPY).open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
         table.writerow(["query-id", "corpus-id", "score"])
         table.writerows(_judgments(gold))
 
 
 def _write_trec(folder: Path, gold: GoldSet) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "qrels.txt").open("w", encoding="utf-8", newline="\n") as file:
+    with (folder / QRELS).open("w", encoding="utf-8", newline="\n") as file:
         for query_id, chunk_id, grade in _judgments(gold):
             file.write(f"{query_id} 0 {chunk_id} {grade}\n")
-    with (folder / "topics.tsv").open("w", encoding="utf-8", newline="\n") as file:
+    with (folder / TOPICS).open("w", encoding="utf-8", newline="\n") as file:
         for query in gold.queries:
             file.write(f"{query.query_id}\t{' '.join(query.text.split())}\n")
 

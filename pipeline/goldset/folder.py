@@ -1,124 +1,366 @@
-"""The run folder: written beside itself, put in place at the end, never mixed with another run."""
+"""The run folder: what its files hold, what state it is in, and how a new set takes the place of an old one."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import hashlib
+import datetime
+import importlib.metadata
 import itertools
 import json
 import os
-import shutil
+import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
-from filelock import FileLock, Timeout
-from pydantic import ValidationError
+from pipeline.errors import InputError, OutputError, explained
+from pipeline.formats.jsonl import R, RecordFile
+from pipeline.formats.toml import write_toml
+from pipeline.goldset import file_names as names
+from pipeline.goldset import publication
+from pipeline.goldset.dataset import GoldSet, read_dataset, read_metadata, write_gold
+from schemas.corpus import Chunk, Document
+from schemas.judgment import Judgment, Pooled
+from schemas.manifest import Manifest, StageReport
+from schemas.query import Candidate, DroppedQuery, Query, Rejection, TextRelevance
+from schemas.testset import TestSet
 
-from pipeline.errors import InputError, OutputError
-from schemas.corpus import Document
-from schemas.manifest import Manifest
-
-MANIFEST, CONFIG, DOCUMENTS = "manifest.json", "0-config.toml", "0-documents.jsonl"
-UNREVIEWED = "unreviewed"
-"""Where a review that was applied keeps what was there before."""
-_STAGING = ".unfinished"
-_LOCK = ".lock"
-_PUBLISHING = ".publishing"
 _DOCUMENTS_COMPARED = 10_000
+"""How many documents of an earlier run are compared with those of a new one; the others are not looked at."""
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a run folder.
+@dataclass(frozen=True, slots=True)
+class Records(Generic[R]):
+    """One file of records in a run folder, there or not."""
 
-    Raises:
-        InputError: There is none, or it is damaged.
-    """
-    path = folder / MANIFEST
-    try:
-        return Manifest.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        raise InputError(path, "is missing: this is not the folder of a finished run") from None
-    except NotADirectoryError:
-        raise InputError(folder, "is a file, not the folder of a run") from None
-    except OSError as error:
-        raise InputError(path, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
-    except ValidationError:
-        raise InputError(path, "is damaged: run the build again") from None
+    path: Path
+    kind: type[R]
+
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        return self.path.is_file()
+
+    def read(self) -> RecordFile[R]:
+        """Return the stored records.
+
+        Raises:
+            InputError: The file is missing.
+        """
+        return RecordFile.open(self.path, self.kind)
+
+    def read_any(self) -> Iterator[R]:
+        """Yield the stored records; nothing if the file is missing."""
+        if self.exists():
+            yield from self.read()
+
+    def write(self, records: Iterable[R]) -> RecordFile[R]:
+        """Write the records one by one and return them as stored.
+
+        Raises:
+            OSError: The disk is full or the folder cannot be written.
+        """
+        return RecordFile.write(self.path, self.kind, records)
 
 
-def check_usable(
-    folder: Path,
-    *,
-    settings: Mapping[str, Any],
-    config_sha256: str,
-    replace: bool,
-    grades: bool = False,
-    reviewed: bool = False,
-) -> tuple[str, ...]:
-    """Return the files of an earlier run in the folder; refuse a folder that holds something else.
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a new set says of itself when it wants to take a folder.
 
     Args:
-        folder: The output folder; it need not exist.
-        settings: What shapes the new run, to name what differs.
-        config_sha256: The fingerprint of the new run.
-        replace: Whether a run with other settings, or a damaged one, may be replaced.
-        grades: Whether the new run is graded as well: without its grades it may not take the place of a graded one.
-        reviewed: Whether the new run holds people's decisions itself.
-
-    Raises:
-        OutputError: The folder is a file, holds files of another kind, another run, a reviewed one, or a graded one.
+        settings: The settings that shape the new set, to name those that differ.
+        config_sha256: The fingerprint of the new set.
+        replace: Whether a set with other settings, of other documents or a damaged one may be replaced.
+        graded: Whether the new set is graded; an ungraded set may not take the place of a graded one.
+        reviewed: Whether the new set holds people's decisions itself.
     """
-    if not folder.exists():
-        return ()
-    if not folder.is_dir():
-        raise OutputError(f"{folder}: is a file; give a folder that does not exist yet")
-    names = {entry.name for entry in folder.iterdir()}
-    if MANIFEST not in names:
-        if _STAGING not in names and names - {_LOCK}:
-            raise OutputError(f"{folder}: holds files that are not a goldset run; give another --out")
-        return ()
-    try:
-        manifest = read_manifest(folder)
-    except InputError:
-        if not replace:
+
+    settings: Mapping[str, Any]
+    config_sha256: str
+    replace: bool = False
+    graded: bool = False
+    reviewed: bool = False
+
+
+class GoldFolder:
+    """A run folder, finished or being written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file of the folder; ``file_names`` holds the names."""
+        return self.path / name
+
+    @property
+    def documents(self) -> Records[Document]:
+        """The texts that every span refers to."""
+        return Records(self.path / names.DOCUMENTS, Document)
+
+    @property
+    def relevance(self) -> Records[TextRelevance]:
+        """What is relevant to each query whatever the chunking; only a rechunked set has it."""
+        return Records(self.path / names.RELEVANCE, TextRelevance)
+
+    @property
+    def chunks(self) -> Records[Chunk]:
+        """The passages, in reading order."""
+        return Records(self.path / names.CHUNKS, Chunk)
+
+    @property
+    def candidates(self) -> Records[Candidate]:
+        """The proposed queries."""
+        return Records(self.path / names.CANDIDATES, Candidate)
+
+    @property
+    def queries(self) -> Records[Query]:
+        """The queries of the set."""
+        return Records(self.path / names.QUERIES, Query)
+
+    @property
+    def rejections(self) -> Records[Rejection]:
+        """The rejected candidates, each with its reason."""
+        return Records(self.path / names.REJECTIONS, Rejection)
+
+    @property
+    def pool(self) -> Records[Pooled]:
+        """The pairs of a query and a chunk that were to be judged."""
+        return Records(self.path / names.POOL, Pooled)
+
+    @property
+    def judgments(self) -> Records[Judgment]:
+        """What the judges said of each pair, judge checks among them."""
+        return Records(self.path / names.JUDGMENTS, Judgment)
+
+    @property
+    def checks(self) -> Records[Judgment]:
+        """The judgments of each query's source, made with the answer in sight."""
+        return Records(self.path / names.CHECKS, Judgment)
+
+    @property
+    def ungraded(self) -> Records[DroppedQuery]:
+        """The queries that the grading left out."""
+        return Records(self.path / names.UNGRADED, DroppedQuery)
+
+    @property
+    def rejected(self) -> Records[DroppedQuery]:
+        """The queries that the review left out."""
+        return Records(self.path / names.REJECTED, DroppedQuery)
+
+    @property
+    def unreviewed(self) -> GoldFolder:
+        """The folder with what an applied review keeps of the set before it."""
+        return GoldFolder(self.path / names.UNREVIEWED)
+
+    def runs(self) -> list[Path]:
+        """Return the runs of users' systems beside the set, sorted."""
+        return sorted((self.path / names.RUNS).glob("*.trec"))
+
+    def is_finished(self) -> bool:
+        """Whether a run was put in place here."""
+        return (self.path / names.MANIFEST).is_file()
+
+    def holds_documents(self) -> bool:
+        """Whether a finished run with its documents is here; never raises, whatever the folder."""
+        return all(os.path.isfile(self.path / name) for name in (names.MANIFEST, names.DOCUMENTS))  # noqa: PTH113  as said
+
+    def is_half_published(self) -> bool:
+        """Whether a run ended while its files were being put in place here."""
+        return publication.is_half_published(self.path)
+
+    def has_reviews_applied(self) -> bool:
+        """Whether the folder keeps a set from before people's decisions."""
+        return any((self.path / names.UNREVIEWED).glob("*"))
+
+    def manifest(self) -> Manifest:
+        """Return the manifest.
+
+        Raises:
+            InputError: There is none, or it is damaged.
+        """
+        return publication.read_manifest(self.path)
+
+    def dataset(self) -> TestSet:
+        """Return the gold set, every reference checked.
+
+        Raises:
+            InputError: It is missing, damaged, or a reference does not resolve.
+        """
+        return read_dataset(self.path / names.DATASET)
+
+    def metadata(self) -> dict[str, Any]:
+        """Return what the set says of itself; empty if there is no set."""
+        return read_metadata(self.path / names.DATASET)
+
+    def is_reviewed(self) -> bool:
+        """Whether the set holds people's decisions."""
+        return "review" in self.metadata()
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings the set was made with; empty if the folder has none.
+
+        Raises:
+            InputError: They are damaged.
+        """
+        path = self.path / names.CONFIG
+        if not path.is_file():
+            return {}
+        try:
+            return tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise InputError(path, "is damaged: make the run again") from None
+
+    def changed_files(self) -> Iterator[str]:
+        """Yield one line for every file that is missing or was changed since it was written."""
+        return publication.changed_files(self.path, self.manifest())
+
+    def check_usable(self, claim: Claim) -> tuple[str, ...]:
+        """Return the files of an earlier run here; refuse if the folder holds what a new set must not replace.
+
+        Raises:
+            OutputError: The folder is a file, or holds other files, another run, a reviewed one, or a graded one.
+        """
+        if not self.path.exists():
+            return ()
+        if not self.path.is_dir():
+            raise OutputError(f"{self.path}: is a file; give a folder that does not exist yet")
+        found = {entry.name for entry in self.path.iterdir()}
+        if names.MANIFEST not in found:
+            if publication.STAGING not in found and found - {publication.LOCK}:
+                raise OutputError(f"{self.path}: holds files that are not a goldset run; give another --out")
+            return ()
+        try:
+            manifest = self.manifest()
+        except InputError:
+            if claim.replace:
+                return ()
+            damaged = self.path / names.MANIFEST
+            raise OutputError(f"{damaged}: is damaged; give another --out, or --replace to replace it") from None
+        problem = None if claim.replace else self._missed(manifest, claim)
+        if problem is not None:
+            raise OutputError(f"{self.path}: holds {problem}")
+        return tuple(manifest.files)
+
+    def _missed(self, manifest: Manifest, claim: Claim) -> str | None:
+        """Return what would be missed if a new set took the folder, and what to do; None if nothing would."""
+        if manifest.config_sha256 != claim.config_sha256:
+            differs = ", ".join(self._differing(claim.settings)) or "its prompts"
+            return f"a run with other settings ({differs}); give another --out, or --replace to replace it"
+        if self.has_reviews_applied() and not claim.reviewed:
+            return (
+                "what people decided in a review, which a new set would replace; give another --out, or "
+                "--replace to lose it"
+            )
+        if manifest.grading is not None and not claim.graded:
+            return (
+                "a graded set, which an ungraded one would replace; give --grade to grade it again "
+                "(no answer is paid twice), another --out, or --replace to lose the grades"
+            )
+        return None
+
+    def _differing(self, settings: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the keys whose values in the folder's settings are others."""
+        if not self.file(names.CONFIG).is_file():
+            return
+        try:
+            earlier = self.settings()
+        except InputError:
+            return
+        for table in sorted(earlier.keys() | settings.keys()):
+            old, new = earlier.get(table, {}), settings.get(table, {})
+            for key in sorted(old.keys() | new.keys()):
+                if old.get(key) != new.get(key):
+                    yield f"{table}.{key}"
+
+    def check_same_corpus(self, documents: Iterable[Document]) -> None:
+        """Refuse a new set if no document of the one here is left in it.
+
+        Raises:
+            OutputError: The run in the folder is of other documents.
+        """
+        if not self.is_finished() or not self.documents.exists():
+            return
+        with self.documents.path.open("rb") as file:
+            earlier = {_doc_id(line) for line in itertools.islice(file, _DOCUMENTS_COMPARED)}
+        if earlier and earlier.isdisjoint(document.doc_id for document in documents):
             raise OutputError(
-                f"{folder / MANIFEST}: is damaged; give another --out, or --replace to replace it"
-            ) from None
-        return ()
-    if manifest.config_sha256 != config_sha256 and not replace:
-        differs = ", ".join(_differing(folder / CONFIG, settings)) or "its prompts"
-        raise OutputError(
-            f"{folder}: holds a run with other settings ({differs}); give another --out, or --replace to replace it"
-        )
-    if any((folder / UNREVIEWED).glob("*")) and not reviewed and not replace:
-        raise OutputError(
-            f"{folder}: holds what people decided in a review, which a new set would replace; give another --out, or "
-            "--replace to lose it"
-        )
-    if manifest.grading is not None and not grades and not replace:
-        raise OutputError(
-            f"{folder}: holds a graded set, which an ungraded one would replace; give --grade to grade it again "
-            "(no answer is paid twice), another --out, or --replace to lose the grades"
-        )
-    return tuple(manifest.files)
+                f"{self.path}: holds a run of other documents; give another --out, or --replace to replace it"
+            )
+
+    @contextlib.contextmanager
+    def replacing(self, claim: Claim) -> Iterator[Draft]:
+        """Yield a draft for a new set that takes this folder; files of an earlier run that it lacks are removed.
+
+        Raises:
+            OutputError: The folder may not be used, cannot be written, or is being written.
+        """
+        with explained(self.path):
+            self.check_usable(claim)
+        with publication.staging(self.path) as place, explained(self.path):
+            stale = self.check_usable(claim)
+            draft = Draft(place)
+            yield draft
+            if draft.finished is not None:
+                publication.publish(place, self.path, draft.finished, stale=stale)
+
+    @contextlib.contextmanager
+    def rewriting(self) -> Iterator[Draft]:
+        """Yield a draft for changes to the set in this folder; files that are not written again stay.
+
+        Raises:
+            OutputError: The folder cannot be written, or is being written.
+        """
+        with publication.staging(self.path) as place, explained(self.path):
+            draft = Draft(place)
+            yield draft
+            if draft.finished is not None:
+                files = self.manifest().files
+                kept = {name: digest for name, digest in files.items() if not draft.file(name).is_file()}
+                publication.publish(place, self.path, draft.finished, kept=kept)
 
 
-def check_same_corpus(folder: Path, documents: Iterable[Document]) -> None:
-    """Refuse to put a run over one of which no document is left.
+class Draft(GoldFolder):
+    """A set that is being written. At the end of its block it is put in place, or thrown away unless it is finished."""
 
-    Raises:
-        OutputError: The run in the folder is of other documents.
+    finished: Manifest | None = None
+
+    def write_gold(self, gold: GoldSet) -> None:
+        """Write the gold set and its copies for other tools."""
+        write_gold(self.path, gold)
+
+    def write_settings(self, settings: Mapping[str, Any]) -> None:
+        """Write the settings that the set is made with."""
+        write_toml(self.path / names.CONFIG, settings)
+
+    def finish(self, manifest: Manifest) -> None:
+        """Put the set in place with this manifest when the block ends."""
+        self.finished = manifest
+
+
+def is_graded(manifest: Manifest) -> bool:
+    """Whether a set has a pool and its judgments."""
+    return manifest.grading is not None and names.JUDGMENTS in manifest.files
+
+
+def stamp(started: float) -> dict[str, Any]:
+    """Return the manifest's entries on who made a set, when, and how long it took.
+
+    Args:
+        started: What ``time.monotonic`` said at the beginning, in seconds.
     """
-    path = folder / DOCUMENTS
-    if not (folder / MANIFEST).exists() or not path.is_file():
-        return
-    with path.open("rb") as file:
-        earlier = {_doc_id(line) for line in itertools.islice(file, _DOCUMENTS_COMPARED)}
-    if earlier and earlier.isdisjoint(document.doc_id for document in documents):
-        raise OutputError(f"{folder}: holds a run of other documents; give another --out, or --replace to replace it")
+    return {
+        "goldset": importlib.metadata.version("goldset"),
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.monotonic() - started, 3),
+    }
+
+
+def with_reports(reports: Iterable[StageReport], new: Iterable[StageReport]) -> list[StageReport]:
+    """Return the reports of a set with those of some stages renewed, at the end."""
+    renewed = list(new)
+    stages = {report.stage for report in renewed}
+    return [*(report for report in reports if report.stage not in stages), *renewed]
 
 
 def _doc_id(line: bytes) -> str:
@@ -126,165 +368,3 @@ def _doc_id(line: bytes) -> str:
         return str(json.loads(line)["doc_id"])
     except (ValueError, KeyError, TypeError):
         return ""
-
-
-def _differing(path: Path, settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the keys of the configuration in the folder that are not as in the settings."""
-    try:
-        earlier = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return
-    for table in sorted(earlier.keys() | settings.keys()):
-        old, new = earlier.get(table, {}), settings.get(table, {})
-        for key in sorted(old.keys() | new.keys()):
-            if old.get(key) != new.get(key):
-                yield f"{table}.{key}"
-
-
-@contextlib.contextmanager
-def staging(folder: Path) -> Iterator[Path]:
-    """Give a place to write to, inside the folder; whatever is left there at the end is removed.
-
-    Only when a run ends while its files are being put in place is it left. The next one then first puts the rest in
-    place, or, where that cannot be done, replaces it as a whole: the mark stays until then.
-
-    Raises:
-        OutputError: The folder cannot be made or written, or another build writes to it.
-    """
-    place = folder / _STAGING
-    lock = FileLock(folder / _LOCK, timeout=0)
-    with explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise OutputError(f"{folder}: another build is writing here; wait for it or give another --out") from None
-    try:
-        with explained(folder):
-            finish_publishing(folder)
-            place.mkdir(exist_ok=True)
-            for entry in place.iterdir():
-                _remove(entry)
-        yield place
-    finally:
-        if not (place / _PUBLISHING).exists():
-            shutil.rmtree(place, ignore_errors=True)
-        lock.release()
-        if {entry.name for entry in folder.iterdir()} <= {_LOCK}:
-            (folder / _LOCK).unlink(missing_ok=True)
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-
-
-def _remove(entry: Path) -> None:
-    """Remove what an earlier build left in the staging place, but not the mark that the folder is half put in place."""
-    if entry.is_dir() and not entry.is_symlink():
-        shutil.rmtree(entry)
-    elif entry.name != _PUBLISHING:
-        entry.unlink()
-
-
-def publish(
-    place: Path,
-    folder: Path,
-    manifest: Manifest,
-    *,
-    stale: Iterable[str] = (),
-    kept: Mapping[str, str] | None = None,
-) -> Manifest:
-    """Move what was written into the folder, the manifest last, and return it with the files' digests.
-
-    Files of an earlier run that this one did not write again (named in ``stale``) are removed. ``kept`` are the digests
-    of files that stay in the folder as they are.
-    """
-    mark = place / _PUBLISHING
-    written = sorted(path for path in place.rglob("*") if path.is_file() and path != mark)
-    digests = {path.relative_to(place).as_posix(): _sha256(path) for path in written}
-    finished = manifest.model_copy(update={"files": dict(sorted({**(kept or {}), **digests}.items()))})
-    draft = place / MANIFEST
-    with draft.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(finished.model_dump_json(indent=1) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    mark.touch()
-    (folder / MANIFEST).unlink(missing_ok=True)
-    _move(place, folder, written)
-    for name in stale:
-        if name not in finished.files and _is_ours(folder, name):
-            (folder / name).unlink(missing_ok=True)
-    draft.replace(folder / MANIFEST)
-    mark.unlink()
-    return finished
-
-
-def _move(place: Path, folder: Path, written: Iterable[Path]) -> None:
-    for path in written:
-        target = folder / path.relative_to(place)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        path.replace(target)
-
-
-def is_half_published(folder: Path) -> bool:
-    """Whether a run ended while its files were being put in place here."""
-    return (folder / _STAGING / _PUBLISHING).exists() and not (folder / MANIFEST).exists()
-
-
-def finish_publishing(folder: Path) -> None:
-    """Put the rest of a run in place that ended while its files were being put there; do nothing without one.
-
-    Nobody else may be writing to the folder.
-    """
-    place = folder / _STAGING
-    draft, mark = place / MANIFEST, place / _PUBLISHING
-    if not is_half_published(folder) or not draft.is_file():
-        return
-    try:
-        manifest = Manifest.model_validate_json(draft.read_bytes())
-    except ValidationError:
-        return
-    left = [place / name for name in manifest.files if _is_ours(place, name) and (place / name).is_file()]
-    _move(place, folder, left)
-    if next(changed_files(folder, manifest), None) is None:
-        draft.replace(folder / MANIFEST)
-        mark.unlink()
-
-
-def _is_ours(folder: Path, name: str) -> bool:
-    """Whether a name from a manifest is that of a file below the folder: manifests can be written by anybody."""
-    return (folder / name).resolve().is_relative_to(folder.resolve())
-
-
-@contextlib.contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    """Turn what the operating system says of a write into one line.
-
-    Raises:
-        OutputError: The disk is full, the folder is read-only or not allowed.
-    """
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-            raise OutputError(f"{folder}: the disk is full; free space and run the same command again") from None
-        if error.errno is not None:
-            raise OutputError(f"{folder}: cannot be written ({os.strerror(error.errno).lower()})") from None
-        raise
-
-
-def changed_files(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Yield one line for every file of the run that is missing or not as it was written."""
-    for name, digest in manifest.files.items():
-        path = folder / name
-        if not _is_ours(folder, name):
-            yield f"{name!r}: is no file of this folder"
-        elif not path.is_file():
-            yield f"{name}: is missing"
-        elif _sha256(path) != digest:
-            yield f"{name}: has changed since it was written"
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -7,7 +7,6 @@ second item of the same id, or an empty text is refused with its line, or left o
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import importlib.metadata
 import json
@@ -24,18 +23,15 @@ from pipeline.formats.benchmarks.collection import Chosen, Collection, Qrel
 from pipeline.formats.benchmarks.grades import Grading, choose_grading, in_words, parse_grades, suggestion
 from pipeline.formats.benchmarks.left_out import Books, Names
 from pipeline.formats.jsonl import RecordFile, write_texts
-from pipeline.formats.toml import write_toml
-from pipeline.goldset.dataset import GoldSet, Passage, write_gold
-from pipeline.goldset.folder import CONFIG, check_usable, explained, publish, staging
+from pipeline.goldset.dataset import GoldSet, Passage
+from pipeline.goldset.file_names import CHUNKS, DATASET, QUERIES, RENAMED
+from pipeline.goldset.folder import Claim, Draft, GoldFolder, stamp
 from pipeline.stages.chunk import chunk_documents
 from pipeline.text.display import shown
-from schemas.corpus import Chunk, Document, Evidence
+from schemas.corpus import Chunk, Evidence
 from schemas.judgment import RELEVANT, Relevance
 from schemas.manifest import Manifest, StageReport
 from schemas.query import Query
-
-RENAMED = "0-renamed.jsonl"
-"""Ids that could not be kept, with what they are called here; only written where there are any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +73,12 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
     told = parse_grades(options.grades) if options.grades is not None else None
     settings = {"import": _settings(collection, options)}
     fingerprint = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    with explained(out):
-        check_usable(out, settings=settings, config_sha256=fingerprint, replace=options.replace)
-    with staging(out) as place, explained(out):
-        stale = check_usable(out, settings=settings, config_sha256=fingerprint, replace=options.replace)
+    with GoldFolder(out).replacing(Claim(settings, fingerprint, replace=options.replace)) as place:
         work = _Import(collection, Books(options.drop_broken), place)
         imported = work.run(told, options)
-        write_toml(place / CONFIG, settings)
+        place.write_settings(settings)
         manifest = Manifest(
-            goldset=importlib.metadata.version("goldset"),
-            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            seconds=round(time.monotonic() - started, 3),
+            **stamp(started),
             generator=work.generator,
             evidence_level=options.level or collection.level,
             config_sha256=fingerprint,
@@ -97,8 +88,10 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
             failures=work.books.failures,
             packages={"pydantic": importlib.metadata.version("pydantic")},
         )
-        manifest = publish(place, out, manifest, stale=stale)
-    return Imported(manifest, imported.grades, sum(len(names.renamed) for _, names in _named(work.reading)))
+        place.finish(manifest)
+    return Imported(
+        GoldFolder(out).manifest(), imported.grades, sum(len(names.renamed) for _, names in _named(work.reading))
+    )
 
 
 def _settings(collection: Collection, options: Options) -> dict[str, Any]:
@@ -137,7 +130,7 @@ class _Written:
 class _Import:
     """One import under way: what was read so far, and the place it is written to."""
 
-    def __init__(self, collection: Collection, books: Books, place: Path) -> None:
+    def __init__(self, collection: Collection, books: Books, place: Draft) -> None:
         self.collection, self.books, self.place = collection, books, place
         self.reading = Reading(collection, books)
         self.generator = f"import-{collection.kind}"
@@ -153,18 +146,18 @@ class _Import:
             raise self._unknown_grade(judgments, unknown, seen)
         asked = {qrel.query_id for qrel in judgments}
         self.reading.read_topics(asked)
-        documents = RecordFile.write(self.place / "0-documents.jsonl", Document, self.reading.documents())
-        chunks = RecordFile.write(self.place / "1-chunks.jsonl", Chunk, chunk_documents(documents))
+        documents = self.place.documents.write(self.reading.documents())
+        chunks = self.place.chunks.write(chunk_documents(documents))
         relevance = self._relevance(judgments, grading)
         queries = list(self._kept_queries(relevance))
         if not queries:
             raise InputError(self.collection.names[2], "no query is left that has a relevant passage")
-        RecordFile.write(self.place / "3-queries.jsonl", Query, queries)
+        self.place.queries.write(queries)
         grades = in_words(grading, seen)
         self._write_renamed()
         kept = {query.query_id: relevance[query.query_id] for query in queries}
         metadata = self._metadata(grades, options)
-        write_gold(self.place, GoldSet(queries, lambda: _passages(chunks), kept, metadata))
+        self.place.write_gold(GoldSet(queries, lambda: _passages(chunks), kept, metadata))
         return _Written(len(documents), len(queries), self._reports(len(documents), kept), grades)
 
     def _unknown_grade(self, judgments: list[Qrel], grade: int, seen: Mapping[int, int]) -> InputError:
@@ -226,9 +219,9 @@ class _Import:
     def _reports(self, documents: int, kept: Mapping[str, Mapping[str, Relevance]]) -> list[StageReport]:
         labels = sum(len(grades) for grades in kept.values())
         return [
-            self.books.report("documents", self.reading.file(0), "1-chunks.jsonl", documents),
-            self.books.report("queries", self.reading.file(1), "3-queries.jsonl", len(kept)),
-            self.books.report("judgments", self.reading.file(2), "dataset.json", labels),
+            self.books.report("documents", self.reading.file(0), CHUNKS, documents),
+            self.books.report("queries", self.reading.file(1), QUERIES, len(kept)),
+            self.books.report("judgments", self.reading.file(2), DATASET, labels),
         ]
 
     def _metadata(self, grades: Mapping[str, str], options: Options) -> dict[str, Any]:
@@ -254,7 +247,7 @@ class _Import:
         if clash is not None:
             raise InputError(self.collection.names[0], f"the id {clash} is wanted for another that cannot be kept")
         if lines:
-            write_texts(self.place / RENAMED, lines)
+            write_texts(self.place.file(RENAMED), lines)
 
 
 def _passages(chunks: RecordFile[Chunk]) -> Iterator[Passage]:

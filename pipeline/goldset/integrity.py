@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.formats.jsonl import RecordFile
-from pipeline.goldset.dataset import read_dataset
-from pipeline.goldset.folder import changed_files, read_manifest
+from pipeline.goldset.file_names import CHUNKS, CORPUS_COPY, DATASET, QRELS, QRELS_COPY, QUERIES, QUERIES_COPY
+from pipeline.goldset.folder import GoldFolder, is_graded
 from schemas.corpus import Chunk, Document, Evidence
-from schemas.judgment import Judgment, Relevance, settled
-from schemas.query import DroppedQuery, Query
+from schemas.judgment import Relevance, settled
+from schemas.query import Query
 from schemas.testset import TestSet
-
-JUDGMENTS, DROPPED = "4-judgments.jsonl", "4-rejections.jsonl"
-"""What a graded set has beside the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +34,17 @@ def validate(folder: Path) -> Validation:
     Raises:
         InputError: The folder is not that of a finished run, or one of its files cannot be read.
     """
-    manifest = read_manifest(folder)
-    gold = read_dataset(folder / "dataset.json")
-    documents = RecordFile.open(folder / "0-documents.jsonl", Document)
-    chunks = RecordFile.open(folder / "1-chunks.jsonl", Chunk)
-    queries = list(RecordFile.open(folder / "3-queries.jsonl", Query))
-    graded = manifest.grading is not None and JUDGMENTS in manifest.files
-    dropped = [item.query for item in RecordFile.open(folder / DROPPED, DroppedQuery)] if graded else []
+    home = GoldFolder(folder)
+    manifest, gold = home.manifest(), home.dataset()
+    documents, chunks, queries = home.documents.read(), home.chunks.read(), list(home.queries.read())
+    graded, reviewed = is_graded(manifest), "review" in gold.metadata
+    dropped = [item.query for item in home.ungraded.read()] if graded else []
     problems = [
-        *changed_files(folder, manifest),
+        *home.changed_files(),
         *_problems_of_spans(documents, chunks, [*queries, *dropped], gold),
-        *_problems_of_queries(queries, gold, judged=graded or "review" in gold.metadata),
-        *(_problems_of_grades(folder, gold) if graded and "review" not in gold.metadata else ()),
-        *_problems_of_copies(folder, gold),
+        *_problems_of_queries(queries, gold, judged=graded or reviewed),
+        *(_problems_of_grades(home, gold) if graded and not reviewed else ()),
+        *_problems_of_copies(home, gold),
     ]
     labels = sum(len(ids) for ids in gold.relevant_docs.values())
     return Validation(len(documents), len(chunks), len(queries), labels, tuple(problems))
@@ -71,12 +66,12 @@ def _problems_of_spans(
             if document.text[chunk.span.start : chunk.span.end] != chunk.text:
                 yield f"chunk {chunk.chunk_id} is not what its document says at its span"
             if gold.corpus.get(chunk.chunk_id) != chunk.text_without(masks.get(document.doc_id, ())):
-                yield f"chunk {chunk.chunk_id} is missing from the corpus of dataset.json, or reads otherwise there"
+                yield f"chunk {chunk.chunk_id} is missing from the corpus of {DATASET}, or reads otherwise there"
             chunk = next(waiting, None)
     if chunk is not None:
         yield f"chunk {chunk.chunk_id} belongs to document {chunk.span.doc_id}, which is not there or out of order"
     if len(chunks) != len(gold.corpus):
-        yield f"the corpus of dataset.json holds {len(gold.corpus)} passages, 1-chunks.jsonl {len(chunks)}"
+        yield f"the corpus of {DATASET} holds {len(gold.corpus)} passages, {CHUNKS} {len(chunks)}"
     for doc_id in evidence:
         yield f"evidence names document {doc_id}, which is not there"
 
@@ -91,19 +86,19 @@ def _by_document(items: Iterable[Evidence]) -> dict[str, list[Evidence]]:
 def _problems_of_queries(queries: list[Query], gold: TestSet, *, judged: bool) -> Iterator[str]:
     """Compare the queries with the set; where a judge or a person graded the source, it need not be relevant."""
     if [query.query_id for query in queries] != list(gold.queries):
-        yield "3-queries.jsonl and dataset.json do not hold the same queries"
+        yield f"{QUERIES} and {DATASET} do not hold the same queries"
     for query in queries:
         if gold.queries.get(query.query_id) != query.text:
-            yield f"query {query.query_id} reads otherwise in dataset.json"
+            yield f"query {query.query_id} reads otherwise in {DATASET}"
         refuted = judged and query.chunk_id in (gold.relevance_scores or {}).get(query.query_id, {})
         if query.chunk_id not in gold.relevant_docs.get(query.query_id, ()) and not refuted:
             yield f"query {query.query_id}: its source chunk {query.chunk_id} is not among the relevant"
 
 
-def _problems_of_grades(folder: Path, gold: TestSet) -> Iterator[str]:
+def _problems_of_grades(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
     """Compare the labels with the judgments they come from: every grade is settled by those of its pair."""
     grades: dict[tuple[str, str], list[Relevance]] = {}
-    for judgment in RecordFile.open(folder / JUDGMENTS, Judgment):
+    for judgment in folder.judgments.read():
         if judgment.canary is None:
             grades.setdefault((judgment.query_id, judgment.chunk_id), []).append(judgment.relevance)
     for query_id, labels in (gold.relevance_scores or {}).items():
@@ -113,7 +108,7 @@ def _problems_of_grades(folder: Path, gold: TestSet) -> Iterator[str]:
                 yield f"query {query_id}: chunk {chunk_id} is graded otherwise than its judgments say"
 
 
-def _problems_of_copies(folder: Path, gold: TestSet) -> Iterator[str]:
+def _problems_of_copies(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
     """Compare the BEIR folder and the TREC files with ``dataset.json``."""
     judgments = {
         (query_id, doc_id, int(grade))
@@ -121,19 +116,19 @@ def _problems_of_copies(folder: Path, gold: TestSet) -> Iterator[str]:
         for doc_id, grade in grades.items()
     }
     copies: tuple[tuple[str, Callable[[Path], object], object], ...] = (
-        ("beir/qrels/test.tsv", _beir_judgments, judgments),
-        ("trec/qrels.txt", _trec_judgments, judgments),
-        ("beir/corpus.jsonl", _beir_texts, gold.corpus),
-        ("beir/queries.jsonl", _beir_texts, gold.queries),
+        (QRELS_COPY, _beir_judgments, judgments),
+        (QRELS, _trec_judgments, judgments),
+        (CORPUS_COPY, _beir_texts, gold.corpus),
+        (QUERIES_COPY, _beir_texts, gold.queries),
     )
     for name, read, expected in copies:
         try:
-            same = read(folder / name) == expected
+            same = read(folder.file(name)) == expected
         except (OSError, ValueError, KeyError, IndexError, TypeError, csv.Error):
             yield f"{name}: cannot be read as what it should be"
         else:
             if not same:
-                yield f"{name}: does not hold the same as dataset.json"
+                yield f"{name}: does not hold the same as {DATASET}"
 
 
 def _beir_judgments(path: Path) -> set[tuple[str, str, int]]:

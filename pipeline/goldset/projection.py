@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
-import importlib.metadata
 import json
 import time
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pipeline.errors import InputError, UsageError
-from pipeline.formats.jsonl import RecordFile
-from pipeline.formats.toml import write_toml
-from pipeline.goldset.dataset import GoldSet, passages, read_dataset, write_gold
-from pipeline.goldset.folder import CONFIG, DOCUMENTS, check_usable, explained, publish, read_manifest, staging
+from pipeline.goldset.dataset import GoldSet, passages
+from pipeline.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
+from pipeline.goldset.folder import Claim, GoldFolder, stamp
 from pipeline.stages.chunk import check_sizes, chunk_documents
 from pipeline.stages.project import Cuts, Projection, judged_passage, project
-from schemas.corpus import Chunk, Document, Span
-from schemas.judgment import RELEVANT, Judgment, Relevance
+from schemas.corpus import Chunk, Span
+from schemas.judgment import RELEVANT, Relevance
 from schemas.manifest import Manifest, StageReport
 from schemas.query import Query, Rejection, TextRelevance
 
-CHUNKS, QUERIES, REJECTIONS, RELEVANCE = "1-chunks.jsonl", "3-queries.jsonl", "3-rejections.jsonl", "0-relevance.jsonl"
-JUDGMENTS = "4-judgments.jsonl"
 NOT_PROJECTED = "not-projected"
 
 
@@ -67,8 +60,9 @@ def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
         InputError: The folder is not that of a finished run, or no query of it has evidence.
     """
     check_sizes(size, overlap)
-    relevance = read_relevance(folder)
-    chunks = list(_cut(folder, size, overlap))
+    home = GoldFolder(folder)
+    relevance = read_relevance(home)
+    chunks = list(_cut(home, size, overlap))
     cuts = _cuts(chunks, relevance)
     projected = {one.query.query_id: project(one, cuts) for one in relevance}
     kept = {name: found for name, found in projected.items() if isinstance(found, Projection)}
@@ -99,14 +93,13 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
     check_sizes(size, overlap)
     if out.resolve() == folder.resolve():
         raise UsageError(f"{out}: is the run itself; give another --out")
-    started, before = time.monotonic(), read_manifest(folder)
-    relevance = read_relevance(folder)
-    settings = {**_settings(folder), "chunk": {"size": size, "overlap": overlap}}
+    home, started = GoldFolder(folder), time.monotonic()
+    before, relevance = home.manifest(), read_relevance(home)
+    settings = {**home.settings(), "chunk": {"size": size, "overlap": overlap}}
     fingerprint = _digest([before.files.get(QUERIES), before.files.get(DOCUMENTS), settings])
-    with staging(out) as place, explained(out):
-        stale = check_usable(out, settings=settings, config_sha256=fingerprint, replace=replace)
-        documents = RecordFile.write(place / DOCUMENTS, Document, RecordFile.open(folder / DOCUMENTS, Document))
-        chunks = RecordFile.write(place / CHUNKS, Chunk, _cut(folder, size, overlap))
+    with GoldFolder(out).replacing(Claim(settings, fingerprint, replace=replace)) as place:
+        documents = place.documents.write(home.documents.read())
+        chunks = place.chunks.write(_cut(home, size, overlap))
         cuts = _cuts(chunks, relevance)
         projected = [(one, project(one, cuts)) for one in relevance]
         left_out = {one.query.query_id: found for one, found in projected if isinstance(found, str)}
@@ -114,20 +107,20 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
         if not kept:
             raise InputError(folder, f"no query can be projected on chunks of {size}: {next(iter(left_out.values()))}")
         queries = [_moved(query, found) for query, found in kept]
-        RecordFile.write(place / RELEVANCE, TextRelevance, relevance)
-        RecordFile.write(place / QUERIES, Query, queries)
-        RecordFile.write(place / REJECTIONS, Rejection, _rejections(relevance, left_out))
+        place.relevance.write(relevance)
+        place.queries.write(queries)
+        place.rejections.write(_rejections(relevance, left_out))
         grades = {query.query_id: found.grades for query, found in kept}
-        metadata = read_dataset(folder / "dataset.json").metadata | {
+        metadata = home.dataset().metadata | {
             "chunk": {"size": size, "overlap": overlap},
             "rechunked": {"queries": len(relevance), "left_out": len(left_out)},
         }
-        write_gold(place, GoldSet(queries, lambda: passages(chunks, queries), grades, metadata))
-        write_toml(place / CONFIG, settings)
+        place.write_gold(GoldSet(queries, lambda: passages(chunks, queries), grades, metadata))
+        place.write_settings(settings)
         report = StageReport(
             stage="project",
             reads=RELEVANCE,
-            writes="dataset.json",
+            writes=DATASET,
             read=len(relevance),
             written=len(kept),
             rejected=len(left_out),
@@ -136,9 +129,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
         cut = StageReport(stage="chunk", reads=DOCUMENTS, writes=CHUNKS, read=len(documents), written=len(documents))
         manifest = before.model_copy(
             update={
-                "goldset": importlib.metadata.version("goldset"),
-                "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                "seconds": round(time.monotonic() - started, 3),
+                **stamp(started),
                 "config_sha256": fingerprint,
                 "queries": len(queries),
                 "target": None,
@@ -146,40 +137,37 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
                 "usage": {},
             }
         )
-        manifest = publish(place, out, manifest, stale=stale)
-    return Outcome(manifest, left_out, sum(found.lost for _, found in kept))
+        place.finish(manifest)
+    return Outcome(GoldFolder(out).manifest(), left_out, sum(found.lost for _, found in kept))
 
 
-def read_relevance(folder: Path) -> list[TextRelevance]:
+def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
     """Return what is true of each query of a run folder whatever the chunking; of a rechunked one, what it came from.
 
     Raises:
         InputError: The folder is not that of a finished run, or no query of it has evidence.
     """
-    read_manifest(folder)
-    carried: list[TextRelevance] = []
-    if (folder / RELEVANCE).is_file():
-        carried = list(RecordFile.open(folder / RELEVANCE, TextRelevance))
-        if not (folder / JUDGMENTS).is_file():
-            return carried
+    folder.manifest()
+    carried = list(folder.relevance.read_any())
+    if folder.relevance.exists() and not folder.judgments.exists():
+        return carried
     found = _relevance_here(folder)
     if not any(one.query.evidence for one in found):
         raise InputError(
-            folder, "no query has evidence in a document, so nothing says which part of a text is relevant"
+            folder.path, "no query has evidence in a document, so nothing says which part of a text is relevant"
         )
     return _joined(carried, found)
 
 
-def _relevance_here(folder: Path) -> list[TextRelevance]:
-    grades = read_dataset(folder / "dataset.json").relevance_scores or {}
-    queries = list(RecordFile.open(folder / QUERIES, Query))
+def _relevance_here(folder: GoldFolder) -> list[TextRelevance]:
+    grades = folder.dataset().relevance_scores or {}
+    queries = list(folder.queries.read())
     judged = {chunk_id for found in grades.values() for chunk_id in found}
-    chunks = {c.chunk_id: c for c in RecordFile.open(folder / CHUNKS, Chunk) if c.chunk_id in judged}
+    chunks = {chunk.chunk_id: chunk for chunk in folder.chunks.read() if chunk.chunk_id in judged}
     quotes: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    if (folder / JUDGMENTS).is_file():
-        for judgment in RecordFile.open(folder / JUDGMENTS, Judgment):
-            if judgment.canary is None and judgment.relevance >= RELEVANT and judgment.evidence:
-                quotes[judgment.query_id, judgment.chunk_id].append(judgment.evidence)
+    for judgment in folder.judgments.read_any():
+        if judgment.canary is None and judgment.relevance >= RELEVANT and judgment.evidence:
+            quotes[judgment.query_id, judgment.chunk_id].append(judgment.evidence)
     return [
         TextRelevance(
             query=query,
@@ -205,8 +193,8 @@ def _joined(carried: list[TextRelevance], found: list[TextRelevance]) -> list[Te
     ]
 
 
-def _cut(folder: Path, size: int, overlap: int) -> Iterator[Chunk]:
-    documents = RecordFile.open(folder / DOCUMENTS, Document)
+def _cut(folder: GoldFolder, size: int, overlap: int) -> Iterator[Chunk]:
+    documents = folder.documents.read()
     whole = (document.model_copy(update={"ready": False}) if document.ready else document for document in documents)
     return chunk_documents(whole, size=size, overlap=overlap)
 
@@ -232,17 +220,6 @@ def _rejections(relevance: Iterable[TextRelevance], left_out: Mapping[str, str])
         reason = left_out.get(one.query.query_id)
         if reason is not None:
             yield Rejection(chunk_id=one.query.chunk_id, filter=NOT_PROJECTED, reason=f"{one.query.query_id}: {reason}")
-
-
-def _settings(folder: Path) -> dict[str, Any]:
-    """Return the settings the run was made with; an import may have none."""
-    path = folder / CONFIG
-    if not path.is_file():
-        return {}
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise InputError(path, "is damaged: make the run again") from None
 
 
 def _digest(parts: object) -> str:

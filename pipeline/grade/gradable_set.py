@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError
 from pipeline.formats.jsonl import RecordFile
 from pipeline.goldset.dataset import passages
-from pipeline.goldset.folder import MANIFEST, read_manifest
+from pipeline.goldset.file_names import CHUNKS
+from pipeline.goldset.folder import GoldFolder, is_graded
 from schemas.corpus import Chunk
 from schemas.judgment import Judgment, Origin, Pooled
 from schemas.manifest import Manifest
 from schemas.query import DroppedQuery, Query
-
-CHUNKS, QUERIES = "1-chunks.jsonl", "3-queries.jsonl"
-POOL, JUDGMENTS, CHECKS, DROPPED = "4-pool.jsonl", "4-judgments.jsonl", "4-source-checks.jsonl", "4-rejections.jsonl"
-GIVEN, QRELS, DATASET = "trec/qrels-given.txt", "trec/qrels.txt", "dataset.json"
-"""``qrels-given.txt`` holds the labels from before the first grading."""
 
 Rankings = dict[str, dict[str, list[str]]]
 """By the name of a retriever and the id of a query: the ids of chunks, best first."""
@@ -44,7 +38,7 @@ class Material:
     ``sources`` the chunks known to hold what each asks for, the one it was written from first.
     """
 
-    folder: Path
+    folder: GoldFolder
     manifest: Manifest
     chunks: RecordFile[Chunk]
     queries: tuple[Query, ...]
@@ -66,35 +60,28 @@ class Material:
         return self.chunks.at(self.positions[chunk_id]).text
 
 
-def is_graded(manifest: Manifest) -> bool:
-    """Whether a folder holds a pool and its judgments."""
-    return manifest.grading is not None and JUDGMENTS in manifest.files
-
-
-def read_material(folder: Path, manifest: Manifest) -> Material:
+def read_material(folder: GoldFolder, manifest: Manifest) -> Material:
     """Return what a folder holds for grading.
 
     Raises:
         InputError: A file is missing or damaged, or they do not belong together.
     """
-    chunks = RecordFile.open(folder / CHUNKS, Chunk)
-    graded = is_graded(manifest)
-    dropped = list(RecordFile.open(folder / DROPPED, DroppedQuery)) if graded else []
-    queries = tuple(_merged(RecordFile.open(folder / QUERIES, Query), dropped))
+    chunks, gold, graded = folder.chunks.read(), folder.dataset(), is_graded(manifest)
+    queries = tuple(_merged(folder.queries.read(), list(folder.ungraded.read()) if graded else []))
     earlier = _earlier(folder) if graded else Earlier()
-    relevant, metadata = _dataset(folder / DATASET)
+    relevant = gold.relevant_docs
     if graded:
         relevant = {}
         for row in earlier.pool:
             if row.origin is Origin.SOURCE:
                 relevant.setdefault(row.query_id, []).append(row.chunk_id)
     sources = {query.query_id: _ordered(query, relevant.get(query.query_id, ())) for query in queries}
-    found = Material(folder, manifest, chunks, queries, sources, metadata, earlier)
+    found = Material(folder, manifest, chunks, queries, sources, gold.metadata, earlier)
     for query in queries:
         for chunk_id in sources[query.query_id]:
             if chunk_id not in found.positions:
                 raise InputError(
-                    folder / QUERIES, f"query {query.query_id} names chunk {chunk_id}, which {CHUNKS} has not"
+                    folder.queries.path, f"query {query.query_id} names chunk {chunk_id}, which {CHUNKS} has not"
                 )
     return found
 
@@ -116,21 +103,17 @@ def _merged(kept: Iterable[Query], dropped: Sequence[DroppedQuery]) -> Iterator[
     yield from (waiting[position] for position in sorted(waiting))
 
 
-def _earlier(folder: Path) -> Earlier:
-    return Earlier(
-        tuple(RecordFile.open(folder / POOL, Pooled)),
-        tuple(RecordFile.open(folder / JUDGMENTS, Judgment)),
-        tuple(RecordFile.open(folder / CHECKS, Judgment)),
-    )
+def _earlier(folder: GoldFolder) -> Earlier:
+    return Earlier(tuple(folder.pool.read()), tuple(folder.judgments.read()), tuple(folder.checks.read()))
 
 
-def carried_rankings(folder: Path) -> Rankings:
+def carried_rankings(folder: GoldFolder) -> Rankings:
     """Return what users' runs brought into the pool of a graded folder: by run and query, best first."""
-    if not (folder / MANIFEST).is_file():
+    if not folder.is_finished():
         return {}
-    manifest = read_manifest(folder)
+    manifest = folder.manifest()
     names = set(manifest.grading.runs) if manifest.grading and is_graded(manifest) else set()
-    found = rankings_of(RecordFile.open(folder / POOL, Pooled)) if names else {}
+    found = rankings_of(folder.pool.read()) if names else {}
     return {name: by_query for name, by_query in found.items() if name in names}
 
 
@@ -144,25 +127,3 @@ def rankings_of(pool: Iterable[Pooled]) -> Rankings:
         name: {query_id: [by_rank[rank] for rank in sorted(by_rank)] for query_id, by_rank in by_query.items()}
         for name, by_query in ranked.items()
     }
-
-
-def read_metadata(folder: Path) -> dict[str, Any]:
-    """Return what a set says of itself.
-
-    Raises:
-        InputError: There is no set, or it is damaged.
-    """
-    return _dataset(folder / DATASET)[1]
-
-
-def _dataset(path: Path) -> tuple[dict[str, list[str]], dict[str, Any]]:
-    try:
-        found = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise InputError(path, "is missing") from None
-    except (ValueError, RecursionError):
-        raise InputError(path, "is no JSON") from None
-    if not isinstance(found, dict) or not isinstance(found.get("relevant_docs"), dict):
-        raise InputError(path, "holds no relevant_docs")
-    metadata = found.get("metadata")
-    return found["relevant_docs"], metadata if isinstance(metadata, dict) else {}

@@ -4,39 +4,35 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pipeline.build.flow import FAILURES_LISTED
-from pipeline.formats.jsonl import RecordFile
-from pipeline.goldset.dataset import GoldSet, passages, write_gold
-from pipeline.grade.gradable_set import CHECKS, DROPPED, GIVEN, JUDGMENTS, POOL, QRELS, QUERIES, Material
+from pipeline.goldset.dataset import GoldSet, passages
+from pipeline.goldset.file_names import GIVEN_QRELS, QRELS
+from pipeline.goldset.folder import Draft, with_reports
+from pipeline.grade.gradable_set import Material
 from pipeline.grade.outcome import Outcome
 from pipeline.grade.panel import ACCOUNTS, added
 from pipeline.grade.retriever_pool import Pool
-from schemas.judgment import Judgment, Pooled
 from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
-from schemas.query import DroppedQuery, Query
 
-STAGES = ("pool", "grade", "judge-check")
 _ACCOUNTS = (*ACCOUNTS, "embed")
 
 
-def write_graded(place: Path, material: Material, pool: Pool, made: Outcome, grading: Grading) -> None:
+def write_graded(place: Draft, material: Material, pool: Pool, made: Outcome, grading: Grading) -> None:
     """Write everything but the manifest.
 
     Raises:
         OSError: The disk is full or the folder cannot be written.
     """
-    given = next((path for name in (GIVEN, QRELS) if (path := material.folder / name).is_file()), None)
+    given = next((path for name in (GIVEN_QRELS, QRELS) if (path := material.folder.file(name)).is_file()), None)
     kept_labels = given.read_bytes() if given else b""
-    RecordFile.write(place / POOL, Pooled, (row for rows in pool.pairs.values() for row in rows))
-    RecordFile.write(place / JUDGMENTS, Judgment, made.judgments)
-    RecordFile.write(place / CHECKS, Judgment, made.checks)
-    RecordFile.write(place / DROPPED, DroppedQuery, made.dropped)
-    RecordFile.write(place / QUERIES, Query, made.kept)
-    write_gold(
-        place,
+    place.pool.write(row for rows in pool.pairs.values() for row in rows)
+    place.judgments.write(made.judgments)
+    place.checks.write(made.checks)
+    place.ungraded.write(made.dropped)
+    place.queries.write(made.kept)
+    place.write_gold(
         GoldSet(
             queries=made.kept,
             corpus=functools.partial(passages, material.chunks, material.queries),
@@ -44,7 +40,7 @@ def write_graded(place: Path, material: Material, pool: Pool, made: Outcome, gra
             metadata=described(material.metadata, grading),
         ),
     )
-    (place / GIVEN).write_bytes(kept_labels)
+    place.file(GIVEN_QRELS).write_bytes(kept_labels)
 
 
 def described(metadata: Mapping[str, Any], grading: Grading) -> dict[str, Any]:
@@ -97,7 +93,7 @@ def manifest_of(
     return manifest.model_copy(
         update={
             "queries": len(made.kept),
-            "stages": [*(report for report in manifest.stages if report.stage not in STAGES), *made.reports],
+            "stages": with_reports(manifest.stages, made.reports),
             "failures": [*before, *failures[:FAILURES_LISTED]],
             "usage": spent,
             "prompts": {**kept_prompts, **prompts},

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.config import GradeSettings
+from pipeline.goldset.file_names import DATASET, JUDGMENTS, POOL, QUERIES
 from pipeline.grade.calls import Answers
 from pipeline.grade.gradable_set import Material
 from pipeline.grade.retriever_pool import Pool
@@ -102,15 +103,15 @@ def _reason(query: Query, own: Sequence[str], grades: Mapping[str, Relevance]) -
 
 def _reports(material: Material, pool: Pool, answers: Answers, made: Outcome) -> Iterator[StageReport]:
     count = len(material.queries)
-    yield StageReport(stage="pool", reads="3-queries.jsonl", writes="4-pool.jsonl", read=count, written=count)
+    yield StageReport(stage="pool", reads=QUERIES, writes=POOL, read=count, written=count)
     judged = answers.pairs()
     graded = sum(bool(judged.get((row.query_id, row.shared_from or row.chunk_id))) for row in _rows(pool))
     failed = {tuple(failure.item.split(" ", 1)) for failure in answers.failures if failure.stage == "grade"}
     lost = sum((row.query_id, row.shared_from or row.chunk_id) in failed for row in _rows(pool))
     yield StageReport(
         stage="grade",
-        reads="4-pool.jsonl",
-        writes="4-judgments.jsonl",
+        reads=POOL,
+        writes=JUDGMENTS,
         read=len(pool),
         written=graded,
         failed=lost,
@@ -120,8 +121,8 @@ def _reports(material: Material, pool: Pool, answers: Answers, made: Outcome) ->
     waiting = len(made.dropped) - rules.total()
     yield StageReport(
         stage="judge-check",
-        reads="4-judgments.jsonl",
-        writes="dataset.json",
+        reads=JUDGMENTS,
+        writes=DATASET,
         read=count,
         written=len(made.kept),
         rejected=rules.total(),

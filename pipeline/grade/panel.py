@@ -9,8 +9,7 @@ from pathlib import Path
 
 from pipeline.build.writers import PATIENCE_S
 from pipeline.config import Config, Panel
-from pipeline.errors import UsageError
-from pipeline.goldset.folder import explained
+from pipeline.errors import UsageError, explained
 from pipeline.llm.budget import Budget
 from pipeline.llm.model_path import ModelPath, open_model
 from pipeline.llm.prices import check_price

@@ -12,6 +12,7 @@ from pipeline.build.flow import Finish
 from pipeline.build.writers import only_model
 from pipeline.config import Config
 from pipeline.errors import UsageError
+from pipeline.goldset.folder import Draft, GoldFolder
 from pipeline.grade.gradable_set import carried_rankings
 from pipeline.grade.panel import ModelPanel
 from pipeline.grade.session import Graded, Pools, Work, grade_place
@@ -114,11 +115,11 @@ def finishing(
     started = time.monotonic()
     with pools(config, answers, (), replay=replay) as chosen:
 
-        async def finish(place: Path, manifest: Manifest) -> Manifest:
+        async def finish(place: Draft, manifest: Manifest) -> Manifest:
             left = _later(config, (time.monotonic() - started) / 60)
             work = Work(
                 panel=ModelPanel(left, answers, replay=replay, batches=say if batch else None),
-                pools=replace(chosen, carried=carried_rankings(out)),
+                pools=replace(chosen, carried=carried_rankings(GoldFolder(out))),
                 progress=progress,
                 say=say,
                 spent=manifest.usage,

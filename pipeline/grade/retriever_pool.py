@@ -10,7 +10,8 @@ import numpy as np
 
 from pipeline.build.progress import counted
 from pipeline.errors import InputError, UsageError
-from pipeline.grade.gradable_set import Material, Rankings, is_graded, rankings_of
+from pipeline.goldset.folder import is_graded
+from pipeline.grade.gradable_set import Material, Rankings, rankings_of
 from pipeline.ports import Progress, Retriever, Stored
 from pipeline.score.runs import Gold, Run, top_documents
 from pipeline.stages.pool import SOUGHT_WITHIN, Reach, pool_query, reach
@@ -109,7 +110,7 @@ def _checked_runs(asked: Asked, material: Material, taken: set[str], theirs: Ran
     runs: Rankings = {}
     known: dict[str, dict[str, int]] = {query.query_id: {} for query in material.queries}
     for name, run in asked.runs.items():
-        top = top_documents(Gold(material.folder, known), run, depth=asked.depth)
+        top = top_documents(Gold(material.folder.path, known), run, depth=asked.depth)
         cut = {query_id: [item.doc_id for item in found] for query_id, found in top.items() if found}
         if not cut:
             raise InputError(f"run {name}", "has no query of this set")

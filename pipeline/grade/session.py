@@ -9,9 +9,9 @@ from pathlib import Path
 from pipeline.build.progress import calls_shown
 from pipeline.config import Panel as Setting
 from pipeline.errors import NothingKept, OutputError, UsageError
-from pipeline.goldset.folder import changed_files, explained, publish, read_manifest, staging
+from pipeline.goldset.folder import Draft, GoldFolder, is_graded
 from pipeline.grade.calls import Answers, Asking, Slot, grouped, remembered, slots_of
-from pipeline.grade.gradable_set import Material, Rankings, is_graded, read_material, read_metadata
+from pipeline.grade.gradable_set import Material, Rankings, read_material
 from pipeline.grade.graded_files import manifest_of, write_graded
 from pipeline.grade.outcome import figures, outcome_of
 from pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
@@ -100,14 +100,15 @@ async def grade_folder(folder: Path, work: Work) -> Graded:
         NothingKept: No query would be left, because too little is judged.
         ModelUnavailable: The model's server cannot be used; what was answered is in the store.
     """
-    with staging(folder) as place, explained(folder):
-        manifest = read_manifest(folder)
-        check_gradable(folder, manifest, work)
-        found = await _grade(read_material(folder, manifest), place, manifest, work)
+    home = GoldFolder(folder)
+    with home.rewriting() as place:
+        manifest = home.manifest()
+        check_gradable(home, manifest, work)
+        found = await _grade(read_material(home, manifest), place, manifest, work)
         if not found.manifest.queries and (found.limit or found.grading.unjudged):
             raise NothingKept(f"{folder}: stays as it was, {_why_nothing_is_left(found)}")
-        kept = {name: digest for name, digest in manifest.files.items() if not (place / name).is_file()}
-        return replace(found, manifest=publish(place, folder, found.manifest, kept=kept))
+        place.finish(found.manifest)
+    return replace(found, manifest=home.manifest())
 
 
 def _why_nothing_is_left(found: Graded) -> str:
@@ -116,7 +117,7 @@ def _why_nothing_is_left(found: Graded) -> str:
     return f"no query would be left: {amount(found.grading.unjudged, 'pair')} could not be judged"
 
 
-async def grade_place(place: Path, manifest: Manifest, work: Work) -> Graded:
+async def grade_place(place: Draft, manifest: Manifest, work: Work) -> Graded:
     """Grade a set that is written but not put in place yet, in that very place."""
     return await _grade(read_material(place, manifest), place, manifest, work)
 
@@ -126,9 +127,10 @@ async def plan_folder(folder: Path, work: Work, *, share_of_price: float = 1.0) 
 
     Calls about pairs in doubt are known for those alone whose first judgment is in the store.
     """
-    manifest = read_manifest(folder)
-    check_gradable(folder, manifest, work)
-    material = read_material(folder, manifest)
+    home = GoldFolder(folder)
+    manifest = home.manifest()
+    check_gradable(home, manifest, work)
+    material = read_material(home, manifest)
     pool = _pool(material, work)
     slots = slots_of(material, pool, share=work.panel.config.grade.canaries)
     with work.panel.rehearse() as (panel, report):
@@ -164,7 +166,7 @@ def _more_calls(others: int, panel: Setting) -> float:
     return EXPECTED_RELEVANT * min(others, 1 + EXPECTED_SPLIT * max(0, others - 1))
 
 
-def check_gradable(folder: Path, manifest: Manifest, work: Work) -> None:
+def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     """Refuse to put other grades, or a judge's, in the place of what would be missed.
 
     Raises:
@@ -172,21 +174,22 @@ def check_gradable(folder: Path, manifest: Manifest, work: Work) -> None:
         OutputError: The set is graded by other judges, or holds people's corrections.
         UsageError: Only runs are to be added, and it is not graded yet.
     """
-    grading = manifest.grading
+    grading, place = manifest.grading, folder.path
     if work.pools.again and not is_graded(manifest):
-        raise UsageError(f"{folder}: is not graded yet; goldset grade {folder} takes --run as well")
-    problem = next(changed_files(folder, manifest), None)
+        raise UsageError(f"{place}: is not graded yet; goldset grade {place} takes --run as well")
+    problem = next(folder.changed_files(), None)
     if problem is not None:
-        raise OutputError(f"{folder}: {problem}; build the set again, or see goldset validate {folder}")
+        raise OutputError(f"{place}: {problem}; build the set again, or see goldset validate {place}")
     if work.replace:
         return
-    if "review" in read_metadata(folder) and work.pools.again:
+    reviewed = folder.is_reviewed()
+    if reviewed and work.pools.again:
         raise OutputError(
-            f"{folder}: holds what people decided in a review, and labels written anew would be the judge's; "
+            f"{place}: holds what people decided in a review, and labels written anew would be the judge's; "
             "top up the set as it was before its review, then goldset review apply"
         )
-    if "review" in read_metadata(folder):
-        raise OutputError(f"{folder}: holds what people decided in a review; give --replace to grade over it")
+    if reviewed:
+        raise OutputError(f"{place}: holds what people decided in a review; give --replace to grade over it")
     if grading is None or not is_graded(manifest):
         return
     prompts = {name: digest for name, digest in manifest.prompts.items() if name.startswith("grade")}
@@ -194,7 +197,7 @@ def check_gradable(folder: Path, manifest: Manifest, work: Work) -> None:
     if grading.assessors != wanted or prompts != work.panel.asked.digests:
         changed = "other wordings" if grading.assessors == wanted else ", ".join(grading.assessors)
         raise OutputError(
-            f"{folder}: is graded already, by {changed}; give --replace to put the grades of {wanted[0]} in their place"
+            f"{place}: is graded already, by {changed}; give --replace to put the grades of {wanted[0]} in their place"
         )
 
 
@@ -205,7 +208,7 @@ def _pool(material: Material, work: Work) -> Pool:
     return pool_of(material, asked, work.progress)
 
 
-async def _grade(material: Material, place: Path, manifest: Manifest, work: Work) -> Graded:
+async def _grade(material: Material, place: Draft, manifest: Manifest, work: Work) -> Graded:
     settings = work.panel.config.grade
     pool = _pool(material, work)
     slots = slots_of(material, pool, share=settings.canaries)

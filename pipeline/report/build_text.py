@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from pipeline.goldset.file_names import MANIFEST
 from pipeline.report.text_tables import terminal_table
 from pipeline.text.display import amount, dollars, printable, queries
 from schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
@@ -108,7 +109,7 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
         reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
         yield f"{manifest.queries:,} of {queries(manifest.target or 1)}: {reserve}. Rejected by rule: {fell}."
     if manifest.failures:
-        yield f"{amount(len(manifest.failures), 'failure')}, listed in manifest.json:"
+        yield f"{amount(len(manifest.failures), 'failure')}, listed in {MANIFEST}:"
         yield from messages(manifest.failures)
 
 

@@ -17,29 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError
-from pipeline.formats.jsonl import RecordFile
-from pipeline.goldset.dataset import GoldSet, passages, write_gold
-from pipeline.goldset.folder import check_usable, explained, publish, read_manifest, staging
+from pipeline.goldset.dataset import GoldSet, passages
+from pipeline.goldset.file_names import DATASET, MANIFEST, QUERIES
+from pipeline.goldset.folder import Claim, Draft, GoldFolder, with_reports
+from pipeline.goldset.publication import is_inside
 from pipeline.review.decisions import Decided, answered, decide
 from pipeline.review.ledger import RUBRIC_SHA
 from pipeline.review.people import Grades, Reviewed, load_reviewed, people_of
-from pipeline.review.unreviewed import (
-    CHECKS,
-    JUDGMENTS,
-    POOL,
-    QUERIES,
-    Unreviewed,
-    digest,
-    keep,
-    renamed,
-    unreviewed_set,
-)
-from schemas.corpus import Chunk
-from schemas.judgment import Judgment, Pooled, Relevance
+from pipeline.review.unreviewed import BY_QUERY, Unreviewed, digest, keep, renamed, unreviewed_set
+from schemas.judgment import Relevance
 from schemas.manifest import Manifest, StageReport
-from schemas.query import DroppedQuery, Query
 
-CHUNKS, DROPPED = "1-chunks.jsonl", "5-rejections.jsonl"
 STAGE = "review"
 
 
@@ -71,24 +59,23 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
         InputError: The folder is no build, or has no ledger, or one of another set.
         OutputError: The target holds something else or cannot be written.
     """
-    manifest = read_manifest(folder)
-    target = folder if out is None or _same(out, folder) else out
+    home, target = GoldFolder(folder), folder if out is None or _same(out, folder) else out
+    manifest = home.manifest()
+    claim = Claim({}, manifest.config_sha256, graded=True, reviewed=True)
     if target is not folder:
-        check_usable(
-            target, settings={}, config_sha256=manifest.config_sha256, replace=False, grades=True, reviewed=True
-        )
+        GoldFolder(target).check_usable(claim)
     reviewed = load_reviewed(folder, ledger)
-    start = unreviewed_set(folder, reviewed.material.metadata)
+    start = unreviewed_set(home, reviewed.material.metadata)
     decided = decide(start, reviewed, reject_bad=reject_bad)
     people = _people(reviewed, decided, start)
     grades = answered(decided, start, people)
-    with staging(target) as place, explained(target):
+    with home.rewriting() if target is folder else GoldFolder(target).replacing(claim) as place:
+        if target is not folder:
+            _copy(home, manifest, place)
         made = _write(
-            place, target, folder, start=start, decided=decided, grades=grades, reviewed=reviewed, people=people
+            place, target, home, start=start, decided=decided, grades=grades, reviewed=reviewed, people=people
         )
-        stale = (*manifest.files, *_files_of(target))
-        unchanged = {} if target is not folder else {n: d for n, d in manifest.files.items() if _stays(n, place)}
-        publish(place, target, _manifest(manifest, start, decided), stale=stale, kept=unchanged)
+        place.finish(_manifest(manifest, start, decided))
     return made
 
 
@@ -96,34 +83,21 @@ def _same(one: Path, other: Path) -> bool:
     return one.exists() and one.samefile(other)
 
 
-def _files_of(folder: Path) -> tuple[str, ...]:
-    try:
-        return tuple(read_manifest(folder).files)
-    except InputError:
-        return ()
-
-
-def _stays(name: str, place: Path) -> bool:
-    """Whether a file of the set is not written again."""
-    return not (place / name).exists()
-
-
 def _people(reviewed: Reviewed, decided: Decided, start: Unreviewed) -> Grades:
     """Return people's grades by the ids that queries have from now on."""
-    pool = renamed(start.folder / POOL, Pooled, decided.now()) if (start.folder / POOL).is_file() else ()
     return people_of(
         reviewed.state,
         [query.query_id for query in decided.queries],
         corpus=reviewed.material.corpus,
-        pool=pool,
+        pool=renamed(start.folder.pool, decided.now()),
         earlier=decided.earlier,
     )
 
 
 def _write(
-    place: Path,
+    place: Draft,
     target: Path,
-    folder: Path,
+    folder: GoldFolder,
     *,
     start: Unreviewed,
     decided: Decided,
@@ -131,16 +105,14 @@ def _write(
     reviewed: Reviewed,
     people: Grades,
 ) -> Applied:
-    if target is not folder:
-        _copy(folder, place)
     keep(start, place)
-    RecordFile.write(place / QUERIES, Query, decided.queries)
-    RecordFile.write(place / DROPPED, DroppedQuery, decided.dropped)
-    if (start.folder / POOL).is_file():
-        RecordFile.write(place / POOL, Pooled, renamed(start.folder / POOL, Pooled, decided.now()))
-    for name in (JUDGMENTS, CHECKS):
-        if (start.folder / name).is_file():
-            RecordFile.write(place / name, Judgment, renamed(start.folder / name, Judgment, decided.now()))
+    place.queries.write(decided.queries)
+    place.rejected.write(decided.dropped)
+    if start.folder.pool.exists():
+        place.pool.write(renamed(start.folder.pool, decided.now()))
+    for judgments, written in ((start.folder.judgments, place.judgments), (start.folder.checks, place.checks)):
+        if judgments.exists():
+            written.write(renamed(judgments, decided.now()))
     kept = {query_id: people.get(query_id, {}) for query_id in grades}
     by_people = sum(len(given) for given in kept.values())
     made = Applied(
@@ -155,13 +127,13 @@ def _write(
         undecided=len(_undecided(reviewed, decided)),
     )
     metadata = {**reviewed.material.metadata, "review": _described(place, made, decided, reviewed)}
-    corpus = functools.partial(passages, RecordFile.open(folder / CHUNKS, Chunk), decided.queries)
-    write_gold(place, GoldSet(decided.queries, corpus, grades, metadata))
+    corpus = functools.partial(passages, folder.chunks.read(), decided.queries)
+    place.write_gold(GoldSet(decided.queries, corpus, grades, metadata))
     return made
 
 
-def _described(place: Path, made: Applied, decided: Decided, reviewed: Reviewed) -> dict[str, Any]:
-    names = [name for name in (QUERIES, POOL, JUDGMENTS, CHECKS) if (place / name).is_file()]
+def _described(place: Draft, made: Applied, decided: Decided, reviewed: Reviewed) -> dict[str, Any]:
+    names = [name for name in BY_QUERY if place.file(name).is_file()]
     return {
         "data_sha": reviewed.material.data_sha,
         "rubric_sha": RUBRIC_SHA,
@@ -169,7 +141,7 @@ def _described(place: Path, made: Applied, decided: Decided, reviewed: Reviewed)
         "annotators": len({review.annotator for review in reviewed.state.reviews()}),
         "queries": decided.notes,
         "dropped": made.dropped,
-        "files": {name: digest(place / name) for name in names},
+        "files": {name: digest(place.file(name)) for name in names},
     }
 
 
@@ -187,28 +159,27 @@ def _undecided(reviewed: Reviewed, decided: Decided) -> set[str]:
     return reviewed.state.bad_queries().keys() & {query.query_id for query in decided.queries}
 
 
-def _copy(folder: Path, place: Path) -> None:
+def _copy(folder: GoldFolder, manifest: Manifest, place: Draft) -> None:
     """Copy every file that the manifest of a set names."""
-    for name in read_manifest(folder).files:
-        source = folder / name
-        if not source.resolve().is_relative_to(folder.resolve()):
-            raise InputError(folder / "manifest.json", f"names {name!r}, which is no file of this folder")
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, place / name)
+    for name in manifest.files:
+        if not is_inside(folder.path, name):
+            raise InputError(folder.file(MANIFEST), f"names {name!r}, which is no file of this folder")
+        place.file(name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder.file(name), place.file(name))
 
 
 def _manifest(manifest: Manifest, start: Unreviewed, decided: Decided) -> Manifest:
     stage = StageReport(
         stage=STAGE,
         reads=QUERIES,
-        writes="dataset.json",
+        writes=DATASET,
         read=len(start.queries),
         written=len(decided.queries),
         rejected=len(decided.dropped),
         rules=dict(sorted(Counter(one.filter for one in decided.dropped).items())),
     )
-    before = [report for report in manifest.stages if report.stage != STAGE]
-    return manifest.model_copy(update={"queries": len(decided.queries), "stages": [*before, stage]})
+    stages = with_reports(manifest.stages, [stage])
+    return manifest.model_copy(update={"queries": len(decided.queries), "stages": stages})
 
 
 def as_json(made: Applied) -> str:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from pipeline.errors import OutputError
+from pipeline.errors import OutputError, explained
 from pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
 from pipeline.formats.annotations.exchange import Exchange, write_text
-from pipeline.goldset.folder import explained
+from pipeline.formats.interchange_names import BEIR_TEST_QRELS, TREC_QRELS
 from pipeline.review.ledger import RUBRIC_SHA
 from pipeline.review.people import Reviewed, current_ids, lineage, people_of
 from pipeline.review.reviewable_set import Material
@@ -52,7 +52,7 @@ def download(
     """
     exchange = _veiled(exchange_of(material, state), current_ids(material), hidden=hidden, drawn=drawn)
     if name == "qrels":
-        return Download("qrels.txt", "text/plain; charset=utf-8", _bytes(settled_qrels.write_trec(exchange)))
+        return Download(TREC_QRELS, "text/plain; charset=utf-8", _bytes(settled_qrels.write_trec(exchange)))
     if name == "csv":
         return Download("judgments.csv", "text/csv; charset=utf-8", _bytes(judgment_table.write(exchange)))
     if name == "json":
@@ -137,7 +137,7 @@ def export(
         written = _to_file(out, settled_qrels.write_trec(exchange), reviewed)
         return written + _to_file(beside, settled_qrels.about(exchange), reviewed)
     if form == "beir":
-        about = {settled_qrels.BEIR_QRELS + settled_qrels.ABOUT: settled_qrels.about(exchange)}
+        about = {BEIR_TEST_QRELS + settled_qrels.ABOUT: settled_qrels.about(exchange)}
         return _to_folder(out, {**settled_qrels.write_beir(exchange), **about}, reviewed)
     write = argilla.write if form == "argilla" else label_studio.write
     return _to_folder(out, write(exchange), reviewed)

@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from pipeline.errors import GoldsetError, InputError
+from pipeline.goldset.file_names import LEDGER
 from pipeline.review import ledger_tables
 from pipeline.text.display import shown
 from schemas.judgment import RUBRIC
@@ -20,8 +21,6 @@ from schemas.review_event import Event
 
 RUBRIC_SHA = hashlib.sha256("\n".join(f"{grade:d} {RUBRIC[grade]}" for grade in sorted(RUBRIC)).encode()).hexdigest()
 """The digest of the rubric that people see."""
-
-FILE = "review.sqlite"
 
 _UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 """NUL, which PostgreSQL cannot store, and halves of characters, which nobody can."""
@@ -48,7 +47,7 @@ class LedgerFailed(GoldsetError):
 
 def ledger_url(folder: Path, given: str | None) -> str:
     """Return the address of a folder's ledger: the one that was given, or the file in the folder."""
-    return given or str(folder / FILE)
+    return given or str(folder / LEDGER)
 
 
 def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SHA, create: bool = True) -> Ledger:

@@ -11,7 +11,8 @@ from typing import Any
 from pipeline.errors import InputError
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import read_qrels
-from pipeline.goldset.folder import UNREVIEWED
+from pipeline.goldset import gold_path
+from pipeline.goldset.file_names import DATASET, QRELS, UNREVIEWED_QRELS
 from pipeline.measures.statistics.calibration import Rated
 from pipeline.review.ledger import ledger_url, open_ledger
 from pipeline.review.reviewable_set import Material, load_material
@@ -21,8 +22,6 @@ from schemas.review_event import Event, Lane, Review
 
 Grades = dict[str, dict[str, int]]
 Pair = tuple[str, str]
-
-_DEPTH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +63,10 @@ def folder_of(path: Path) -> Path:
     Raises:
         InputError: There is none.
     """
-    places = [path, *path.resolve().parents[:_DEPTH]]
-    for place in places:
-        if (place / "dataset.json").is_file():
-            return place
-    raise InputError(path, "belongs to no dataset.json, so nobody can have judged it; give the folder of a build")
+    folder = gold_path.folder_of(path)
+    if folder is None:
+        raise InputError(path, f"belongs to no {DATASET}, so nobody can have judged it; give the folder of a build")
+    return folder
 
 
 def judge_of(material: Material) -> Grades:
@@ -81,8 +79,8 @@ def judge_of(material: Material) -> Grades:
 
 
 def _before_people(material: Material) -> Grades:
-    kept = material.folder / UNREVIEWED / "qrels.txt"
-    file = kept if kept.is_file() else material.folder / "trec" / "qrels.txt"
+    kept = material.folder / UNREVIEWED_QRELS
+    file = kept if kept.is_file() else material.folder / QRELS
     earlier = lineage(material.metadata)
     found = read_qrels(Source(file)) if file.is_file() else {}
     return {

@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError
-from pipeline.formats.jsonl import R, RecordFile
-from pipeline.formats.runs.judgments import notes_of_queries
-from pipeline.goldset.dataset import read_dataset
+from pipeline.goldset.folder import GoldFolder, Records
+from pipeline.goldset.gold_path import notes_of_queries
 from pipeline.text.words import content_terms, index_terms
 from schemas.corpus import Chunk
 from schemas.judgment import Judgment, Origin, Pooled, Relevance, settled
-
-POOL, JUDGMENTS, CHUNKS, QUERIES = "4-pool.jsonl", "4-judgments.jsonl", "1-chunks.jsonl", "3-queries.jsonl"
 
 Pair = tuple[str, str]
 
@@ -87,11 +84,12 @@ def load_material(folder: Path) -> Material:
     """
     if not folder.is_dir():
         raise InputError(folder, "is no folder; give the folder of a build")
-    dataset = read_dataset(folder / "dataset.json")
+    home = GoldFolder(folder)
+    dataset = home.dataset()
     notes = notes_of_queries(folder)
     said = dataset.metadata.get("review")
     known = said.get("data_sha") if isinstance(said, Mapping) else None
-    pool = tuple(_pool(folder / POOL, dataset.queries, dataset.corpus)) or tuple(
+    pool = tuple(_pool(home.pool, dataset.queries, dataset.corpus)) or tuple(
         Pooled(query_id=query_id, chunk_id=chunk_id, origin=_origin(notes, query_id, chunk_id))
         for query_id in dataset.queries
         for chunk_id in {
@@ -99,36 +97,30 @@ def load_material(folder: Path) -> Material:
             **dict.fromkeys((dataset.relevance_scores or {}).get(query_id, {})),
         }
     )
-    judgments = _records(folder / JUDGMENTS, Judgment)
     return Material(
         folder=folder,
         queries=dict(dataset.queries),
         corpus=dict(dataset.corpus),
         notes=notes,
         pool=pool,
-        judgments=tuple(one for one in judgments if one.canary is None),
-        places=_places(folder / CHUNKS, dataset.corpus),
+        judgments=tuple(one for one in home.judgments.read_any() if one.canary is None),
+        places=_places(home.chunks, dataset.corpus),
         data_sha=known if isinstance(known, str) and known else _digest(notes, dataset.queries, dataset.corpus),
         metadata=dict(dataset.metadata),
     )
 
 
-def _records(path: Path, kind: type[R]) -> Iterator[R]:
-    if path.is_file():
-        yield from RecordFile.open(path, kind)
-
-
-def _pool(path: Path, queries: Mapping[str, str], corpus: Mapping[str, str]) -> Iterator[Pooled]:
+def _pool(records: Records[Pooled], queries: Mapping[str, str], corpus: Mapping[str, str]) -> Iterator[Pooled]:
     """Yield the pool of the queries that are there; one may have been rejected since."""
     seen: set[Pair] = set()
-    for number, pooled in enumerate(_records(path, Pooled), 1):
+    for number, pooled in enumerate(records.read_any(), 1):
         pair = pooled.query_id, pooled.chunk_id
         if pooled.query_id not in queries:
             continue
         if pooled.chunk_id not in corpus:
-            raise InputError(path, f"names {pooled.chunk_id!r}, which is not in the corpus", line=number)
+            raise InputError(records.path, f"names {pooled.chunk_id!r}, which is not in the corpus", line=number)
         if pair in seen:
-            raise InputError(path, f"holds query {pair[0]!r} with {pair[1]!r} twice", line=number)
+            raise InputError(records.path, f"holds query {pair[0]!r} with {pair[1]!r} twice", line=number)
         seen.add(pair)
         yield pooled
 
@@ -140,11 +132,11 @@ def _origin(notes: Mapping[str, Mapping[str, Any]], query_id: str, chunk_id: str
     return Origin.SOURCE if source == chunk_id else Origin.NEAR_DUPLICATE
 
 
-def _places(path: Path, corpus: Mapping[str, str]) -> dict[str, Place]:
+def _places(chunks: Records[Chunk], corpus: Mapping[str, str]) -> dict[str, Place]:
     """Return where each passage stands: chunks are written in the order of their documents."""
     found: dict[str, Place] = {}
     last: Chunk | None = None
-    for chunk in _records(path, Chunk):
+    for chunk in chunks.read_any():
         before = None
         if last is not None and last.span.doc_id == chunk.span.doc_id:
             before = corpus.get(last.chunk_id, last.text)

@@ -15,6 +15,7 @@ import uvicorn
 from pipeline.errors import InputError, OutputError, UsageError
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import read_run
+from pipeline.goldset.folder import GoldFolder
 from pipeline.measures.ranks.order import best
 from pipeline.review.leases import Desk
 from pipeline.review.ledger import Ledger, ledger_url, open_ledger
@@ -186,7 +187,7 @@ def _linked(host: str) -> str:
 def _runs(folder: Path) -> Runs:
     """Return the rankings of the runs beside a data set, best first, equal scores by id descending."""
     found: dict[str, dict[str, Sequence[str]]] = {}
-    for path in sorted((folder / "runs").glob("*.trec")):
+    for path in GoldFolder(folder).runs():
         scores = read_run(Source(path))
         found[path.stem] = {query_id: list(best(docs, DEEPEST)) for query_id, docs in scores.items()}
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.errors import InputError
 from pipeline.formats.runs.scorecard_files import read_record, write_record, write_whole
+from pipeline.goldset.file_names import AGREEMENT, CARD_JSON, DATASET
 from pipeline.measures.names import parse_measure
 from pipeline.measures.statistics.comparison import aligned
 from pipeline.measures.statistics.intervals import bootstrap_intervals
@@ -114,15 +115,15 @@ def trust_in(gold: Gold) -> Trust:
         gold: judgments from the folder of a set, or from its ``dataset.json``.
     """
     folder = gold.path if gold.path.is_dir() else gold.path.parent
-    if not (gold.path.is_dir() or gold.path.name == "dataset.json"):
+    if not (gold.path.is_dir() or gold.path.name == DATASET):
         return Trust()
     remarks: list[str] = []
-    card = _beside(folder / "card.json", Card, remarks)
-    agreement = _beside(folder / "agreement.json", Agreement, remarks)
+    card = _beside(folder / CARD_JSON, Card, remarks)
+    agreement = _beside(folder / AGREEMENT, Agreement, remarks)
     if card is not None:
         provenance = next((one for one in card.figures if one.name == "provenance"), None)
         if provenance is None or provenance.values.get("judgments sha256") != gold.fingerprint():
-            remarks.append("card.json is of other judgments than these: make it again with goldset card.")
+            remarks.append(f"{CARD_JSON} is of other judgments than these: make it again with goldset card.")
             card = None
     return Trust(card, agreement, tuple(remarks))
 

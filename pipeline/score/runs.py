@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pipeline.errors import InputError, UsageError
-from pipeline.formats.runs import judgments, run_tables
+from pipeline.formats.runs import run_tables
 from pipeline.formats.runs.packed_files import STDIN, Source
 from pipeline.formats.runs.trec import read_run
+from pipeline.goldset import gold_path
 from pipeline.measures.assessment import Missing, assess
 from pipeline.measures.names import Measure
 from pipeline.measures.ranks.judged_ranks import (
@@ -48,15 +49,15 @@ class Gold:
 
     def queries(self) -> dict[str, str]:
         """Return the text of each query; nothing where the judgments stand alone."""
-        return judgments.texts_of_queries(self.path)
+        return gold_path.texts_of_queries(self.path)
 
     def corpus(self, doc_ids: Collection[str] | None = None) -> dict[str, str]:
         """Return the text of each document, or of those asked for; nothing where the judgments stand alone."""
-        return judgments.texts_of_documents(self.path, doc_ids)
+        return gold_path.texts_of_documents(self.path, doc_ids)
 
     def about(self) -> dict[str, dict[str, Any]]:
         """Return what a build noted of each query; nothing where this is none."""
-        return judgments.notes_of_queries(self.path)
+        return gold_path.notes_of_queries(self.path)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the judgments, whatever file they came in."""
@@ -108,7 +109,7 @@ def load_gold(path: Path | str) -> Gold:
     Raises:
         InputError: it cannot be read, or something in it is wrong.
     """
-    grades, level = judgments.read_judgments(path)
+    grades, level = gold_path.read_gold(path)
     return Gold(Path(path), grades, level)
 
 

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from pipeline.errors import InputError, UsageError
 from pipeline.formats.runs.scorecard_files import explain
-from pipeline.goldset.provenance import metadata_of
-from pipeline.goldset.provenance import notice_of as said_of
+from pipeline.goldset.gold_path import metadata_of
+from pipeline.goldset.gold_path import notice_of as said_of
 from pipeline.measures.statistics.comparison import scorecard
 from pipeline.measures.statistics.intervals import bootstrap_intervals
 from pipeline.score.runs import Gold, Match, Run, score_run

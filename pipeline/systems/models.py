@@ -168,7 +168,7 @@ class Models:
             return
         from anyio.from_thread import start_blocking_portal
 
-        from pipeline.goldset.folder import explained
+        from pipeline.errors import explained
         from pipeline.llm.store import AnswerStore
 
         if self._answers is not None:

@@ -14,8 +14,8 @@ from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
 from pipeline.agreement import agree, agree_within, final_grades, rank_runs, rank_scores
+from pipeline.agreement.judgment_files import Labels, read_labels
 from pipeline.errors import InputError
-from pipeline.formats.runs.judgment_files import Labels, read_labels
 from pipeline.formats.runs.score_tables import read_scores
 from pipeline.measures.names import parse_measure
 from pipeline.report.agreement_text import comma_separated, markdown, text

@@ -28,7 +28,7 @@ CHARACTERS = 1000
 def child(folder: str, place: str) -> None:
     """Pool one set, label it and write it; print what it took."""
     from pipeline.config import GradeSettings
-    from pipeline.goldset.folder import read_manifest
+    from pipeline.goldset.folder import Draft, GoldFolder
     from pipeline.grade.calls import Answered, Answers, Slot
     from pipeline.grade.gradable_set import read_material
     from pipeline.grade.graded_files import write_graded
@@ -39,7 +39,8 @@ def child(folder: str, place: str) -> None:
     from schemas.judgment import Judgment, Relevance
 
     started, clock = time.process_time(), Clock()
-    material = read_material(Path(folder), read_manifest(Path(folder)))
+    home = GoldFolder(Path(folder))
+    material = read_material(home, home.manifest())
     names = ("bm25", "ngrams", "lsi")
     with open_systems(names, pool_settings("en")) as systems:
         asked = Asked(10, names, lambda _: {name: systems.retriever(name) for name in names})
@@ -53,7 +54,7 @@ def child(folder: str, place: str) -> None:
                 found = Judgment(query_id=row.query_id, chunk_id=row.chunk_id, relevance=grade, assessor="drawn")
                 answers.slots.append(Answered(Slot(query, row.chunk_id), (found,)))
     made = outcome_of(material, pool, answers)
-    write_graded(Path(place), material, pool, made, figures(GradeSettings(), ["drawn"], pool, answers, made))
+    write_graded(Draft(Path(place)), material, pool, made, figures(GradeSettings(), ["drawn"], pool, answers, made))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     seconds = {**clock.seconds, "pool": pooled - started, "labels": time.process_time() - pooled}
     print(json.dumps({"seconds": seconds, "peak_mb": peak, "pairs": len(pool)}))
@@ -96,7 +97,7 @@ def _write(folder: Path, size: int) -> None:
     """Write a set of so many chunks, as a build does."""
     from pipeline.formats.jsonl import RecordFile
     from pipeline.goldset.dataset import GoldSet, Passage, write_gold
-    from pipeline.goldset.folder import publish, staging
+    from pipeline.goldset.publication import publish, staging
     from pipeline.stages.chunk import chunk_documents
     from schemas.corpus import Chunk, Document
     from schemas.judgment import Relevance

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import InputError, OutputError
-from pipeline.goldset.folder import changed_files, check_same_corpus, check_usable, publish, read_manifest, staging
+from pipeline.goldset.folder import Claim, GoldFolder, with_reports
+from pipeline.goldset.publication import changed_files, publish, read_manifest, staging
 from schemas.corpus import Document
-from schemas.manifest import Manifest
+from schemas.manifest import Manifest, StageReport
+from schemas.query import Rejection
 
 
 def manifest(config: str = "c1") -> Manifest:
@@ -40,7 +42,7 @@ def visible(folder: Path) -> dict[Path, bytes]:
 
 
 def usable(folder: Path, config: str, *, replace: bool = False) -> tuple[str, ...]:
-    return check_usable(folder, settings={}, config_sha256=config, replace=replace)
+    return GoldFolder(folder).check_usable(Claim({}, config, replace=replace))
 
 
 def test_a_build_that_ends_while_its_files_are_put_in_place_can_be_run_again(tmp_path: Path) -> None:
@@ -84,9 +86,9 @@ def test_a_damaged_manifest_is_replaced_only_when_told_to(tmp_path: Path) -> Non
 def test_a_run_of_other_documents_is_not_written_over(tmp_path: Path) -> None:
     finished(tmp_path)
     (tmp_path / "0-documents.jsonl").write_text('{"doc_id":"a"}\n{"doc_id":"b"}\n')
-    check_same_corpus(tmp_path, [document("b"), document("c")])
+    GoldFolder(tmp_path).check_same_corpus([document("b"), document("c")])
     with pytest.raises(OutputError, match="other documents"):
-        check_same_corpus(tmp_path, [document("c")])
+        GoldFolder(tmp_path).check_same_corpus([document("c")])
 
 
 def document(doc_id: str) -> Document:
@@ -130,7 +132,7 @@ def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
     (tmp_path / "0-config.toml").write_text("[chunk]\nsize = 1000\n[generate]\nqueries = 5\n")
     settings = {"chunk": {"size": 1000}, "generate": {"queries": 6, "seed": 1}}
     with pytest.raises(OutputError, match=r"\(generate\.queries, generate\.seed\)"):
-        check_usable(tmp_path, settings=settings, config_sha256="c2", replace=False)
+        GoldFolder(tmp_path).check_usable(Claim(settings, "c2"))
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
@@ -176,3 +178,64 @@ def test_a_folder_without_a_whole_manifest_is_no_run(tmp_path: Path, content: by
         (tmp_path / "manifest.json").write_bytes(content)
     with pytest.raises(InputError, match=r"manifest\.json"):
         read_manifest(tmp_path)
+
+
+REJECTION = Rejection(chunk_id="c", filter="too-short", reason="3 words")
+
+
+def replace_set(folder: Path, config: str, *rejections: Rejection) -> None:
+    with GoldFolder(folder).replacing(Claim({}, config, replace=True)) as draft:
+        if rejections:
+            draft.rejections.write(rejections)
+        draft.file("a.txt").write_text(config)
+        draft.finish(manifest(config))
+
+
+def test_a_new_set_takes_the_folder_and_leaves_nothing_of_the_earlier_one(tmp_path: Path) -> None:
+    home = GoldFolder(tmp_path / "run")
+    assert not home.is_finished()
+    replace_set(home.path, "c1", REJECTION)
+    assert home.is_finished()
+    assert list(home.rejections.read()) == [REJECTION]
+    replace_set(home.path, "c2")
+    assert not home.rejections.exists()
+    assert list(home.rejections.read_any()) == []
+    assert home.manifest().files.keys() == {"a.txt"}
+    with pytest.raises(InputError, match="run the build again"):
+        home.rejections.read()
+
+
+def test_what_is_not_written_again_stays_in_a_set_that_is_rewritten(tmp_path: Path) -> None:
+    replace_set(tmp_path, "c1", REJECTION)
+    before = read_manifest(tmp_path)
+    with GoldFolder(tmp_path).rewriting() as draft:
+        draft.file("a.txt").write_text("new")
+        draft.finish(before)
+    after = read_manifest(tmp_path)
+    assert after.files["3-rejections.jsonl"] == before.files["3-rejections.jsonl"]
+    assert after.files["a.txt"] != before.files["a.txt"]
+    assert list(GoldFolder(tmp_path).changed_files()) == []
+
+
+def test_a_draft_that_is_not_finished_changes_nothing(tmp_path: Path) -> None:
+    replace_set(tmp_path, "c1", REJECTION)
+    before = visible(tmp_path)
+    with GoldFolder(tmp_path).rewriting() as draft:
+        draft.file("a.txt").write_text("new")
+    with GoldFolder(tmp_path).replacing(Claim({}, "c1")) as draft:
+        draft.file("a.txt").write_text("new")
+    assert visible(tmp_path) == before
+
+
+def test_the_reports_of_a_stage_that_ran_again_are_renewed_at_the_end() -> None:
+    reports = [StageReport(stage=name, reads="a", writes="b", read=1, written=1) for name in ("load", "pool", "cut")]
+    again = StageReport(stage="pool", reads="a", writes="b", read=2, written=2)
+    assert with_reports(reports, [again]) == [reports[0], reports[2], again]
+
+
+@pytest.mark.parametrize("content", ["", "[chunk", "\x00"])
+def test_damaged_settings_are_no_reason_to_crash(tmp_path: Path, content: str) -> None:
+    finished(tmp_path, "c1")
+    (tmp_path / "0-config.toml").write_text(content)
+    with pytest.raises(OutputError, match=r"its prompts|generate\.queries"):
+        GoldFolder(tmp_path).check_usable(Claim({"generate": {"queries": 6}}, "c2"))

@@ -14,7 +14,7 @@ from typing import Any
 from pipeline.config import Config, load_config
 from pipeline.formats.jsonl import RecordFile
 from pipeline.goldset.dataset import GoldSet, Passage, write_gold
-from pipeline.goldset.folder import publish, staging
+from pipeline.goldset.publication import publish, staging
 from pipeline.grade import Graded, ModelPanel, Pools, Work, grade_folder
 from pipeline.ports import Retriever
 from pipeline.retrieval.analyzer_names import Analyzer

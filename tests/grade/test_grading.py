@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from pipeline.errors import NothingKept, OutputError, UsageError
 from pipeline.goldset.dataset import read_dataset
-from pipeline.goldset.folder import check_usable, read_manifest
+from pipeline.goldset.folder import Claim, GoldFolder
 from pipeline.goldset.integrity import validate
+from pipeline.goldset.publication import read_manifest
 from pipeline.grade import ModelPanel, Pools, Work, plan_folder
 from pipeline.report.grading_text import NOT_MEASURED, grading_warnings
 from schemas.judgment import Relevance, settled
@@ -398,9 +399,9 @@ def test_an_ungraded_build_does_not_take_the_place_of_a_graded_set(known: KnownS
     model_server.script(judge={"truth": known.truth})
     grade(known.folder, settings(model_server))
     with pytest.raises(OutputError, match="--grade"):
-        check_usable(known.folder, settings={}, config_sha256="c", replace=False)
-    assert check_usable(known.folder, settings={}, config_sha256="c", replace=False, grades=True)
-    assert check_usable(known.folder, settings={}, config_sha256="c", replace=True)
+        GoldFolder(known.folder).check_usable(Claim({}, "c"))
+    assert GoldFolder(known.folder).check_usable(Claim({}, "c", graded=True))
+    assert GoldFolder(known.folder).check_usable(Claim({}, "c", replace=True))
 
 
 def test_several_passages_in_a_call_give_the_same_labels_for_fewer_requests(

@@ -8,7 +8,7 @@ import pytest
 from lxml import html
 
 from pipeline.agreement import agree
-from pipeline.formats.runs.judgment_files import Labels
+from pipeline.agreement.judgment_files import Labels
 from pipeline.report.trust import Trust
 from pipeline.score.page_data import trust_in, write_report
 from pipeline.score.runs import load_gold, load_run

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.formats.jsonl import RecordFile
 from pipeline.goldset.dataset import GoldSet, Passage, write_gold
-from pipeline.goldset.folder import publish, staging
+from pipeline.goldset.publication import publish, staging
 from pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
 from pipeline.review.queue import Item, QueueSettings, plan
 from pipeline.review.reviewable_set import Material, load_material

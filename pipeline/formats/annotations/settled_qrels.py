@@ -11,13 +11,13 @@ from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.formats.annotations.exchange import Exchange, Given, grade_from, review_of, text_of
+from pipeline.formats.interchange_names import BEIR_CORPUS, BEIR_QUERIES, BEIR_TEST_QRELS
 from pipeline.formats.jsonl import as_line
 from pipeline.text.display import shown
 
 ABOUT = ".about.json"
 """Neither format has a place for the rubric: it stands in a file beside the judgments, by this suffix."""
 
-BEIR_QRELS, BEIR_QUERIES, BEIR_CORPUS = "qrels/test.tsv", "queries.jsonl", "corpus.jsonl"
 _HEAD = ("query-id", "corpus-id", "score")
 
 
@@ -35,7 +35,7 @@ def write_beir(exchange: Exchange) -> dict[str, str]:
     queries = ({"_id": query_id, "text": exchange.queries[query_id]} for query_id in sorted(exchange.gold))
     corpus = ({"_id": chunk_id, "title": "", "text": text} for chunk_id, text in exchange.passages.items())
     return {
-        BEIR_QRELS: out.getvalue(),
+        BEIR_TEST_QRELS: out.getvalue(),
         BEIR_QUERIES: "".join(as_line(json.dumps(one, ensure_ascii=False)) for one in queries),
         BEIR_CORPUS: "".join(as_line(json.dumps(one, ensure_ascii=False)) for one in corpus),
     }
@@ -69,7 +69,7 @@ def read_beir(path: Path, *, annotator: str) -> Iterator[Given]:
     Raises:
         InputError: A line is no judgment.
     """
-    file = path / BEIR_QRELS if path.is_dir() else path
+    file = path / BEIR_TEST_QRELS if path.is_dir() else path
     yield from _read(file, annotator, columns=3, beir=True)
 
 

@@ -6,6 +6,13 @@ from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.formats.benchmarks.collection import Chosen, Collection, choose, entries, qrels, topics
+from pipeline.formats.interchange_names import (
+    BEIR_CORPUS,
+    BEIR_LOOSE_QRELS,
+    BEIR_QRELS,
+    BEIR_QUERIES,
+    BEIR_TEST_QRELS,
+)
 from pipeline.text.display import shown
 
 
@@ -17,12 +24,13 @@ def read_beir(folder: Path, chosen: Chosen) -> Collection:
         UsageError: there are several to choose from.
     """
     if not folder.is_dir():
-        raise InputError(shown(folder), "is no folder with corpus.jsonl, queries.jsonl and qrels")
-    corpus = choose(folder, chosen.corpus, ("corpus.jsonl", "corpus.jsonl.gz"), what="corpus")
-    queries = choose(folder, chosen.queries, ("queries.jsonl", "queries.jsonl.gz"), what="queries")
-    patterns: tuple[str, ...] = ("qrels/*.tsv", "qrels/*.tsv.gz", "qrels.tsv", "qrels.tsv.gz")
-    if chosen.split is None and (folder / "qrels" / "test.tsv").is_file():
-        patterns = ("qrels/test.tsv",)
+        raise InputError(shown(folder), f"is no folder with {BEIR_CORPUS}, {BEIR_QUERIES} and {BEIR_QRELS}")
+    corpus = choose(folder, chosen.corpus, (BEIR_CORPUS, f"{BEIR_CORPUS}.gz"), what="corpus")
+    queries = choose(folder, chosen.queries, (BEIR_QUERIES, f"{BEIR_QUERIES}.gz"), what="queries")
+    split = f"{BEIR_QRELS}/*.tsv"
+    patterns: tuple[str, ...] = (split, f"{split}.gz", BEIR_LOOSE_QRELS, f"{BEIR_LOOSE_QRELS}.gz")
+    if chosen.split is None and (folder / BEIR_TEST_QRELS).is_file():
+        patterns = (BEIR_TEST_QRELS,)
     judged = choose(folder, chosen.qrels, patterns, what="qrels", split=chosen.split)
     return Collection(
         kind="beir",

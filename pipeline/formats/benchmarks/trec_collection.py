@@ -15,19 +15,20 @@ from pipeline.errors import InputError
 from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, at, choose, entries, qrels, topics
 from pipeline.formats.benchmarks.collection import text_lines as lines_of
 from pipeline.formats.charsets import MAX_LINE
+from pipeline.formats.interchange_names import BEIR_CORPUS, TREC_QRELS, TREC_TOPICS
 from pipeline.text.display import shown
 
 _CORPUS = (
-    "corpus.jsonl*",
+    f"{BEIR_CORPUS}*",
     "collection.tsv*",
     "collection.jsonl*",
     "corpus.*",
     "docs.*",
     "documents.*",
-    "beir/corpus.jsonl",
+    f"beir/{BEIR_CORPUS}",
 )
-_TOPICS = ("topics*", "queries*", "*.topics*", "*.queries*", "trec/topics.tsv")
-_QRELS = ("qrels*", "*.qrels*", "*qrels*", "trec/qrels.txt")
+_TOPICS = ("topics*", "queries*", "*.topics*", "*.queries*", f"trec/{TREC_TOPICS}")
+_QRELS = ("qrels*", "*.qrels*", "*qrels*", f"trec/{TREC_QRELS}")
 _ELEMENTS = re.compile(r"\s*<(?:DOC|TOP|TOPICS?|TOPS|ROOT|XML|\?XML)\b", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]{1,200}>")
 _DOCNO = re.compile(r"<DOCNO>\s*(.*?)\s*</DOCNO>", re.IGNORECASE | re.DOTALL)

@@ -66,6 +66,7 @@ class _Walk:
     """One argument while it is walked."""
 
     top: Path
+    is_run: Callable[[Path], bool]
     glob: Glob | None = None
     files: list[tuple[str, Path]] = field(default_factory=list)
     links: list[tuple[str, Path]] = field(default_factory=list)
@@ -76,18 +77,19 @@ class _Walk:
     """The real paths of the folders that were listed already."""
 
 
-def find_files(paths: Sequence[str]) -> Found:
+def find_files(paths: Sequence[str], *, is_run: Callable[[Path], bool] = lambda _: False) -> Found:
     """Return the files to read.
 
     Args:
         paths: files, folders (read recursively) and globs (``*``, ``?``, ``[…]``, ``**``), in any order. A path that
             exists is never taken for a glob. What a glob matches is read as if it had been given: a folder wholly.
+        is_run: Whether a folder below a given one holds what a build wrote, so that its files are no documents.
 
     Raises:
         UsageError: a path does not exist, or a glob matches nothing.
         InputError: a file of a type that is not read, or a folder without any file that is.
     """
-    walks = [_walk_argument(given) for given in paths]
+    walks = [_walk_argument(given, is_run) for given in paths]
     files: dict[str, SourceFile] = {}
     repeated = [source for walk in walks for source in walk.repeated]
     for source, path in sorted(
@@ -109,20 +111,20 @@ def _tie(pair: tuple[str, Path]) -> tuple[int, str]:
     return (len(pair[1].parts), str(pair[1]))
 
 
-def _walk_argument(given: str) -> _Walk:
+def _walk_argument(given: str, is_run: Callable[[Path], bool]) -> _Walk:
     path = Path(given)
     if not os.path.lexists(given):
         if not is_glob(given):
             raise UsageError(f"{shown(given)}: no such file or folder")
         glob = Glob(given)
-        walk = _Walk(glob.top, glob)
+        walk = _Walk(glob.top, is_run, glob)
         if glob.top.is_dir():
             _walk_folder(walk)
         if not walk.files and not walk.failures:
             raise UsageError(f"{shown(given)}: matches no file that can be read{_passed_over(walk)}")
         return walk
     if path.is_dir():
-        walk = _Walk(path)
+        walk = _Walk(path, is_run)
         _walk_folder(walk)
         if not walk.files:
             raise InputError(shown(given), f"holds no document that can be read{_passed_over(walk)}")
@@ -131,7 +133,7 @@ def _walk_argument(given: str) -> _Walk:
         raise InputError(shown(given), "is neither a file nor a folder (a broken link, a pipe or a device)")
     if path.suffix.lower() not in KINDS:
         raise InputError(shown(given), f"this type is not read; these are: {' '.join(sorted(KINDS))}")
-    return _Walk(path.parent, files=[(_source(path.name), path)])
+    return _Walk(path.parent, is_run, files=[(_source(path.name), path)])
 
 
 def _passed_over(walk: _Walk) -> str:
@@ -193,17 +195,12 @@ def _list_tree(walk: _Walk, top: Path, prefix: str) -> None:
                 if walk.glob is None or walk.glob.matches(relative) or walk.glob.may_hold_matches(relative):
                     walk.links.append((relative, Path(entry.path)))
             elif entry.is_dir(follow_symlinks=False):
-                if _is_run(Path(entry.path)):
+                if walk.is_run(Path(entry.path)):
                     walk.ignored["goldset run"] += 1
                 elif walk.glob is None or walk.glob.may_hold_matches(relative):
                     stack.append((Path(entry.path), relative + "/"))
             else:
                 _take(walk, relative, Path(entry.path))
-
-
-def _is_run(folder: Path) -> bool:
-    """Whether a folder holds what a build wrote: its files would be read as documents."""
-    return all(os.path.isfile(folder / name) for name in ("manifest.json", "0-documents.jsonl"))  # noqa: PTH113  never raises
 
 
 def _entries(walk: _Walk, folder: Path) -> list[os.DirEntry[str]]:

@@ -1,16 +1,9 @@
-"""Judgments in every format: TREC and BEIR files, tables, JSON, ``dataset.json``, a BEIR folder, the folder of a build.
-
-And what stands beside them: the texts of queries and passages, and what a build noted of each query.
-"""
+"""Files of judgments in every format: TREC, BEIR, tables, JSON by query, and a gold set with ``relevant_docs``."""
 
 from __future__ import annotations
 
-import io
-import json
-import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.errors import InputError
 from pipeline.formats.runs.json_maps import read_json
@@ -18,11 +11,7 @@ from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.run_tables import kind_of, read_table
 from pipeline.formats.runs.trec import HIGHEST_GRADE, duplicate, grade_of, not_utf8, read_qrels, without_mark
 from pipeline.measures.ranks.columns import judgments
-from pipeline.text.display import shown
 from schemas.judgment import RELEVANT
-
-if TYPE_CHECKING:
-    from io import RawIOBase
 
 Grades = dict[str, dict[str, int]]
 
@@ -32,18 +21,12 @@ _BEIR_HEADS = {("query-id", "corpus-id", "score"), ("query_id", "corpus_id", "sc
 def read_judgments(path: Path | str) -> tuple[Grades, int]:
     """Return the grade of each judged document by query, and the smallest grade that counts as relevant.
 
-    That is 1, as everywhere in the field, but 2 in a gold set of goldset with documents of grade 1: these are of the
-    same topic and no help, and its ``relevant_docs`` leaves them out.
-
     Args:
-        path: a file of judgments, a ``dataset.json``, a folder with one, or a BEIR folder; ``-`` is standard input.
+        path: A file of judgments; ``-`` is standard input.
 
     Raises:
-        InputError: there is nothing there that can be read as judgments, or something in it is wrong.
+        InputError: The file cannot be read as judgments, or something in it is wrong.
     """
-    place = Path(path)
-    if os.path.isdir(place):  # noqa: PTH112  Path's own raises on a name too long
-        return _read_folder(place)
     source = Source(path)
     kind = kind_of(source)
     if kind == "json":
@@ -52,63 +35,6 @@ def read_judgments(path: Path | str) -> tuple[Grades, int]:
     if not grades:
         raise InputError(source.name, "holds no judgment")
     return grades, 1
-
-
-def texts_of_queries(path: Path) -> dict[str, str]:
-    """Return the text of each query; nothing where ``path`` has none."""
-    found = _beside(path, "queries.jsonl")
-    if found is not None:
-        return {query_id: text for query_id, text, _ in _texts(found)}
-    return _strings(_dataset(path), "queries")
-
-
-def texts_of_documents(path: Path, doc_ids: Collection[str] | None = None) -> dict[str, str]:
-    """Return the text of each document, or of those asked for; nothing where ``path`` has none."""
-    found = _beside(path, "corpus.jsonl")
-    if found is None:
-        texts = _strings(_dataset(path), "corpus")
-        return texts if doc_ids is None else {doc_id: texts[doc_id] for doc_id in doc_ids if doc_id in texts}
-    wanted = None if doc_ids is None else set(doc_ids)
-    return {
-        doc_id: f"{title}\n{text}" if title else text
-        for doc_id, text, title in _texts(found)
-        if wanted is None or doc_id in wanted
-    }
-
-
-def notes_of_queries(path: Path) -> dict[str, dict[str, Any]]:
-    """Return what a build noted of each query (style, kind, language …); nothing where ``path`` is no build."""
-    lines = (path if path.is_dir() else path.parent) / "3-queries.jsonl"
-    if not lines.is_file():
-        return {}
-    found = {}
-    for record, _ in _objects(lines):
-        query_id = record.pop("query_id", None)
-        if isinstance(query_id, str):
-            found[query_id] = record
-    return found
-
-
-def _read_folder(folder: Path) -> tuple[Grades, int]:
-    dataset, qrels = folder / "dataset.json", folder / "trec" / "qrels.txt"
-    if dataset.is_file():
-        if not qrels.is_file():
-            return _read_json(Source(dataset))
-        grades = read_qrels(Source(qrels))
-        return grades, _level(grades)
-    for parent in (folder / "qrels", folder / "beir" / "qrels", folder):
-        found = (
-            sorted(parent.glob("*.tsv"))
-            if parent.name == "qrels"
-            else [p for p in (parent / "qrels.tsv",) if p.is_file()]
-        )
-        chosen = [file for file in found if file.name == "test.tsv"] or found
-        if len(chosen) > 1:
-            names = ", ".join(file.name for file in chosen)
-            raise InputError(shown(parent), f"holds several sets of judgments ({names}); name the file of one")
-        if chosen:
-            return read_judgments(chosen[0])
-    raise InputError(shown(folder), "holds no dataset.json and no qrels/*.tsv; name the file of the judgments")
 
 
 def _read_file(source: Source, kind: str) -> Grades:
@@ -173,11 +99,12 @@ def _read_json(source: Source) -> tuple[Grades, int]:
         raise InputError(source.name, "holds 0 queries: relevant_docs is empty")
     grades = _graded(found["relevant_docs"] if scores is None else scores, source.name)
     if scores is not None:
-        return grades, _level(grades)
+        return grades, level_of(grades)
     return grades, 1
 
 
-def _level(grades: Grades) -> int:
+def level_of(grades: Grades) -> int:
+    """Return the smallest relevant grade of a gold set: 2 if documents have grade 1, which are no help, else 1."""
     return int(RELEVANT) if any(0 < g < RELEVANT for judged in grades.values() for g in judged.values()) else 1
 
 
@@ -206,48 +133,3 @@ def _grades(judged: object, query_id: str, name: str) -> dict[str, int]:
             limits = f"from -{HIGHEST_GRADE} to {HIGHEST_GRADE}"
             raise InputError(name, f"query {query_id!r}: a grade is no whole number {limits}")
     return {doc_id: int(grade) for doc_id, grade in judged.items()}
-
-
-def _beside(path: Path, name: str) -> Path | None:
-    """Return the file of texts that belongs to judgments at ``path``."""
-    if path.is_dir():
-        places = [path / "beir", path]
-    elif path.name == "dataset.json":
-        places = [path.parent / "beir"]
-    else:
-        places = [path.parent, path.parent.parent]
-    return next((place / name for place in places if (place / name).is_file()), None)
-
-
-def _dataset(path: Path) -> Mapping[str, Any]:
-    file = path / "dataset.json" if path.is_dir() else path
-    if file.suffixes[:1] != [".json"] or not file.is_file():
-        return {}
-    found = read_json(Source(file))
-    return found if isinstance(found, Mapping) and "relevant_docs" in found else {}
-
-
-def _strings(dataset: Mapping[str, Any], member: str) -> dict[str, str]:
-    found = dataset.get(member)
-    return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, Mapping) else {}
-
-
-def _texts(path: Path) -> Iterator[tuple[str, str, str]]:
-    for record, line in _objects(path):
-        identity, text, title = record.get("_id"), record.get("text"), record.get("title", "")
-        if not isinstance(identity, str) or not isinstance(text, str):
-            raise InputError(shown(path), "has no _id or no text that is a string", line=line)
-        yield identity, text, title if isinstance(title, str) else ""
-
-
-def _objects(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-    # A plain file comes without a buffer, and lines would be read byte by byte.
-    with Source(path).open() as file, io.BufferedReader(cast("RawIOBase", file)) as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                raise InputError(shown(path), "is no JSON", line=number) from None
-            if not isinstance(record, dict):
-                raise InputError(shown(path), "is no JSON object", line=number)
-            yield record, number

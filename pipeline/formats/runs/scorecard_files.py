@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import stat
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TypeVar
@@ -18,45 +16,6 @@ from pipeline.text.display import shown
 from schemas.record import Record
 
 R = TypeVar("R", bound=Record)
-
-
-def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path | str]) -> None:
-    """Refuse to write over what is read, and to write two things to one place.
-
-    Args:
-        outputs: where is written to, by the option that says so; None where nothing is.
-        inputs: files and folders that are read.
-
-    Raises:
-        OutputError: An output is an input, or a file of a build that is; or two outputs are the same file.
-    """
-    read = [Path(one) for one in inputs if os.path.exists(one)]  # noqa: PTH110  Path's own raises on a name too long
-    places: dict[str, str] = {}
-    for option, path in outputs.items():
-        if path is None:
-            continue
-        other = places.setdefault(os.path.realpath(path), option)
-        if other != option:
-            raise OutputError(
-                f"{shown(path)}: {option} and {other} cannot both be written to it; give another {option}"
-            )
-        if not os.path.exists(path):  # noqa: PTH110
-            continue
-        if any(path.samefile(one) or (one.is_dir() and _belongs(path, one)) for one in read):
-            raise OutputError(f"{shown(path)}: is one of the inputs; give another {option}")
-
-
-def _belongs(path: Path, folder: Path) -> bool:
-    """Return whether a file is part of a gold set in a folder, not something that was put beside it."""
-    inside = path.resolve()
-    if not inside.is_relative_to(folder.resolve()):
-        return False
-    name = inside.relative_to(folder.resolve()).as_posix()
-    try:
-        files = json.loads((folder / "manifest.json").read_bytes())["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        files = ()
-    return name in files or name in {"manifest.json", "dataset.json"} or name.startswith(("beir/", "trec/", "qrels"))
 
 
 def read_record(path: Path, kind: type[R]) -> R:

@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.errors import InputError
-from pipeline.formats.runs.judgments import Grades, read_judgments
+from pipeline.formats.runs.judgments import Grades
 from pipeline.formats.runs.packed_files import STDIN, Source
 from pipeline.formats.runs.run_tables import kind_of, read_table
 from pipeline.formats.runs.trec import HIGHEST_GRADE, not_utf8, without_mark
+from pipeline.goldset.file_names import JUDGMENTS
+from pipeline.goldset.gold_path import read_gold
 from pipeline.measures.ranks.columns import column_of
 from pipeline.text.display import shown
 
-JUDGMENTS = "4-judgments.jsonl"
 _DOCUMENT = ("chunk_id", "doc_id", "docid", "corpus-id", "corpus_id")
 _QUERY = ("query_id", "query-id", "qid")
 _GRADE = ("relevance", "first_grade", "grade", "label", "score")
@@ -103,7 +104,7 @@ def _read(path: str) -> Labels:
 
 
 def _single(path: str) -> Labels:
-    grades, _ = read_judgments(path)
+    grades, _ = read_gold(path)
     name = _stem(Path(path))
     return Labels(name, Path(path), {name: grades})
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.agreement.judgment_files import read_labels
 from pipeline.errors import InputError
-from pipeline.formats.runs.judgment_files import read_labels
 from pipeline.formats.runs.score_tables import read_scores
 from schemas.judgment import Canary, Judgment, Relevance
 from schemas.review_event import Lane, Review

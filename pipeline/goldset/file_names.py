@@ -1,0 +1,56 @@
+"""The names of all files of a run folder, and of what lies beside one; imports nothing that takes time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.formats.interchange_names import BEIR_CORPUS, BEIR_QUERIES, BEIR_TEST_QRELS, TREC_QRELS, TREC_TOPICS
+
+MANIFEST = "manifest.json"
+DATASET = "dataset.json"
+CONFIG = "0-config.toml"
+
+DOCUMENTS = "0-documents.jsonl"
+RELEVANCE = "0-relevance.jsonl"
+"""What is relevant to each query whatever the chunking; only a rechunked set has it."""
+RENAMED = "0-renamed.jsonl"
+"""Ids that an import had to change, with what they are called here; written only when there are any."""
+CHUNKS = "1-chunks.jsonl"
+CANDIDATES = "2-candidates.jsonl"
+QUERIES = "3-queries.jsonl"
+REJECTIONS = "3-rejections.jsonl"
+POOL = "4-pool.jsonl"
+JUDGMENTS = "4-judgments.jsonl"
+CHECKS = "4-source-checks.jsonl"
+"""Judgments of each query's source, made with the answer in sight."""
+UNGRADED = "4-rejections.jsonl"
+"""Queries that a grading left out."""
+REJECTED = "5-rejections.jsonl"
+"""Queries that a review left out."""
+
+BEIR, TREC = "beir", "trec"
+CORPUS_COPY = f"{BEIR}/{BEIR_CORPUS}"
+QUERIES_COPY = f"{BEIR}/{BEIR_QUERIES}"
+QRELS_COPY = f"{BEIR}/{BEIR_TEST_QRELS}"
+QRELS = f"{TREC}/{TREC_QRELS}"
+TOPICS = f"{TREC}/{TREC_TOPICS}"
+GIVEN_QRELS = f"{TREC}/qrels-given.txt"
+"""The labels from before the first grading."""
+
+UNREVIEWED = "unreviewed"
+"""The folder where an applied review keeps what was there before."""
+UNREVIEWED_QRELS = f"{UNREVIEWED}/{TREC_QRELS}"
+LEDGER = "review.sqlite"
+CARD_JSON, CARD_MARKDOWN = "card.json", "card.md"
+AGREEMENT = "agreement.json"
+RUNS = "runs"
+"""The folder of the runs of users' systems, one ``NAME.trec`` each."""
+BENCH = "bench"
+
+ANSWERS = "answers.sqlite"
+"""The store of model answers, beside the run folder so that several runs share it."""
+
+
+def answers_beside(folder: Path) -> Path:
+    """Return where the store of answers lies for a run folder."""
+    return folder.resolve().parent / ANSWERS

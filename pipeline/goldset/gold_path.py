@@ -1,0 +1,223 @@
+"""What belongs to a path that a person gives as GOLD: judgments, texts, notes of queries, the set's own metadata.
+
+The path is the folder of a build, its ``dataset.json``, a BEIR folder, or a file of judgments.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pipeline.errors import InputError, OutputError
+from pipeline.formats.interchange_names import (
+    BEIR_CORPUS,
+    BEIR_LOOSE_QRELS,
+    BEIR_QRELS,
+    BEIR_QUERIES,
+    BEIR_TEST_QRELS,
+)
+from pipeline.formats.runs.json_maps import read_json
+from pipeline.formats.runs.judgments import Grades, level_of, read_judgments
+from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.runs.trec import read_qrels
+from pipeline.goldset.dataset import read_metadata
+from pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, QRELS, QUERIES, TREC
+from pipeline.text.display import shown
+
+if TYPE_CHECKING:
+    from io import RawIOBase
+
+_DEPTH = 3
+"""How many folders above a path are searched for its set: ``beir/qrels/test.tsv`` lies two below."""
+
+
+def read_gold(path: Path | str) -> tuple[Grades, int]:
+    """Return the grade of each judged document by query, and the smallest grade that counts as relevant.
+
+    That is 1, as everywhere in the field, but 2 in a gold set of goldset with documents of grade 1: these are of the
+    same topic and no help, and its ``relevant_docs`` leaves them out.
+
+    Args:
+        path: A file of judgments, a ``dataset.json``, a folder with one, or a BEIR folder; ``-`` is standard input.
+
+    Raises:
+        InputError: There is nothing that can be read as judgments, or something in it is wrong.
+    """
+    if os.path.isdir(path):  # noqa: PTH112  Path's own raises on a name too long
+        return _read_folder(Path(path))
+    return read_judgments(path)
+
+
+def _read_folder(folder: Path) -> tuple[Grades, int]:
+    dataset, qrels = folder / DATASET, folder / QRELS
+    if dataset.is_file():
+        if not qrels.is_file():
+            return read_judgments(dataset)
+        grades = read_qrels(Source(qrels))
+        return grades, level_of(grades)
+    loose = folder / BEIR_LOOSE_QRELS
+    for found in (
+        sorted((folder / BEIR_QRELS).glob("*.tsv")),
+        sorted((folder / BEIR / BEIR_QRELS).glob("*.tsv")),
+        [loose] if loose.is_file() else [],
+    ):
+        chosen = [file for file in found if file.name == Path(BEIR_TEST_QRELS).name] or found
+        if len(chosen) > 1:
+            listed = ", ".join(file.name for file in chosen)
+            raise InputError(
+                shown(chosen[0].parent), f"holds several sets of judgments ({listed}); name the file of one"
+            )
+        if chosen:
+            return read_judgments(chosen[0])
+    raise InputError(shown(folder), f"holds no {DATASET} and no {BEIR_QRELS}/*.tsv; name the file of the judgments")
+
+
+def texts_of_queries(path: Path) -> dict[str, str]:
+    """Return the text of each query; empty if ``path`` has none."""
+    found = _beside(path, BEIR_QUERIES)
+    if found is not None:
+        return {query_id: text for query_id, text, _ in _texts(found)}
+    return _strings(_dataset(path), "queries")
+
+
+def texts_of_documents(path: Path, doc_ids: Collection[str] | None = None) -> dict[str, str]:
+    """Return the text of each document, or of those asked for; empty if ``path`` has none."""
+    found = _beside(path, BEIR_CORPUS)
+    if found is None:
+        texts = _strings(_dataset(path), "corpus")
+        return texts if doc_ids is None else {doc_id: texts[doc_id] for doc_id in doc_ids if doc_id in texts}
+    wanted = None if doc_ids is None else set(doc_ids)
+    return {
+        doc_id: f"{title}\n{text}" if title else text
+        for doc_id, text, title in _texts(found)
+        if wanted is None or doc_id in wanted
+    }
+
+
+def notes_of_queries(path: Path) -> dict[str, dict[str, Any]]:
+    """Return what a build noted of each query (style, kind, language …); empty if ``path`` is not that of a build."""
+    lines = (path if path.is_dir() else path.parent) / QUERIES
+    if not lines.is_file():
+        return {}
+    found = {}
+    for record, _ in _objects(lines):
+        query_id = record.pop("query_id", None)
+        if isinstance(query_id, str):
+            found[query_id] = record
+    return found
+
+
+def metadata_of(path: Path) -> dict[str, Any]:
+    """Return the metadata of the gold set that a file of judgments or a folder belongs to; empty if it has none.
+
+    Raises:
+        InputError: There is a ``dataset.json`` that is not JSON.
+    """
+    file = path if path.name == DATASET else _first_above(path, MANIFEST, DATASET)
+    return {} if file is None else read_metadata(file)
+
+
+def notice_of(path: Path) -> str | None:
+    """Return the gold set's warning, or None; raises as ``metadata_of``."""
+    notice = metadata_of(path).get("notice")
+    return notice if isinstance(notice, str) else None
+
+
+def folder_of(path: Path) -> Path | None:
+    """Return the folder of the gold set that a path belongs to, or None."""
+    file = _first_above(path, DATASET, DATASET)
+    return None if file is None else file.parent
+
+
+def _first_above(path: Path, marked_by: str, name: str) -> Path | None:
+    """Return the file of this name in the nearest folder, from the path upwards, that holds the file ``marked_by``."""
+    folders = [path, *path.resolve().parents[:_DEPTH]]
+    return next((folder / name for folder in folders if (folder / marked_by).is_file()), None)
+
+
+def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path | str]) -> None:
+    """Refuse to write over what is read, and to write two things to one place.
+
+    Args:
+        outputs: Where a command writes, by the option that says so; None if it does not.
+        inputs: The files and folders it reads.
+
+    Raises:
+        OutputError: An output is an input, or a file of a build that is read; or two outputs are the same file.
+    """
+    read = [Path(one) for one in inputs if os.path.exists(one)]  # noqa: PTH110  Path's own raises on a name too long
+    places: dict[str, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        other = places.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise OutputError(
+                f"{shown(path)}: {option} and {other} cannot both be written to it; give another {option}"
+            )
+        if not os.path.exists(path):  # noqa: PTH110
+            continue
+        if any(path.samefile(one) or (one.is_dir() and _belongs(path, one)) for one in read):
+            raise OutputError(f"{shown(path)}: is one of the inputs; give another {option}")
+
+
+def _belongs(path: Path, folder: Path) -> bool:
+    """Return whether a file is part of a gold set in a folder, not something that was put beside it."""
+    inside = path.resolve()
+    if not inside.is_relative_to(folder.resolve()):
+        return False
+    name = inside.relative_to(folder.resolve()).as_posix()
+    try:
+        files = json.loads((folder / MANIFEST).read_bytes())["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        files = ()
+    return name in files or name in {MANIFEST, DATASET} or name.startswith((f"{BEIR}/", f"{TREC}/", BEIR_QRELS))
+
+
+def _beside(path: Path, name: str) -> Path | None:
+    """Return the file of texts that belongs to judgments at ``path``."""
+    if path.is_dir():
+        places = [path / BEIR, path]
+    elif path.name == DATASET:
+        places = [path.parent / BEIR]
+    else:
+        places = [path.parent, path.parent.parent]
+    return next((place / name for place in places if (place / name).is_file()), None)
+
+
+def _dataset(path: Path) -> Mapping[str, Any]:
+    file = path / DATASET if path.is_dir() else path
+    if file.suffixes[:1] != [".json"] or not file.is_file():
+        return {}
+    found = read_json(Source(file))
+    return found if isinstance(found, Mapping) and "relevant_docs" in found else {}
+
+
+def _strings(dataset: Mapping[str, Any], member: str) -> dict[str, str]:
+    found = dataset.get(member)
+    return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, Mapping) else {}
+
+
+def _texts(path: Path) -> Iterator[tuple[str, str, str]]:
+    for record, line in _objects(path):
+        identity, text, title = record.get("_id"), record.get("text"), record.get("title", "")
+        if not isinstance(identity, str) or not isinstance(text, str):
+            raise InputError(shown(path), "has no _id or no text that is a string", line=line)
+        yield identity, text, title if isinstance(title, str) else ""
+
+
+def _objects(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
+    # A plain file comes without a buffer, and lines would be read byte by byte.
+    with Source(path).open() as file, io.BufferedReader(cast("RawIOBase", file)) as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                raise InputError(shown(path), "is no JSON", line=number) from None
+            if not isinstance(record, dict):
+                raise InputError(shown(path), "is no JSON object", line=number)
+            yield record, number

@@ -1,0 +1,175 @@
+"""Putting a run folder in place: written beside itself, moved at the end, never mixed with another run."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from pydantic import ValidationError
+
+from pipeline.errors import InputError, OutputError, explained
+from pipeline.goldset.file_names import MANIFEST
+from schemas.manifest import Manifest
+
+STAGING, LOCK = ".unfinished", ".lock"
+_PUBLISHING = ".publishing"
+"""The mark of a staging place whose files are being moved into the folder."""
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a run folder.
+
+    Raises:
+        InputError: There is none, or it is damaged.
+    """
+    path = folder / MANIFEST
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError(path, "is missing: this is not the folder of a finished run") from None
+    except NotADirectoryError:
+        raise InputError(folder, "is a file, not the folder of a run") from None
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+    except ValidationError:
+        raise InputError(path, "is damaged: run the build again") from None
+
+
+@contextlib.contextmanager
+def staging(folder: Path) -> Iterator[Path]:
+    """Lock the folder and yield a place inside it to write to; what is left in that place at the end is removed.
+
+    Only a run that ends while its files are being moved leaves the place behind. The next run first moves the other
+    files; if it cannot, it replaces the run as a whole. The mark stays until then.
+
+    Raises:
+        OutputError: The folder cannot be made or written, or another build writes to it.
+    """
+    place = folder / STAGING
+    lock = FileLock(folder / LOCK, timeout=0)
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise OutputError(f"{folder}: another build is writing here; wait for it or give another --out") from None
+    try:
+        with explained(folder):
+            finish_publishing(folder)
+            place.mkdir(exist_ok=True)
+            for entry in place.iterdir():
+                _remove(entry)
+        yield place
+    finally:
+        if not (place / _PUBLISHING).exists():
+            shutil.rmtree(place, ignore_errors=True)
+        lock.release()
+        if {entry.name for entry in folder.iterdir()} <= {LOCK}:
+            (folder / LOCK).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+def _remove(entry: Path) -> None:
+    """Remove what an earlier build left in the staging place, except the mark of a folder that is half moved."""
+    if entry.is_dir() and not entry.is_symlink():
+        shutil.rmtree(entry)
+    elif entry.name != _PUBLISHING:
+        entry.unlink()
+
+
+def publish(
+    place: Path,
+    folder: Path,
+    manifest: Manifest,
+    *,
+    stale: Iterable[str] = (),
+    kept: Mapping[str, str] | None = None,
+) -> Manifest:
+    """Move the written files into the folder, the manifest last, and return the manifest with their digests.
+
+    Args:
+        place: The staging place with the files.
+        folder: The run folder.
+        manifest: The record of the run, without its files.
+        stale: The files of an earlier run, removed unless they are part of this one.
+        kept: The digests of files that stay in the folder as they are.
+    """
+    mark = place / _PUBLISHING
+    written = sorted(path for path in place.rglob("*") if path.is_file() and path != mark)
+    digests = {path.relative_to(place).as_posix(): sha256_of(path) for path in written}
+    finished = manifest.model_copy(update={"files": dict(sorted({**(kept or {}), **digests}.items()))})
+    draft = place / MANIFEST
+    with draft.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(finished.model_dump_json(indent=1) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    mark.touch()
+    (folder / MANIFEST).unlink(missing_ok=True)
+    _move(place, folder, written)
+    for name in stale:
+        if name not in finished.files and is_inside(folder, name):
+            (folder / name).unlink(missing_ok=True)
+    draft.replace(folder / MANIFEST)
+    mark.unlink()
+    return finished
+
+
+def _move(place: Path, folder: Path, written: Iterable[Path]) -> None:
+    for path in written:
+        target = folder / path.relative_to(place)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(target)
+
+
+def is_half_published(folder: Path) -> bool:
+    """Whether a run ended while its files were being moved into this folder."""
+    return (folder / STAGING / _PUBLISHING).exists() and not (folder / MANIFEST).exists()
+
+
+def finish_publishing(folder: Path) -> None:
+    """Move the remaining files of a run that ended while its files were being moved; do nothing without such a run.
+
+    The caller holds the lock of the folder.
+    """
+    place = folder / STAGING
+    draft, mark = place / MANIFEST, place / _PUBLISHING
+    if not is_half_published(folder) or not draft.is_file():
+        return
+    try:
+        manifest = Manifest.model_validate_json(draft.read_bytes())
+    except ValidationError:
+        return
+    left = [place / name for name in manifest.files if is_inside(place, name) and (place / name).is_file()]
+    _move(place, folder, left)
+    if next(changed_files(folder, manifest), None) is None:
+        draft.replace(folder / MANIFEST)
+        mark.unlink()
+
+
+def changed_files(folder: Path, manifest: Manifest) -> Iterator[str]:
+    """Yield one line for every file of the run that is missing or was changed since it was written."""
+    for name, digest in manifest.files.items():
+        path = folder / name
+        if not is_inside(folder, name):
+            yield f"{name!r}: is no file of this folder"
+        elif not path.is_file():
+            yield f"{name}: is missing"
+        elif sha256_of(path) != digest:
+            yield f"{name}: has changed since it was written"
+
+
+def is_inside(folder: Path, name: str) -> bool:
+    """Whether a name from a manifest is that of a file below the folder: anybody can write a manifest."""
+    return (folder / name).resolve().is_relative_to(folder.resolve())
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
