@@ -92,11 +92,14 @@ class MissingExtra(GoldsetError):
 
 
 class RetrieverFailed(GoldsetError):
-    """A retrieval system cannot be built, cannot index, or answered what no retriever may answer."""
+    """A retrieval system cannot be built, cannot index or search, or gave an answer that is not allowed.
 
-    def __init__(self, system: str, problem: str) -> None:
-        self.system, self.problem = system, problem
-        super().__init__(f"system {system}: {problem}")
+    A retriever raises the problem alone; ``pipeline.retrieval.guard`` adds the name of the system.
+    """
+
+    def __init__(self, problem: str, *, system: str | None = None) -> None:
+        self.problem, self.system = problem, system
+        super().__init__(problem if system is None else f"system {system}: {problem}")
 
 
 class ModelError(GoldsetError):

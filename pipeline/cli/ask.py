@@ -73,7 +73,7 @@ def ask(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         )
         chat: Chat | None = None
         if asks:
-            chat = stack.enter_context(Models(settings, answers=store, replay=replay)).chat(name="ask")
+            chat = stack.enter_context(Models(settings, answers=store, replay=replay)).chat()
         retriever = systems.retriever(name)
         retriever.index(corpus)
         from pipeline.explore.dialogue import Asking

@@ -1,4 +1,4 @@
-"""The names of analyzers, indexes and normalisations; imports nothing heavy, so that a command line may know them."""
+"""The values of settings that are words; imports nothing heavy, so that a command line can know them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ class Analyzer(StrEnum):
     """How a text is cut into terms."""
 
     UNICODE = "unicode"
-    """Words in lower case; single characters where a script has no spaces."""
+    """Words in lower case; single characters of scripts without spaces."""
     CJK_BIGRAM = "cjk-bigram"
-    """Words in lower case; pairs of neighbouring characters in Chinese, Japanese and Korean, as Lucene's."""
+    """Words in lower case; pairs of neighbouring characters in Chinese, Japanese and Korean, as in Lucene."""
     STANDARD = "standard"
     """Elasticsearch's standard analyzer: words in lower case, Chinese and hiragana character by character."""
     JIEBA = "jieba"
@@ -19,20 +19,20 @@ class Analyzer(StrEnum):
     NGRAMS = "ngrams"
     """Character n-grams (3) within words."""
     FILE = "file"
-    """Tokens made elsewhere, read from files by id."""
+    """Tokens of another analyzer, read from files."""
 
 
 class Normalisation(StrEnum):
-    """How the scores of one query are made comparable before they are added."""
+    """How the scores of one query become comparable before they are added."""
 
     MIN_MAX = "min-max"
-    """Least score 0, best 1; one score alone is 1."""
+    """Lowest score 0, best 1; a single score becomes 1."""
     Z_SCORE = "z-score"
-    """Mean 0, standard deviation 1; equal scores are all 0."""
+    """Mean 0, standard deviation 1; equal scores become 0."""
     SUM = "sum"
-    """Shifted to a least of 0, divided by their sum."""
+    """Shifted so that the lowest is 0, then divided by their sum."""
     NONE = "none"
-    """As they are."""
+    """Unchanged."""
 
 
 class IndexKind(StrEnum):
@@ -45,10 +45,10 @@ class IndexKind(StrEnum):
 
 
 def known_language(language: str) -> str:
-    """Return a language (ISO 639-1) whose words can be stemmed or left out.
+    """Return a language (ISO 639-1) if its words can be stemmed or left out.
 
     Raises:
-        ValueError: Nothing is known of it, so that to name it would change nothing.
+        ValueError: The language is not known, so that naming it would change nothing.
     """
     from pipeline.text.words import languages
 

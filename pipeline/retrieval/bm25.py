@@ -11,6 +11,7 @@ import numpy as np
 from bm25s.tokenization import Tokenized
 
 from pipeline.measures.ranks.order import highest, in_tie_order
+from pipeline.retrieval.system_settings import BM25Settings
 from pipeline.retrieval.token_files import TokenFiles
 from pipeline.retrieval.tokens import Tokenizer, cut
 
@@ -24,9 +25,8 @@ class BM25:
     Source: Lucene's ``BM25Similarity`` since version 8; Kamphuis et al., ECIR 2020.
     """
 
-    def __init__(self, *, tokens: Tokenizer | TokenFiles, k1: float = 1.2, b: float = 0.75) -> None:
-        """Take how texts are cut, the saturation ``k1`` (>= 0) and the weight of length ``b`` (0 to 1)."""
-        self._tokens, self._k1, self._b = tokens, k1, b
+    def __init__(self, settings: BM25Settings, *, tokens: Tokenizer | TokenFiles) -> None:
+        self._settings, self._tokens = settings, tokens
         self._ids: list[str] = []
         self._vocabulary: dict[str, int] = {}
         self._index: bm25s.BM25 | None = None
@@ -38,10 +38,12 @@ class BM25:
         numbers: defaultdict[str, int] = defaultdict()
         numbers.default_factory = numbers.__len__
         texts = cut(self._tokens, {doc_id: passages[doc_id] for doc_id in self._ids})
-        rows = [array("i", map(numbers.__getitem__, terms)) for terms in texts]  # a fourth of what lists would take
+        rows = [
+            array("i", map(numbers.__getitem__, terms)) for terms in texts
+        ]  # a quarter of the memory that lists take
         self._vocabulary = dict(numbers)
         if self._vocabulary:
-            self._index = bm25s.BM25(k1=self._k1, b=self._b, method="lucene", dtype="float64")
+            self._index = bm25s.BM25(k1=self._settings.k1, b=self._settings.b, method="lucene", dtype="float64")
             corpus = Tokenized(ids=rows, vocab=self._vocabulary)
             self._index.index(corpus, create_empty_token=False, show_progress=False)
 

@@ -1,11 +1,10 @@
-"""JSON over HTTP: one request, one answer, and every way in which that fails in one line."""
+"""JSON over HTTP: one request, one answer; every failure is one line that names the host."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -13,20 +12,24 @@ import httpx2
 from pipeline.errors import RetrieverFailed
 
 MOST_BYTES = 64 * 2**20
-"""No answer is read beyond this."""
+"""Limits an answer in bytes; a longer one is refused, and the rest is not read."""
 
 
 class Endpoint:
-    """An address that takes JSON and answers JSON. Redirects are not followed: the texts are for this server alone."""
+    """A URL that takes JSON and answers JSON. Redirects are not followed: the texts are for this server alone."""
 
-    def __init__(self, name: str, url: str, *, headers: Mapping[str, str] | None = None, timeout_s: float = 30) -> None:
-        """Take the name of the system it belongs to, the address and how long a request may take, in seconds.
+    def __init__(self, url: str, *, headers: Mapping[str, str] | None = None, timeout_s: float = 30) -> None:
+        """Open a client for the URL.
+
+        Args:
+            url: Begins with http:// or https://.
+            headers: Sent with every request.
+            timeout_s: Seconds that a request may take.
 
         Raises:
-            RetrieverFailed: The address is none.
+            RetrieverFailed: The URL, or a header or proxy for it, is not valid.
         """
-        self._name, self._timeout_s = name, timeout_s
-        self._url = url.rstrip("/")
+        self._timeout_s, self._url = timeout_s, url.rstrip("/")
         try:
             self._host = urlsplit(url).hostname or ""
             self._client = httpx2.Client(
@@ -37,35 +40,29 @@ class Endpoint:
             )
             httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError, UnicodeError):
-            raise RetrieverFailed(name, "its address, or a header or proxy for it, is none") from None
-
-    def __enter__(self) -> Self:
-        """Return this endpoint."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Close its connections."""
-        self.close()
+            raise RetrieverFailed("its URL, or a header or proxy for it, is not valid") from None
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         self._client.close()
 
-    def post(self, body: object, path: str = "") -> Any:  # noqa: ANN401  JSON
-        """Return the JSON of the answer to a body; raises as ``send``."""
-        return self.send("POST", path, json.dumps(body, ensure_ascii=True).encode(), "application/json")
+    def ask(self, query: str, k: int) -> Any:  # noqa: ANN401  JSON
+        """Send ``{"query": ..., "k": ...}`` and return the results: a list, or ``results`` of an object."""
+        body = json.dumps({"query": query, "k": k}, ensure_ascii=True).encode()
+        answer = self.send("POST", body=body, kind="application/json")
+        return answer["results"] if isinstance(answer, dict) and "results" in answer else answer
 
     def send(self, method: str, path: str = "", body: bytes | None = None, kind: str | None = None) -> Any:  # noqa: ANN401
         """Return the JSON of the answer.
 
         Args:
             method: ``GET``, ``POST``, ``PUT`` or ``DELETE``.
-            path: what follows the address, beginning with a slash.
-            body: what is sent.
-            kind: the content type of the body.
+            path: Appended to the URL; begins with a slash.
+            body: The content of the request.
+            kind: The content type of the body.
 
         Raises:
-            RetrieverFailed: The server cannot be reached, does not answer in time, refuses, or answers no JSON.
+            RetrieverFailed: The server cannot be reached, does not answer in time, refuses, or does not answer JSON.
         """
         status, content = self._exchange(method, path, body, {"Content-Type": kind} if kind else {})
         if status in {401, 403}:
@@ -75,7 +72,7 @@ class Endpoint:
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
-            raise self._failed("answered what is no JSON") from None
+            raise self._failed("did not answer with JSON") from None
 
     def _exchange(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
         try:
@@ -92,14 +89,4 @@ class Endpoint:
             raise self._failed(f"cannot be reached ({type(error).__name__})") from None
 
     def _failed(self, what: str) -> RetrieverFailed:
-        return RetrieverFailed(self._name, f"{self._host} {what}")
-
-
-def asking(endpoint: Endpoint) -> Callable[[str, int], Any]:
-    """Return what asks an endpoint: ``{"query": ..., "k": ...}`` goes out, ``{"results": [...]}`` or a list comes."""
-
-    def ask(query: str, k: int) -> Any:  # noqa: ANN401  JSON
-        answer = endpoint.post({"query": query, "k": k})
-        return answer["results"] if isinstance(answer, dict) and "results" in answer else answer
-
-    return ask
+        return RetrieverFailed(f"{self._host} {what}")

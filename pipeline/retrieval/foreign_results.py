@@ -1,7 +1,7 @@
-"""What a system of somebody else answers one query with, read into ids, texts and scores.
+"""Reads what a system of somebody else answered one query with into ids, texts and scores.
 
 Ids or texts; pairs of them with scores; a mapping to scores; objects with ``id`` and ``score``; the documents of
-LangChain and the nodes of LlamaIndex, which are known by their attributes, so that neither need be installed.
+LangChain and the nodes of LlamaIndex, recognised by their attributes, so that neither library need be installed.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pipeline.errors import RetrieverFailed
 
 Returns = Literal["ids", "texts"]
 ID_KEYS = ("chunk_id", "id", "doc_id")
-"""Where a document's metadata may say which passage it is."""
+"""Keys of a document's metadata that may hold the id of its passage."""
 MOST = 1_000_000
-"""No answer is read beyond so many results: one that never ends would fill the memory before its time is up."""
+"""Limits the results of one query; an answer that has more, or never ends, is refused before it fills the memory."""
 
 _TEXT_KEYS = ("text", "content", "page_content", "passage")
 
 
 class Found(NamedTuple):
-    """One result: the ids it may be known by, the likeliest first, its text, and its score where it has one."""
+    """One result: the ids it may be known by, the likeliest first; its text; its score, if it has one."""
 
     ids: tuple[str, ...]
     text: str | None
@@ -31,58 +31,55 @@ class Found(NamedTuple):
 
 
 def read_answer(
-    answer: Any,  # noqa: ANN401  it comes from elsewhere
+    answer: Any,  # noqa: ANN401  whatever the system returned
     *,
-    name: str,
     returns: Returns,
     id_keys: Sequence[str] = ID_KEYS,
 ) -> list[Found]:
     """Return the results of one query, in the order they came.
 
     Args:
-        answer: what the system gave back.
-        name: the system.
-        returns: whether a plain string is an id or a text.
-        id_keys: the keys that hold an id.
+        answer: What the system returned.
+        returns: Whether a plain string is an id or a text.
+        id_keys: The keys that hold an id.
 
     Raises:
-        RetrieverFailed: it is of another kind or without end, a score is not finite, or only some results have one.
+        RetrieverFailed: The answer is of another kind or too long, a score is not finite, or only some results have
+            one.
     """
     if isinstance(answer, Mapping):
         answer = list(answer.items())
     if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
-        what = f"answered {_kind(answer)}, where a list of {returns} or of pairs with scores was asked for"
-        raise RetrieverFailed(name, what)
-    found = [_read(_plain(item), name, returns, id_keys) for item in islice(answer, MOST + 1)]
+        raise RetrieverFailed(f"answered {_kind(answer)}, where a list of {returns} or of pairs with scores belongs")
+    found = [_read(_plain(item), returns, id_keys) for item in islice(answer, MOST + 1)]
     if len(found) > MOST:
-        raise RetrieverFailed(name, f"answered more than {MOST:,} results for one query")
+        raise RetrieverFailed(f"answered more than {MOST:,} results for one query")
     if len({item.score is None for item in found}) > 1:
-        raise RetrieverFailed(name, "answered some results with a score and some without")
+        raise RetrieverFailed("answered some results with a score and some without")
     return found
 
 
-def _read(item: Any, name: str, returns: Returns, id_keys: Sequence[str]) -> Found:  # noqa: ANN401
+def _read(item: Any, returns: Returns, id_keys: Sequence[str]) -> Found:  # noqa: ANN401
     if isinstance(item, int) and not isinstance(item, bool):
         item = str(item)
     if isinstance(item, str):
         return Found((item,), None, None) if returns == "ids" else Found((), item, None)
     if isinstance(item, tuple | list) and len(item) == 2:
-        return _read(_plain(item[0]), name, returns, id_keys)._replace(score=_score(item[1], name))
+        return _read(_plain(item[0]), returns, id_keys)._replace(score=_score(item[1]))
     if isinstance(item, Mapping):
         text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
-        ids = _ids(item, id_keys)
-        score = _score(item["score"], name) if item.get("score") is not None else None
+        ids, score = _ids(item, id_keys), item.get("score")
     else:
         node = getattr(item, "node", item)
         text = getattr(node, "page_content", None) if hasattr(node, "page_content") else getattr(node, "text", None)
-        own = (getattr(node, "id", None), getattr(node, "node_id", None))
         metadata = getattr(node, "metadata", None)
+        own = (getattr(node, "id", None), getattr(node, "node_id", None))
         ids = _ids(metadata if isinstance(metadata, Mapping) else {}, id_keys) + _strings(own)
-        score = _score(item.score, name) if getattr(item, "score", None) is not None else None
+        score = getattr(item, "score", None)
     text = text if isinstance(text, str) else None
     if not ids and text is None:
-        raise RetrieverFailed(name, f"answered {_kind(item)} with neither id nor text")
-    return Found(ids, text, score)
+        raise RetrieverFailed(f"answered {_kind(item)} with neither id nor text")
+    return Found(ids, text, None if score is None else _score(score))
 
 
 def _ids(fields: Mapping[Any, Any], id_keys: Sequence[str]) -> tuple[str, ...]:
@@ -94,16 +91,16 @@ def _strings(values: Iterable[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _score(value: Any, name: str) -> float:  # noqa: ANN401
+def _score(value: Any) -> float:  # noqa: ANN401
     value = _plain(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise RetrieverFailed(name, f"answered a score that is no number but {_kind(value)}")
+        raise RetrieverFailed(f"answered a score that is not a number but {_kind(value)}")
     try:
         score = float(value)
     except OverflowError:
         score = math.inf
     if not math.isfinite(score):
-        raise RetrieverFailed(name, f"answered a score that is no finite number ({score})")
+        raise RetrieverFailed(f"answered a score that is not a finite number ({score})")
     return score
 
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.measures.ranks.order import best
 from pipeline.ports import Retriever
 from pipeline.retrieval.analyzer_names import Normalisation
 from pipeline.retrieval.system_settings import RRFSettings, WeightedSettings
 
-Merge = Callable[[Sequence[Mapping[str, float]]], dict[str, float]]
-
 
 class Fusion:
-    """Several systems as one; each is searched to the same depth, and to ``k`` where that is more."""
+    """Several systems as one; each is searched for the same number of results: ``depth``, or ``k`` if that is more."""
 
     def __init__(self, settings: RRFSettings | WeightedSettings, *, of: Sequence[Retriever]) -> None:
-        """Take the systems in the order of their weights."""
-        self._of, self._depth = tuple(of), settings.depth
-        self._merge = _by_ranks(settings) if isinstance(settings, RRFSettings) else _by_scores(settings)
+        self._settings, self._of = settings, tuple(of)
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the passages in every system."""
@@ -28,17 +24,15 @@ class Fusion:
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` of the documents that any system found, best first."""
-        depth = max(k, self._depth)
+        depth = max(k, self._settings.depth)
         runs = [retriever.search(queries, k=depth) for retriever in self._of]
-        return {query_id: best(self._merge([run[query_id] for run in runs]), k) for query_id in queries}
+        return {query_id: best(self._fused([run[query_id] for run in runs]), k) for query_id in queries}
 
-
-def _by_ranks(settings: RRFSettings) -> Merge:
-    return lambda found: reciprocal_ranks(found, k=settings.k, weights=settings.weights)
-
-
-def _by_scores(settings: WeightedSettings) -> Merge:
-    return lambda found: weighted_scores(found, normalisation=settings.normalisation, weights=settings.weights)
+    def _fused(self, found: Sequence[Mapping[str, float]]) -> dict[str, float]:
+        settings = self._settings
+        if isinstance(settings, RRFSettings):
+            return reciprocal_ranks(found, k=settings.k, weights=settings.weights)
+        return weighted_scores(found, normalisation=settings.normalisation, weights=settings.weights)
 
 
 def reciprocal_ranks(
@@ -49,9 +43,9 @@ def reciprocal_ranks(
     A ranking that lacks a document adds nothing to it.
 
     Args:
-        rankings: ids of documents, best first.
-        k: what is added to each rank, 0 or more: the greater, the less the first ranks stand out.
-        weights: one for each ranking; all 1 where none are given.
+        rankings: Ids of documents, best first.
+        k: Added to each rank, 0 or more: the greater, the less the first ranks stand out.
+        weights: One for each ranking, 0 or more; None gives every ranking 1.
 
     Source: Cormack, Clarke and Büttcher, SIGIR 2009 (there k is 60 and every weight 1).
     """
@@ -67,14 +61,13 @@ def weighted_scores(
 ) -> dict[str, float]:
     """Return for each document the weighted sum of its normalised scores.
 
-    A system that did not find a document gives it what its normalisation makes of the least score: 0 for ``min-max``
-    and ``sum``. For ``z-score`` that is the least normalised score, because 0 would be that of an average document; for
-    ``none`` it is 0.
+    A document that a system did not find gets what the normalisation makes of the least score: 0 for ``min-max`` and
+    ``sum``; for ``z-score`` the least normalised score, because 0 is that of an average document; 0 for ``none``.
 
     Args:
-        found: the scores of each system for one query.
-        normalisation: how scores are made comparable.
-        weights: one for each system; all 1 where none are given.
+        found: The scores of each system for one query.
+        normalisation: How the scores of a system become comparable.
+        weights: As in `reciprocal_ranks`, one for each system.
 
     Source: weighted CombSUM, Fox and Shaw, TREC-2 (1994), over the normalisations of Montague and Aslam, CIKM 2001.
     """

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pipeline.errors import RetrieverFailed
 from pipeline.ports import ChatRequest, Retriever
 from pipeline.retrieval.model_calls import CompleteAll, answers, readable
-from pipeline.retrieval.reorder import by_rank
+from pipeline.retrieval.rerank import by_rank
 from pipeline.retrieval.stopwatch import Stopwatch
 from pipeline.retrieval.system_settings import ListwiseSettings
 from pipeline.text.injection import delimiter
@@ -17,42 +17,35 @@ from schemas.replies import PassageOrder, passage_order
 PROMPT = "listwise.v1"
 
 _MOST_CHARACTERS = 4000
-_STAGE = "rerank"
+"""Limits the characters of a passage that the model reads; the rest is cut off."""
 
 
 class Listwise:
-    """The first ``depth`` results of the system ``of`` as the model orders them; the others below, in their order.
+    """The first ``depth`` results of the system ``of`` in the order of the model; the others below, in their order.
 
-    The window begins at the last of the ``depth`` results and moves up by ``step``, so that a relevant passage may rise
-    from the bottom to the top. Passages that the model leaves out stay behind those it names, in the order they had;
-    of a number named twice the first counts. The model reads the first 4,000 characters of a passage. Scores are ranks.
+    The window begins at the last of the ``depth`` results and moves up by ``step``, so that a relevant passage can rise
+    from the bottom to the top. Passages that the model leaves out stay behind those it names, in the order they had; a
+    number that it names twice counts once, where it comes first. Scores are ranks.
 
     Source: the sliding window of RankGPT, Sun et al., EMNLP 2023.
     """
 
     def __init__(
-        self,
-        settings: ListwiseSettings,
-        *,
-        name: str,
-        of: Retriever,
-        complete_all: CompleteAll,
-        stopwatch: Stopwatch,
+        self, settings: ListwiseSettings, *, of: Retriever, complete_all: CompleteAll, stopwatch: Stopwatch
     ) -> None:
-        """Take depth, window and step, the system's name, the system whose results are ordered, and the chat model.
+        """Take the settings and what orders passages.
 
         Raises:
-            RetrieverFailed: the step is larger than the window, so that passages between two windows would be skipped.
+            RetrieverFailed: The step is larger than the window, so that passages between two windows would be skipped.
         """
         if settings.step > settings.window:
             problem = f"step {settings.step} is larger than window {settings.window} and would skip passages; lower it"
-            raise RetrieverFailed(name, problem)
-        self._settings, self._name, self._of = settings, name, of
-        self._complete_all, self._stopwatch = complete_all, stopwatch
+            raise RetrieverFailed(problem)
+        self._settings, self._of, self._complete_all, self._stopwatch = settings, of, complete_all, stopwatch
         self._passages: Mapping[str, str] = {}
 
     def index(self, passages: Mapping[str, str]) -> None:
-        """Index the passages in the system below, and keep hold of their texts."""
+        """Index the passages in the system below, and keep their texts."""
         self._passages = passages
         self._of.index(passages)
 
@@ -60,7 +53,7 @@ class Listwise:
         """Return for each query at most ``k`` passages, best first, scored by rank.
 
         Raises:
-            RetrieverFailed: a call of the model failed, or its answer was no order of the passages.
+            RetrieverFailed: A call of the model failed, or its answer is not an order of the passages.
         """
         depth = self._settings.depth
         found = self._of.search(queries, k=max(k, depth))
@@ -70,12 +63,12 @@ class Listwise:
         return {query_id: by_rank([*heads[query_id], *list(found[query_id])[depth:]], k=k) for query_id in queries}
 
     def _order(self, queries: Mapping[str, str], heads: dict[str, list[str]]) -> None:
-        """Order each head in place; the windows of one query follow one another, those of all queries go together."""
+        """Order each head in place, window after window, each for all queries at once."""
         plans = {query_id: windows(len(head), self._settings) for query_id, head in heads.items()}
         for turn in range(max(map(len, plans.values()), default=0)):
             now = [(query_id, plan[turn]) for query_id, plan in plans.items() if turn < len(plan)]
             requests = [self._request(queries[query_id], heads[query_id][slice(*place)]) for query_id, place in now]
-            orders = answers(self._complete_all, requests, name=self._name)
+            orders = answers(self._complete_all, requests)
             for (query_id, place), order in zip(now, orders, strict=True):
                 heads[query_id][slice(*place)] = reordered(heads[query_id][slice(*place)], order.numbers)
 
@@ -89,7 +82,7 @@ class Listwise:
         prompt = load(PROMPT)
         system, user = prompt.render(count=str(len(texts)), delimiter=mark, query=asked, passages=shown)
         return ChatRequest(
-            stage=_STAGE,
+            stage="rerank",
             prompt=prompt.id,
             system=system,
             user=user,
@@ -113,6 +106,6 @@ def windows(count: int, settings: ListwiseSettings) -> list[tuple[int, int]]:
 
 
 def reordered(doc_ids: Sequence[str], numbers: Sequence[int]) -> list[str]:
-    """Return the documents in the order of their numbers (from 1), those without one behind, in the order they had."""
+    """Return the documents in the order of their numbers (from 1), the others behind them, in the order they had."""
     named = [doc_ids[number - 1] for number in dict.fromkeys(numbers)]
     return [*named, *(doc_id for doc_id in doc_ids if doc_id not in set(named))]

@@ -1,4 +1,4 @@
-"""Latent semantic indexing: TF-IDF and a truncated SVD through scikit-learn; dense retrieval that needs no model."""
+"""Latent semantic indexing: dense retrieval without a model, by TF-IDF and a truncated SVD of scikit-learn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.retrieval.tokens import Tokenizer, cut
 from pipeline.retrieval.vectors import Rows, VectorIndex
 
 _NOTHING = 1e-7
-"""A text whose image is shorter than this, of a length of 1 before, has nothing in common with the corpus."""
+"""A text of length 1 whose image is shorter than this has nothing in common with the corpus."""
 
 
 class LSI:
@@ -30,13 +30,9 @@ class LSI:
     randomized one of Halko et al., SIAM Review 53 (2011), so a seed makes it repeatable.
     """
 
-    def __init__(
-        self, settings: LSISettings, *, name: str, tokens: Tokenizer | TokenFiles, stopwatch: Stopwatch
-    ) -> None:
-        """Take dimensions, seed and how vectors are searched, the system's name, and how texts are cut."""
+    def __init__(self, settings: LSISettings, *, tokens: Tokenizer | TokenFiles, stopwatch: Stopwatch) -> None:
         self._settings, self._tokens, self._stopwatch = settings, tokens, stopwatch
-        self._name = name
-        self._index = VectorIndex(settings, name=name)
+        self._index = VectorIndex(settings)
         self._weigher: TfidfVectorizer | None = None
         self._axes: npt.NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
         self._indexed: frozenset[str] = frozenset()
@@ -48,7 +44,7 @@ class LSI:
         self._index.index(ids, rows)
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
-        """Return for each query at most ``k`` passages with their cosine, best first; none where no term is known."""
+        """Return for each query at most ``k`` passages with their cosine, best first; none without a known term."""
         found: dict[str, dict[str, float]] = {query_id: {} for query_id in queries}
         if self._weigher is None or not queries:
             return found
@@ -72,9 +68,8 @@ class LSI:
         fitted = weighed(self._tokens, passages)
         if fitted is None:
             return [], np.empty((0, 0), dtype=np.float32)
-        weigher, weights = fitted
+        self._weigher, weights = fitted
         self._axes = _axes(weights, self._settings)
-        self._weigher = weigher
         rows = weights @ self._axes
         known = np.linalg.norm(rows, axis=1) > _NOTHING
         ids = [doc_id for doc_id, is_known in zip(passages, known, strict=True) if is_known]
@@ -83,7 +78,7 @@ class LSI:
 
 
 def _axes(weights: sparse.csr_matrix, settings: LSISettings) -> npt.NDArray[np.float32]:
-    """Return the right singular vectors as columns: terms by dimensions, no more of them than the corpus has."""
+    """Return the right singular vectors as columns (terms by dimensions), at most as many as the corpus has."""
     dimensions = min(settings.dimensions, *weights.shape)
     with of_finite_numbers():
         _, sizes, right = randomized_svd(weights, dimensions, n_iter=5, random_state=settings.seed)
@@ -94,7 +89,7 @@ def _axes(weights: sparse.csr_matrix, settings: LSISettings) -> npt.NDArray[np.f
 def weighed(
     tokens: Tokenizer | TokenFiles, passages: Mapping[str, str]
 ) -> tuple[TfidfVectorizer, sparse.csr_matrix] | None:
-    """Return a vectorizer fitted to the passages and their TF-IDF weights, rows of length 1; None without any term."""
+    """Return a vectorizer fitted to the passages and their TF-IDF weights, rows of length 1; None without terms."""
     terms = 0
 
     def counted() -> Iterator[list[str]]:
@@ -106,7 +101,7 @@ def weighed(
     weigher = TfidfVectorizer(analyzer=list, sublinear_tf=True, dtype=np.float32)
     try:
         return weigher, weigher.fit_transform(counted())
-    except ValueError:  # raised for a corpus without terms, but perhaps for something else as well
+    except ValueError:  # raised for a corpus without terms, and perhaps for other reasons
         if terms:
             raise
         return None

@@ -1,4 +1,4 @@
-"""Maximal marginal relevance: results that are relevant and unlike those above them."""
+"""Maximal marginal relevance: results that are relevant and differ from those above them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from pipeline.ports import Retriever
 from pipeline.retrieval.analyzer_names import Analyzer, Normalisation
 from pipeline.retrieval.fusion import normalised
 from pipeline.retrieval.lsi import weighed
-from pipeline.retrieval.reorder import by_rank
+from pipeline.retrieval.rerank import by_rank
 from pipeline.retrieval.system_settings import MMRSettings
-from pipeline.retrieval.token_files import TokenFiles
-from pipeline.retrieval.tokens import Tokenizer, tokenizer
+from pipeline.retrieval.tokens import tokenizer
 
 Likenesses = npt.NDArray[np.float64]
 
@@ -35,9 +34,9 @@ class HasVectors(Protocol):
 class MMR:
     """The first ``depth`` results of the system ``of``, chosen one after another; the others below, in their order.
 
-    Chosen next is the result with the greatest ``lambda * relevance - (1 - lambda) * likeness``, its likeness being the
-    greatest cosine with a result chosen already, 0 where there is none; of equal ones the earlier. Relevance is the
-    score of ``of``: as it is where that is a cosine too, else brought to 0 to 1 over these results. Scores are ranks.
+    The next result is the one with the greatest ``lambda * relevance - (1 - lambda) * likeness``, the earlier of equal
+    ones. Its likeness is the greatest cosine with a result chosen already, 0 if there is none. Its relevance is the
+    score of ``of``: unchanged if that is a cosine too, else scaled to 0 to 1 over these results. Scores are ranks.
 
     Source: Carbonell and Goldstein, SIGIR 1998.
     """
@@ -46,28 +45,23 @@ class MMR:
         self,
         settings: MMRSettings,
         *,
-        name: str,
         of: Retriever,
         by: HasVectors | None = None,
         cosine: bool = False,
-        tokens: Tokenizer | TokenFiles | None = None,
     ) -> None:
-        """Take the system whose results are chosen from, and the one whose vectors tell how like passages are.
+        """Take the system whose results are ordered and what compares passages.
 
         Args:
-            settings: lambda and depth.
-            name: the system's name.
-            of: the system whose results are chosen from.
-            by: has the vectors; without it TF-IDF tells.
-            cosine: whether the scores of ``of`` are cosines.
-            tokens: how TF-IDF cuts texts; words where none is given.
+            settings: The settings.
+            of: The system whose results are ordered.
+            by: The system whose vectors compare passages; None compares them by TF-IDF of words.
+            cosine: Whether the scores of ``of`` are cosines.
         """
-        self._settings, self._name, self._of, self._by = settings, name, of, by
-        self._cosine = cosine
-        self._weights = None if by is not None else _TfIdf(tokens or tokenizer(Analyzer.UNICODE))
+        self._settings, self._of, self._by, self._cosine = settings, of, by, cosine
+        self._weights = None if by is not None else _TfIdf()
 
     def index(self, passages: Mapping[str, str]) -> None:
-        """Index the passages in the system below, and where likeness is told."""
+        """Index the passages in the system below, and where they are compared."""
         self._of.index(passages)
         if self._weights is not None:
             self._weights.index(passages)
@@ -103,9 +97,9 @@ def marginal_order(relevance: Sequence[float], likeness: Likenesses, lambda_: fl
     """Return the places of the results in the order in which maximal marginal relevance chooses them.
 
     Args:
-        relevance: how relevant each result is, the results in the order of the system they are from.
-        likeness: how like each two results are, a square matrix.
-        lambda_: the weight of relevance, 0 to 1; the rest is that of unlikeness.
+        relevance: The relevance of each result, in the order of the system they come from.
+        likeness: The likeness of each two results, as a square matrix.
+        lambda_: The weight of relevance, 0 to 1; likeness weighs the rest.
     """
     wanted = lambda_ * np.asarray(relevance, dtype=np.float64)
     nearest = np.zeros(len(wanted))
@@ -123,14 +117,13 @@ def marginal_order(relevance: Sequence[float], likeness: Likenesses, lambda_: fl
 class _TfIdf:
     """Passages as TF-IDF weights of length 1."""
 
-    def __init__(self, tokens: Tokenizer | TokenFiles) -> None:
-        self._tokens = tokens
+    def __init__(self) -> None:
         self._places: dict[str, int] = {}
         self._rows: sparse.csr_matrix | None = None
 
     def index(self, passages: Mapping[str, str]) -> None:
         self._places = {doc_id: place for place, doc_id in enumerate(passages)}
-        fitted = weighed(self._tokens, passages)
+        fitted = weighed(tokenizer(Analyzer.UNICODE), passages)
         self._rows = None if fitted is None else fitted[1]
 
     def likenesses(self, ids: Sequence[str]) -> Likenesses:

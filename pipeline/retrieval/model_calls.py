@@ -1,4 +1,4 @@
-"""Questions to the chat model from a retrieval system: many at once, all of which must be answered."""
+"""Calls of the chat model by a retrieval system: many at a time, and all of them must be answered."""
 
 from __future__ import annotations
 
@@ -9,29 +9,24 @@ from pipeline.errors import ModelError, RetrieverFailed
 from pipeline.ports import ChatRequest, Completion
 
 CompleteAll = Callable[[Sequence[ChatRequest[Any]]], Sequence[Completion[Any] | ModelError]]
-"""An answer or a failure for each request, in order; what was answered is kept before it is handed over."""
+"""Returns an answer or a failure for each request, in order; every answer is stored before it is returned."""
 
 
-def answers(complete_all: CompleteAll, requests: Sequence[ChatRequest[Any]], *, name: str) -> list[Any]:
+def answers(complete_all: CompleteAll, requests: Sequence[ChatRequest[Any]]) -> list[Any]:
     """Return the answer to each request.
 
     Raises:
-        RetrieverFailed: a call failed. Nothing stands in for an answer: a system that is scored on a part of its
-            queries would look worse, or better, than it is. The other answers are kept.
+        RetrieverFailed: A call failed. Nothing replaces an answer: a system that is scored on a part of its queries
+            would look worse, or better, than it is. The other answers stay in the store.
     """
-    found: list[Any] = []
-    failures: list[ModelError] = []
-    for outcome in complete_all(requests) if requests else ():
-        if isinstance(outcome, ModelError):
-            failures.append(outcome)
-        else:
-            found.append(outcome.answer)
+    outcomes = complete_all(requests) if requests else ()
+    failures = [outcome for outcome in outcomes if isinstance(outcome, ModelError)]
     if failures:
-        problem = f"{len(failures)} of {len(requests)} calls of the model failed, the first: {failures[0]}"
-        raise RetrieverFailed(name, problem)
-    return found
+        count = f"{len(failures)} of {len(requests)}"
+        raise RetrieverFailed(f"{count} calls of the model failed, the first: {failures[0]}")
+    return [outcome.answer for outcome in outcomes if not isinstance(outcome, ModelError)]
 
 
 def readable(text: str) -> str:
-    """Return the text without lone surrogates, which no request may hold."""
+    """Return the text with ``?`` for lone surrogates, which neither a request nor a tokenizer takes."""
     return text.encode("utf-8", "replace").decode()

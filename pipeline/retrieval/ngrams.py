@@ -1,4 +1,4 @@
-"""TF-IDF cosine over character n-grams, through scikit-learn: needs no words, forgives spelling."""
+"""TF-IDF cosine over character n-grams, through scikit-learn: needs no words and tolerates spelling errors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from pipeline.measures.ranks.order import highest, in_tie_order
 from pipeline.retrieval.system_settings import NgramSettings
 
 _QUERIES = 64
-"""So many queries are compared with every passage at a time."""
+"""Queries compared with every passage at a time."""
 
 
 class Ngrams:
-    """An index of the character n-grams of passages, within words; a match is the cosine of the TF-IDF vectors."""
+    """An index of the character n-grams of passages, within words; a score is the cosine of two TF-IDF vectors."""
 
     def __init__(self, settings: NgramSettings) -> None:
-        """Take the shortest and the longest n-gram."""
         self._settings = settings
         self._ids: list[str] = []
         self._cut: Any = None

@@ -1,64 +1,69 @@
-"""A system of one's own: a function, an endpoint or an object that answers one query at a time."""
+"""Systems with an index of their own (a function, an endpoint, an object), asked one query at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
 from pipeline.errors import RetrieverFailed
 from pipeline.measures.ranks.order import best
 from pipeline.retrieval.foreign_results import Found
-from pipeline.retrieval.passages_by_text import PassagesByText
+from pipeline.text.similarity import normal
+
+_START = 24
+"""Characters of a passage's start that find it within a longer text; shorter passages are tried one by one."""
+_BREAK = "\n"
+"""Separates passages; no text in normal form holds it."""
 
 
 class Answering(Protocol):
-    """Whoever answers one query at a time, and always comes back. Raises ``RetrieverFailed``."""
+    """Answers one query at a time, and always comes back. Raises ``RetrieverFailed``."""
 
     def ask(self, query: str, k: int) -> list[Found]:
-        """Return the results of one query, at most ``k`` of them if it keeps to what it is asked."""
+        """Return the results of one query; ``k`` is how many are wanted."""
 
     def close(self) -> None:
-        """Let go of what it holds open."""
+        """Close what is held open."""
 
 
 class Own:
-    """A system that has its own index: passages are taken only to know its answers by.
+    """A system that has its own index: passages are only needed to recognise its answers.
 
-    A text that is no passage keeps its rank, under an id of its own that begins with ``placeholder``.
+    A text that is not a passage keeps its rank, under an id that begins with ``placeholder``.
     """
 
     def __init__(self, answering: Answering, *, name: str) -> None:
-        """Take who answers, and the system's name."""
-        self._answering, self._name = answering, name
+        self._answering = answering
         self._passages: Mapping[str, str] = {}
         self._by_text: PassagesByText | None = None
         self.placeholder = f"no-passage-of-{'-'.join(name.split())}-"
 
     def index(self, passages: Mapping[str, str]) -> None:
-        """Take the passages that the answers will name."""
+        """Keep the passages that the answers will name."""
         self._passages, self._by_text = passages, None
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
-        """Return for each query at most ``k`` passages; where no scores come, each rank scores one less."""
+        """Return for each query at most ``k`` passages; without scores, each rank scores 1 less than the one before."""
         return {query_id: self._search(text, k) for query_id, text in queries.items()}
 
     def close(self) -> None:
-        """Let go of who answers."""
+        """Close what answers."""
         self._answering.close()
 
     def _search(self, text: str, k: int) -> dict[str, float]:
         found = self._answering.ask(text, k)
         if len(found) > k:
-            raise RetrieverFailed(self._name, f"answered {len(found):,} results where {k:,} were asked for")
+            raise RetrieverFailed(f"answered {len(found):,} results where {k:,} were asked for")
         scores: dict[str, float] = {}
         for place, one in enumerate(found):
             doc_id = self._id_of(one, scores, place)
             if doc_id in scores:
-                raise RetrieverFailed(self._name, f"answered passage {shown(doc_id)} twice for one query")
+                raise RetrieverFailed(f"answered passage {doc_id[:60]!r} twice for one query")
             scores[doc_id] = float(-place) if one.score is None else one.score
         return best(scores, k)
 
-    def _id_of(self, found: Found, taken: Mapping[str, float], place: int) -> str:
+    def _id_of(self, found: Found, taken: Collection[str], place: int) -> str:
         known = next((doc_id for doc_id in found.ids if doc_id in self._passages), None)
         if known is not None:
             return known
@@ -69,6 +74,41 @@ class Own:
         return self._by_text.find(found.text, taken=taken) or f"{self.placeholder}{place + 1}"
 
 
-def shown(doc_id: str) -> str:
-    """Return an id fit for a message, however long and strange."""
-    return ascii(doc_id if len(doc_id) <= 60 else doc_id[:59] + "…") if doc_id.isascii() else repr(doc_id[:60])
+class PassagesByText:
+    """The passages of a corpus by their text: a text is a passage if either contains the other, in normal form.
+
+    An equal text goes before one that is only contained.
+    """
+
+    def __init__(self, passages: Mapping[str, str]) -> None:
+        self._texts = {doc_id: text for doc_id in sorted(passages) if (text := normal(passages[doc_id]))}
+        self._equal: dict[str, list[str]] = {}
+        self._starting: dict[str, list[str]] = {}
+        self._short: list[str] = []
+        self._ids, self._starts, place = list(self._texts), [], 0
+        for doc_id, text in self._texts.items():
+            self._equal.setdefault(text, []).append(doc_id)
+            if len(text) < _START:
+                self._short.append(doc_id)
+            else:
+                self._starting.setdefault(text[:_START], []).append(doc_id)
+            self._starts.append(place)
+            place += len(text) + len(_BREAK)
+        self._whole = _BREAK.join(self._texts.values())
+
+    def find(self, text: str, *, taken: Collection[str] = ()) -> str | None:
+        """Return the id of the passage that the text is; None if it is none, or only ones that are ``taken``."""
+        text = normal(text)
+        return next((doc_id for doc_id in self._candidates(text) if doc_id not in taken), None) if text else None
+
+    def _candidates(self, text: str) -> Iterator[str]:
+        yield from self._equal.get(text, [])
+        at = self._whole.find(text)
+        while at >= 0:
+            yield self._ids[bisect_right(self._starts, at) - 1]
+            at = self._whole.find(text, at + 1)
+        for start in range(len(text) - _START + 1):
+            for doc_id in self._starting.get(text[start : start + _START], ()):
+                if text.startswith(self._texts[doc_id], start):
+                    yield doc_id
+        yield from (doc_id for doc_id in self._short if self._texts[doc_id] in text)

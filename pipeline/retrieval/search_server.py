@@ -1,4 +1,4 @@
-"""BM25 of a running Elasticsearch or OpenSearch, through an index that is made for the occasion and deleted again."""
+"""BM25 of a running Elasticsearch or OpenSearch, through an index that is created for one use and then deleted."""
 
 from __future__ import annotations
 
@@ -18,31 +18,33 @@ from pipeline.retrieval.endpoint import Endpoint
 from pipeline.retrieval.system_settings import SearchServerSettings
 
 _BULK_BYTES, _BULK_ROWS = 5 * 2**20, 2_000
+"""Limit a bulk request, in bytes and in passages; the next passage begins another request."""
 _SEARCHES = 64
+"""Queries per search request."""
 _DEEPEST = 10_000
-"""What a server returns for one query at most, unless its index is told otherwise (``max_result_window``)."""
+"""Results that a server returns for one query at most, unless ``max_result_window`` of the index says otherwise."""
 
 
 class SearchServer:
-    """An index of its own on the server, found by nobody else and gone at the end."""
+    """An index on the server under a random name, deleted by ``close``."""
 
-    def __init__(self, settings: SearchServerSettings, *, name: str, key: str | None = None) -> None:
-        """Take the server's settings, the system's name and the API key or ``user:password``.
+    def __init__(self, settings: SearchServerSettings, *, key: str | None = None) -> None:
+        """Take the settings and the API key or ``user:password``.
 
         Raises:
-            RetrieverFailed: The address is none, or names a password.
+            RetrieverFailed: The URL is not valid, or holds a user or a password.
         """
         url = server_url(settings.url)
         if "@" in urlsplit(url).netloc:
-            raise RetrieverFailed(name, "its address holds a user or a password; name the variable with api_key_env")
+            raise RetrieverFailed("its URL holds a user or a password; name the variable with api_key_env")
         headers = {"Authorization": _authorization(key)} if key else {}
-        self._server = Endpoint(name, url, headers=headers, timeout_s=settings.timeout_seconds)
-        self._settings, self._name = settings, name
+        self._server = Endpoint(url, headers=headers, timeout_s=settings.timeout_seconds)
+        self._settings = settings
         self._index: str | None = None
         self._ids: list[str] = []
 
     def index(self, passages: Mapping[str, str]) -> None:
-        """Make an index with this similarity, send the passages to it and wait until they can be found."""
+        """Create an index with the similarity of the settings, send the passages and wait until they can be found."""
         self._drop()
         self._ids = in_tie_order(passages)
         index = f"goldset-{uuid.uuid4().hex}"
@@ -50,26 +52,26 @@ class SearchServer:
         self._index = index
         rows = ((place, passages[doc_id]) for place, doc_id in enumerate(self._ids))
         for count, body in _bulks(rows):
-            self._check_bulk(self._server.send("POST", f"/{index}/_bulk", body, "application/x-ndjson"), count)
+            _check_bulk(self._server.send("POST", f"/{index}/_bulk", body, "application/x-ndjson"), count)
         self._server.send("POST", f"/{index}/_refresh")
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
-        """Return for each query at most ``k`` passages, best first; equal scores that the server cuts off are its own.
+        """Return for each query at most ``k`` passages, best first; the server decides which equal scores it cuts off.
 
         Raises:
-            RetrieverFailed: The server fails, or answers what it was not asked.
+            RetrieverFailed: The server fails, or its answer does not fit the queries.
         """
         if self._index is None:
-            raise RetrieverFailed(self._name, "nothing was indexed")
+            raise RetrieverFailed("nothing was indexed")
         found: dict[str, dict[str, float]] = {}
         waiting = iter(queries.items())
-        while several := list(islice(waiting, _SEARCHES)):
+        while several := dict(islice(waiting, _SEARCHES)):
             found.update(self._searched(several, k))
         return found
 
     def close(self) -> None:
         """Delete the index."""
-        with suppress(RetrieverFailed):  # a server that is gone keeps it; its name says whose it was
+        with suppress(RetrieverFailed):  # a server that is gone keeps the index; its name shows where it came from
             self._drop()
         self._server.close()
 
@@ -85,43 +87,21 @@ class SearchServer:
         fields = {"text": text, "place": {"type": "integer"}}
         return {"settings": settings, "mappings": {"dynamic": False, "properties": fields}}
 
-    def _searched(self, queries: Sequence[tuple[str, str]], k: int) -> Iterator[tuple[str, dict[str, float]]]:
-        lines: list[str] = []
-        for _, text in queries:
-            order = [{"_score": "desc"}, {"place": "asc"}]
-            match = {"match": {"text": {"query": text}}}
-            body = {"query": match, "size": min(k, _DEEPEST), "sort": order, "track_scores": True, "_source": False}
-            lines += ["{}", json.dumps(body)]
-        sent = ("\n".join(lines) + "\n").encode()
+    def _searched(self, queries: Mapping[str, str], k: int) -> Iterator[tuple[str, dict[str, float]]]:
+        order = [{"_score": "desc"}, {"place": "asc"}]
+        fixed = {"size": min(k, _DEEPEST), "sort": order, "track_scores": True, "_source": False}
+        bodies = ({"query": {"match": {"text": {"query": text}}}, **fixed} for text in queries.values())
+        sent = "".join(f"{{}}\n{json.dumps(body)}\n" for body in bodies).encode()
         answer = self._server.send("POST", f"/{self._index}/_msearch", sent, "application/x-ndjson")
         responses = answer.get("responses") if isinstance(answer, dict) else None
         if not isinstance(responses, list) or len(responses) != len(queries):
-            raise RetrieverFailed(self._name, "the server did not answer each query once")
-        for (query_id, _), response in zip(queries, responses, strict=True):
-            yield query_id, best(self._hits(response), k)
-
-    def _hits(self, response: Any) -> dict[str, float]:  # noqa: ANN401  JSON
-        if isinstance(response, dict) and "error" in response:
-            raise RetrieverFailed(self._name, f"the server could not search ({_kind(response['error'])})")
-        try:
-            if response.get("timed_out") or response.get("_shards", {}).get("failed"):
-                raise RetrieverFailed(self._name, "the server searched a part of the index only")
-            return {self._ids[int(hit["_id"])]: float(hit["_score"]) for hit in response["hits"]["hits"]}
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError):
-            raise RetrieverFailed(self._name, "the server answered no list of hits") from None
-
-    def _check_bulk(self, answer: Any, count: int) -> None:  # noqa: ANN401  JSON
-        items = answer.get("items") if isinstance(answer, dict) else None
-        if not isinstance(items, list) or len(items) != count:
-            raise RetrieverFailed(self._name, "the server did not say of each passage that it was indexed")
-        failed = [result for item in items for result in _results(item) if "error" in result]
-        if failed or answer.get("errors"):
-            kind = f" ({_kind(failed[0]['error'])})" if failed else ""
-            raise RetrieverFailed(self._name, f"the server refused {len(failed):,} of {len(items):,} passages{kind}")
+            raise RetrieverFailed("the server did not answer each query once")
+        for query_id, response in zip(queries, responses, strict=True):
+            yield query_id, best(_hits(response, self._ids), k)
 
 
 def server_url(url: str) -> str:
-    """Return the address to speak HTTP with: port 9200 unless one is given, TLS for ``https`` and ``…s://``."""
+    """Return the URL to speak HTTP with: port 9200 unless one is given, TLS for ``https`` and ``…s://``."""
     parts = urlsplit(url)
     scheme = "https" if parts.scheme in {"https", "elasticsearchs", "opensearchs"} else "http"
     plain = parts.scheme in {"http", "https"}
@@ -136,7 +116,7 @@ def _authorization(key: str) -> str:
 def _bulks(rows: Iterator[tuple[int, str]]) -> Iterator[tuple[int, bytes]]:
     """Yield bodies of bulk requests, and how many passages each holds.
 
-    A passage is called by its place: ids may be longer than the 512 bytes that a server takes.
+    A passage is named by its place, because its id may be longer than the 512 bytes that a server takes.
     """
     body, count = bytearray(), 0
     for place, text in rows:
@@ -150,8 +130,29 @@ def _bulks(rows: Iterator[tuple[int, str]]) -> Iterator[tuple[int, bytes]]:
         yield count, bytes(body)
 
 
+def _check_bulk(answer: Any, count: int) -> None:  # noqa: ANN401  JSON
+    items = answer.get("items") if isinstance(answer, dict) else None
+    if not isinstance(items, list) or len(items) != count:
+        raise RetrieverFailed("the server did not report on each passage that was sent")
+    failed = [result for item in items for result in _results(item) if "error" in result]
+    if failed or answer.get("errors"):
+        kind = f" ({_kind(failed[0]['error'])})" if failed else ""
+        raise RetrieverFailed(f"the server refused {len(failed):,} of {len(items):,} passages{kind}")
+
+
 def _results(item: Any) -> list[dict[str, Any]]:  # noqa: ANN401  JSON
     return [result for result in item.values() if isinstance(result, dict)] if isinstance(item, dict) else []
+
+
+def _hits(response: Any, ids: Sequence[str]) -> dict[str, float]:  # noqa: ANN401  JSON
+    if isinstance(response, dict) and "error" in response:
+        raise RetrieverFailed(f"the server could not search ({_kind(response['error'])})")
+    try:
+        if response.get("timed_out") or response.get("_shards", {}).get("failed"):
+            raise RetrieverFailed("the server searched only a part of the index")
+        return {ids[int(hit["_id"])]: float(hit["_score"]) for hit in response["hits"]["hits"]}
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError):
+        raise RetrieverFailed("the server did not answer with a list of hits") from None
 
 
 def _kind(error: Any) -> str:  # noqa: ANN401  JSON

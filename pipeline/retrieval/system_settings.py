@@ -1,54 +1,72 @@
-"""What a retrieval system can be set to: one record per kind, as it stands in ``[systems.NAME]`` of ``bench.toml``.
+"""The settings of retrieval systems: one record per kind, as in ``[systems.NAME]`` of ``bench.toml``.
 
-Nothing heavy is imported, so that a command line may know every name and every parameter.
+Each parameter is declared here once, with its type, range, default and description; the retriever of a kind takes the
+record as it is. This module imports nothing heavy, so a command line can know every name and parameter.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from pipeline.retrieval.analyzer_names import Analyzer, IndexKind, Normalisation, known_language
 from schemas.record import Record
 
+RRF_K = 60
+RRF_DEPTH = 100
+
 Language = Annotated[str, AfterValidator(known_language)]
-Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
+Url = Annotated[str, Field(pattern=r"^https?://\S+$", description="Address of the endpoint.")]
+Of = Annotated[str, Field(description="Name of the system whose results are used.")]
+Model = Annotated[str, Field(description="Name of the model; for a local model also its folder.")]
+KeyVariable = Annotated[str | None, Field(description="Environment variable that holds the API key.")]
+Depth = Annotated[int, Field(ge=1, description="Results of each system that are used.")]
+Batch = Annotated[int, Field(ge=1, description="Texts per batch.")]
+Seconds = Annotated[float, Field(gt=0, description="Seconds that one request may take.")]
+KeepOriginal = Annotated[bool, Field(description="Search for the query as well.")]
+Returned = Annotated[
+    Literal["ids", "texts"], Field(description="What a plain string is: an id, or a text that contains a passage.")
+]
 
 
 class Lexical(Record):
-    """How texts are cut into terms: an analyzer, with a language (ISO 639-1) its stop words left out and words stemmed.
+    """How texts are cut into terms."""
 
-    ``tokens`` are files for the analyzer ``file``: one text per line, its tokens between tabs, with its id before them
-    or without.
-    """
-
-    analyzer: Analyzer = Analyzer.UNICODE
-    language: Language | None = None
-    tokens: tuple[Path, ...] = ()
+    analyzer: Analyzer = Field(default=Analyzer.UNICODE, description="How texts are cut into terms.")
+    language: Language | None = Field(default=None, description="ISO 639-1: drop its stop words, stem its words.")
+    tokens: tuple[Path, ...] = Field(
+        default=(),
+        description="Files for the analyzer 'file': a text per line, tokens between tabs, with or without id.",
+    )
 
     @model_validator(mode="after")
     def _files_for_the_analyzer_file(self) -> Self:
         if (self.analyzer is Analyzer.FILE) != bool(self.tokens):
-            raise ValueError("analyzer 'file' and tokens, its files, go together")
+            raise ValueError("analyzer 'file' needs tokens, its files, and tokens need analyzer 'file'")
         return self
 
 
-class BM25Settings(Lexical):
-    """BM25 with Lucene's formula; ``k1`` saturation, ``b`` weight of length."""
+class Okapi(Record):
+    """The parameters of BM25's formula."""
+
+    k1: float = Field(default=1.2, ge=0, description="Saturation: how much a repeated term adds.")
+    b: float = Field(default=0.75, ge=0, le=1, description="Weight of the passage's length.")
+
+
+class BM25Settings(Okapi, Lexical):
+    """BM25 with Lucene's formula."""
 
     kind: Literal["bm25"] = "bm25"
-    k1: float = Field(default=1.2, ge=0)
-    b: float = Field(default=0.75, ge=0, le=1)
 
 
 class NgramSettings(Record):
-    """TF-IDF cosine over character n-grams of ``shortest`` to ``longest`` characters, within words."""
+    """TF-IDF cosine over character n-grams within words."""
 
     kind: Literal["ngrams"] = "ngrams"
-    shortest: int = Field(default=3, ge=1)
-    longest: int = Field(default=5, ge=1, le=20)
+    shortest: int = Field(default=3, ge=1, description="Characters of the shortest n-gram.")
+    longest: int = Field(default=5, ge=1, le=20, description="Characters of the longest n-gram.")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -57,89 +75,81 @@ class NgramSettings(Record):
         return self
 
 
-class SearchServerSettings(Record):
-    """A running Elasticsearch or OpenSearch: ``url`` is its address, ``analyzer`` one that the server knows.
-
-    The variable ``api_key_env`` holds an API key, or ``user:password``.
-    """
+class SearchServerSettings(Okapi):
+    """BM25 of a running Elasticsearch or OpenSearch."""
 
     kind: Literal["elasticsearch", "opensearch"]
-    url: str = Field(pattern=r"^(elasticsearch|opensearch|http)s?://\S+$")
-    analyzer: str = "standard"
-    k1: float = Field(default=1.2, ge=0)
-    b: float = Field(default=0.75, ge=0, le=1)
-    api_key_env: str | None = None
-    timeout_seconds: float = Field(default=60, gt=0)
+    url: str = Field(pattern=r"^(elasticsearch|opensearch|http)s?://\S+$", description="Address of the server.")
+    analyzer: str = Field(default="standard", description="An analyzer that the server knows.")
+    api_key_env: str | None = Field(default=None, description="Variable with an API key or user:password.")
+    timeout_seconds: Seconds = 60
 
 
 class Vectors(Record):
-    """How vectors are searched: normalised inner product, exact or through HNSW."""
+    """How vectors are searched: by normalised inner product, exactly or through HNSW."""
 
-    index: IndexKind = IndexKind.FLAT
-    M: int = Field(default=64, ge=2)
-    efConstruction: int = Field(default=200, ge=1)  # noqa: N815  the field's own spelling
-    efSearch: int = Field(default=64, ge=1)  # noqa: N815  the field's own spelling
+    index: IndexKind = Field(default=IndexKind.FLAT, description="Exact search (flat) or approximate search (hnsw).")
+    M: int = Field(default=64, ge=2, description="HNSW: links per vector.")
+    efConstruction: int = Field(default=200, ge=1, description="HNSW: candidates when building.")  # noqa: N815  faiss's
+    efSearch: int = Field(default=64, ge=1, description="HNSW: candidates when searching.")  # noqa: N815  spelling
 
 
 class LSISettings(Vectors, Lexical):
-    """Latent semantic indexing: TF-IDF and a truncated SVD of so many ``dimensions``."""
+    """Latent semantic indexing: TF-IDF and a truncated SVD."""
 
     kind: Literal["lsi"] = "lsi"
-    dimensions: int = Field(default=200, ge=2)
-    seed: int = 0
+    dimensions: int = Field(default=200, ge=2, description="Dimensions of the space.")
+    seed: int = Field(default=0, description="Seed of the randomized SVD.")
 
 
-class EmbeddingSettings(Vectors):
-    """An OpenAI-compatible ``/embeddings`` endpoint; what is not given here is taken from ``[model]``.
+class Prefixes(Record):
+    """Texts that a model expects before queries and passages."""
 
-    ``query_prefix`` and ``passage_prefix`` go before the texts, for models that want them.
-    """
+    query_prefix: str = Field(default="", description="Put before each query.")
+    passage_prefix: str = Field(default="", description="Put before each passage.")
+
+
+class EmbeddingSettings(Prefixes, Vectors):
+    """An OpenAI-compatible ``/embeddings`` endpoint; parameters that are not given come from ``[model]``."""
 
     kind: Literal["embedding"] = "embedding"
-    model: str | None = None
-    base_url: Url | None = None
-    api_key_env: str | None = None
-    dimensions: int | None = Field(default=None, ge=1)
-    query_prefix: str = ""
-    passage_prefix: str = ""
+    model: str | None = Field(default=None, description="Name of the model; by default embedding of [model].")
+    base_url: Url | None = Field(default=None, description="Address; by default base_url of [model].")
+    api_key_env: KeyVariable = None
+    dimensions: int | None = Field(default=None, ge=1, description="Dimensions asked of the model.")
 
 
-class SentenceTransformersSettings(Vectors):
+class SentenceTransformersSettings(Prefixes, Vectors):
     """A model of the ``sentence-transformers`` package, by name or folder."""
 
     kind: Literal["sentence-transformers"] = "sentence-transformers"
-    model: str
-    query_prefix: str = ""
-    passage_prefix: str = ""
-    batch: int = Field(default=32, ge=1)
+    model: Model
+    batch: Batch = 32
 
 
 class FastembedSettings(Vectors):
     """A model of the ``fastembed`` package, by name."""
 
     kind: Literal["fastembed"] = "fastembed"
-    model: str
+    model: Model
 
 
 class VectorFileSettings(Vectors):
-    """Vectors made elsewhere: Parquet with columns ``id`` and ``vector``, or ``.npy`` rows and a file of ids.
-
-    ``passage_ids`` and ``query_ids`` are text files, one id per line, in the order of the rows.
-    """
+    """Vectors from files: Parquet with columns ``id`` and ``vector``, or ``.npy`` rows and a file of ids."""
 
     kind: Literal["vectors"] = "vectors"
-    passages: Path
-    queries: Path
-    passage_ids: Path | None = None
-    query_ids: Path | None = None
+    passages: Path = Field(description="Vectors of the passages.")
+    queries: Path = Field(description="Vectors of the queries.")
+    passage_ids: Path | None = Field(default=None, description="Ids of .npy rows, one per line, in order.")
+    query_ids: Path | None = Field(default=None, description="Ids of .npy rows, one per line, in order.")
 
 
 class Fused(Record):
-    """Several systems as one: ``of`` are their names, ``weights`` one number for each (all 1 where none is given)."""
+    """Several systems as one."""
 
-    of: tuple[str, ...] = Field(min_length=1)
-    weights: tuple[float, ...] | None = None
-    depth: int = Field(default=100, ge=1)
+    of: tuple[str, ...] = Field(min_length=1, description="Names of the systems.")
+    weights: tuple[float, ...] | None = Field(default=None, description="One per system, 0 or more; all 1 by default.")
+    depth: Depth = RRF_DEPTH
 
     @model_validator(mode="after")
     def _one_weight_each(self) -> Self:
@@ -154,100 +164,93 @@ class Fused(Record):
 
 
 class RRFSettings(Fused):
-    """Reciprocal rank fusion of the first ``depth`` results of each system: the sum of weight / (k + rank)."""
+    """Reciprocal rank fusion: the sum of weight / (k + rank); see ``Fusion`` in ``fusion.py``."""
 
     kind: Literal["rrf"] = "rrf"
-    k: float = Field(default=60, ge=0)
+    k: float = Field(default=RRF_K, ge=0, description="Added to each rank.")
 
 
 class WeightedSettings(Fused):
-    """The weighted sum of normalised scores of the first ``depth`` results of each system."""
+    """The weighted sum of normalised scores."""
 
     kind: Literal["weighted"] = "weighted"
-    normalisation: Normalisation = Normalisation.MIN_MAX
+    normalisation: Normalisation = Field(
+        default=Normalisation.MIN_MAX, description="How the scores of the systems become comparable."
+    )
 
 
 class RerankEndpointSettings(Record):
-    """A ``/rerank`` endpoint as Cohere and Jina serve it, over the first ``depth`` results of the system ``of``."""
+    """A ``/rerank`` endpoint, as Cohere and Jina serve it, over the first results of another system."""
 
     kind: Literal["rerank"] = "rerank"
-    of: str
+    of: Of
     url: Url
-    model: str
-    depth: int = Field(default=50, ge=1)
-    api_key_env: str | None = None
+    model: Model
+    depth: Depth = 50
+    api_key_env: KeyVariable = None
 
 
 class CrossEncoderSettings(Record):
-    """A cross-encoder of ``sentence-transformers`` over the first ``depth`` results of the system ``of``."""
+    """A cross-encoder of ``sentence-transformers`` over the first results of another system."""
 
     kind: Literal["cross-encoder"] = "cross-encoder"
-    of: str
-    model: str
-    depth: int = Field(default=50, ge=1)
-    batch: int = Field(default=32, ge=1)
+    of: Of
+    model: Model
+    depth: Depth = 50
+    batch: Batch = 32
 
 
 class ListwiseSettings(Record):
-    """The chat model orders the first ``depth`` results of the system ``of``, window by window from the last one.
-
-    A window holds ``window`` passages, the next begins ``step`` passages further up.
-    """
+    """The chat model orders the first results of another system, window by window from the last one."""
 
     kind: Literal["listwise"] = "listwise"
-    of: str
-    depth: int = Field(default=20, ge=2)
-    window: int = Field(default=10, ge=2)
-    step: int = Field(default=5, ge=1)
+    of: Of
+    depth: int = Field(default=20, ge=2, description="Results that are ordered.")
+    window: int = Field(default=10, ge=2, description="Passages per window.")
+    step: int = Field(default=5, ge=1, description="Passages that the next window begins further up.")
 
 
 class MMRSettings(Record):
-    """Maximal marginal relevance over the first ``depth`` results of the system ``of``.
-
-    ``lambda`` 1 keeps the order, 0 looks for variety alone. Likeness of passages is the cosine of the vectors of
-    ``by``, a system that has vectors, or of TF-IDF where none is named.
-    """
+    """Maximal marginal relevance over the first results of another system."""
 
     kind: Literal["mmr"] = "mmr"
-    of: str
-    lambda_: float = Field(default=0.5, ge=0, le=1, alias="lambda")
-    depth: int = Field(default=50, ge=1)
-    by: str | None = None
+    of: Of
+    lambda_: float = Field(
+        default=0.5, ge=0, le=1, alias="lambda", description="1 keeps the order, 0 looks for variety alone."
+    )
+    depth: Depth = 50
+    by: str | None = Field(default=None, description="System whose vectors compare passages; by default TF-IDF does.")
 
 
 class RewriteSettings(Record):
-    """Each query is rewritten ``count`` times by the chat model, or as ``file`` says, and the results are fused by RRF.
-
-    ``file`` is JSON: {query text or id: [rewrites]}.
-    """
+    """Each query is rewritten by the chat model or a file, and the results of all wordings are fused by RRF."""
 
     kind: Literal["rewrite"] = "rewrite"
-    of: str
-    count: int = Field(default=3, ge=1, le=10)
-    keep_original: bool = True
-    file: Path | None = None
-    k: float = Field(default=60, gt=0)
-    depth: int = Field(default=100, ge=1)
+    of: Of
+    count: int = Field(default=3, ge=1, le=10, description="Rewrites per query by the chat model.")
+    keep_original: KeepOriginal = True
+    file: Path | None = Field(default=None, description="Rewrites as JSON: {query text or id: [rewrites]}.")
+    k: float = Field(default=RRF_K, gt=0, description="As in kind 'rrf'.")
+    depth: Depth = RRF_DEPTH
 
 
 class HyDESettings(Record):
     """The chat model writes a passage that would answer the query, and the system ``of`` searches for that passage."""
 
     kind: Literal["hyde"] = "hyde"
-    of: str
-    keep_original: bool = True
+    of: Of
+    keep_original: KeepOriginal = True
+    k: ClassVar[float] = RRF_K
+    depth: ClassVar[int] = RRF_DEPTH
 
 
 class PythonSettings(Record):
-    """A function ``package.module:function`` of a query and k that returns ids or (id, score) pairs, best first.
-
-    ``returns`` says what it gives back: ids, or the texts of passages, which are then matched by text containment.
-    """
+    """A function of a query and k that returns ids or (id, score) pairs, best first."""
 
     kind: Literal["python"] = "python"
-    function: str = Field(pattern=r"^[\w.]+:[\w.]+$")
-    timeout_seconds: float = Field(default=30, gt=0)
-    returns: Literal["ids", "texts"] = "ids"
+    function: str = Field(pattern=r"^[\w.]+:[\w.]+$", description="The function, as package.module:function.")
+    timeout_seconds: Seconds = 30
+    returns: Returned = "ids"
 
 
 class HttpSettings(Record):
@@ -255,16 +258,16 @@ class HttpSettings(Record):
 
     kind: Literal["http"] = "http"
     url: Url
-    timeout_seconds: float = Field(default=30, gt=0)
-    returns: Literal["ids", "texts"] = "ids"
-    api_key_env: str | None = None
+    timeout_seconds: Seconds = 30
+    returns: Returned = "ids"
+    api_key_env: KeyVariable = None
 
 
 class RunSettings(Record):
-    """A finished run in a file."""
+    """A finished run."""
 
     kind: Literal["run"] = "run"
-    file: Path
+    file: Path = Field(description="The run, in any format that `goldset score` reads.")
 
 
 SystemSettings = Annotated[

@@ -1,7 +1,7 @@
-"""Tokens that were made elsewhere, read from files: a text per line, its tokens between tabs.
+"""Tokens of another analyzer, read from files: one text per line, its tokens separated by tabs.
 
-The first token may be the text's id. Where no ids stand there, a line is that of the text whose letters and digits it
-holds; analyzers that leave out words are allowed for, stemmers are not: they need ids.
+The first token may be the text's id. Without ids, a line belongs to the text whose letters and digits it holds. An
+analyzer that leaves out words needs no ids; one that stems does.
 """
 
 from __future__ import annotations
@@ -13,20 +13,16 @@ from pipeline.errors import RetrieverFailed
 
 
 class TokenFiles:
-    """The lines of some files, found by id or by text."""
+    """The lines of some files, by id or by text."""
 
-    def __init__(self, paths: Sequence[Path], *, name: str) -> None:
+    def __init__(self, paths: Sequence[Path]) -> None:
         """Read the files.
-
-        Args:
-            paths: The files.
-            name: The system they are read for.
 
         Raises:
             RetrieverFailed: A file cannot be read, or is not UTF-8.
         """
-        self._name, self._paths = name, tuple(paths)
-        self._files = [_lines(path, name) for path in paths]
+        self._paths = tuple(paths)
+        self._files = [_lines(path) for path in paths]
         self._by_id = [_by_id(lines) for lines in self._files]
         self._by_text: dict[str, list[str]] | None = None
 
@@ -44,8 +40,8 @@ class TokenFiles:
         missing = [text_id for text_id in texts if text_id not in found]
         if missing:
             files = ", ".join(path.name for path in self._paths)
-            what = f"{files}: no tokens for {len(missing):,} of {len(texts):,} texts, the first of them {missing[0]!r}"
-            raise RetrieverFailed(self._name, what)
+            count = f"{len(missing):,} of {len(texts):,}"
+            raise RetrieverFailed(f"{files}: no tokens for {count} texts, the first of them {missing[0]!r}")
         return (found[text_id] for text_id in texts)
 
     def _found_by_text(self, texts: Mapping[str, str]) -> dict[str, list[str]]:
@@ -66,33 +62,33 @@ class TokenFiles:
 
 
 def letters(text: str) -> str:
-    """Return the letters and digits of a text, case folded: what an analyzer keeps of it, whatever its words."""
+    """Return the letters and digits of a text, case folded, which every analyzer keeps."""
     return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _shortened(key: str, lines: Mapping[str, object]) -> str | None:
-    """Return the longest line that is the key with some words left out; None where none keeps half of its letters."""
+    """Return the longest line that is the key with some words left out; None if no line keeps half of its letters."""
     fitting = [line for line in lines if len(key) <= 2 * len(line) and _is_within(line, key)]
     return max(fitting, key=lambda line: (len(line), line), default=None)
 
 
 def _is_within(part: str, whole: str) -> bool:
-    """Whether the characters of one string stand in another in their order."""
+    """Whether the characters of one string occur in another in the same order."""
     rest = iter(whole)
     return len(part) <= len(whole) and all(character in rest for character in part)
 
 
-def _lines(path: Path, name: str) -> list[list[str]]:
+def _lines(path: Path) -> list[list[str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise RetrieverFailed(name, f"{path}: cannot be read ({(error.strerror or 'unknown').lower()})") from None
+        raise RetrieverFailed(f"{path}: cannot be read ({(error.strerror or 'unknown').lower()})") from None
     except UnicodeDecodeError:
-        raise RetrieverFailed(name, f"{path}: is not UTF-8") from None
+        raise RetrieverFailed(f"{path}: is not UTF-8") from None
     return [[token for token in line.rstrip("\r").split("\t") if token] for line in text.split("\n") if line.strip()]
 
 
 def _by_id(lines: list[list[str]]) -> dict[str, list[str]]:
-    """Return the lines by their first token; nothing where one stands first twice, because then it is no id."""
+    """Return the lines by their first token; nothing if one comes first twice, because then it is not an id."""
     found = {line[0]: line[1:] for line in lines}
     return found if len(found) == len(lines) else {}

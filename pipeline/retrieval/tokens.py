@@ -1,4 +1,4 @@
-"""Analyzers: how a text is cut into the terms that a lexical index holds."""
+"""Analyzers: how a text is cut into the terms of a lexical index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.retrieval.token_files import TokenFiles
 from pipeline.text.words import stems, stop_words, terms
 
 Tokenizer = Callable[[str], list[str]]
-"""A text in, its terms out."""
+"""Returns the terms of a text."""
 
 GRAM = 3
 """Characters of a term of the analyzer ``ngrams``."""
@@ -21,11 +21,11 @@ def tokenizer(analyzer: Analyzer, *, language: str | None = None) -> Tokenizer:
     """Return the function that cuts a text into terms.
 
     Args:
-        analyzer: How texts are cut; ``file`` cuts none, its tokens are there already (``TokenFiles``).
-        language: ISO 639-1: its function words are left out and its words stemmed; None keeps every word as it is.
+        analyzer: How texts are cut, but not ``file``, whose tokens are read by ``TokenFiles``.
+        language: ISO 639-1 code: its function words are left out and its words stemmed; None keeps every word as it is.
 
     Raises:
-        MissingExtra: The package that cuts is not installed.
+        MissingExtra: The analyzer's package is not installed.
     """
     cut = _jieba() if analyzer is Analyzer.JIEBA else _CUT[analyzer]
     stop = stop_words(language) if language else frozenset()
@@ -59,7 +59,7 @@ def _grams(text: str) -> list[str]:
 
 
 def _jieba() -> Tokenizer:
-    """Return the tokenizer of ``jieba`` without its words of progress; marks and white space are no terms."""
+    """Return the tokenizer of ``jieba``, its progress messages switched off; marks and white space are not terms."""
     try:
         import jieba
     except ImportError:
@@ -67,7 +67,7 @@ def _jieba() -> Tokenizer:
     import logging
 
     jieba.setLogLevel(logging.ERROR)
-    jieba.initialize()  # now, so that its dictionary is not counted as indexing
+    jieba.initialize()  # now, so that the time to load its dictionary does not count as indexing
 
     def words(text: str) -> list[str]:
         return [word for word in jieba.lcut(text.casefold()) if any(map(str.isalnum, word))]

@@ -1,4 +1,4 @@
-"""Vectors made elsewhere as an encoder: each passage and each query has its own in a table."""
+"""An encoder that takes the vectors of passages and queries from files."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pipeline.retrieval.vectors import Rows
 
 
 class Table(Protocol):
-    """Vectors by id, as read from a file that ``source`` names."""
+    """Vectors by id, read from a file."""
 
     @property
     def source(self) -> str:
-        """The file."""
+        """The path of the file."""
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Whose the rows are, each once."""
+        """The id of each row, each once."""
 
     @property
     def rows(self) -> npt.NDArray[np.float32]:
@@ -31,44 +31,44 @@ class Table(Protocol):
 class FileEncoder:
     """Vectors from two tables. The passages' table holds the corpus and nothing else; the queries' may hold more."""
 
-    def __init__(self, *, name: str, passages: Table, queries: Table) -> None:
+    def __init__(self, *, passages: Table, queries: Table) -> None:
         """Take the tables.
 
         Raises:
-            RetrieverFailed: their vectors have different sizes.
+            RetrieverFailed: Their vectors have different sizes.
         """
-        self._name, self._passages, self._queries = name, passages, queries
+        self._passages, self._queries = passages, queries
         sizes = passages.rows.shape[1], queries.rows.shape[1]
         if sizes[0] != sizes[1]:
             problem = f"vectors of {sizes[0]} numbers in {passages.source}, of {sizes[1]} in {queries.source}"
-            raise RetrieverFailed(name, f"{problem}; both must be of one model")
+            raise RetrieverFailed(f"{problem}; both must come from one model")
 
     def passages(self, texts: Mapping[str, str]) -> Rows:
         """Return one row per passage, in order.
 
         Raises:
-            RetrieverFailed: the table lacks a passage, or has a row that is of none.
+            RetrieverFailed: The table lacks a passage, or has a row of an id that is not a passage.
         """
-        rows = self._rows(self._passages, texts, "passages")
-        stranger = next((row for row, doc_id in enumerate(self._passages.ids, start=1) if doc_id not in texts), None)
-        if stranger is not None:
-            doc_id = self._passages.ids[stranger - 1]
-            problem = f"{self._passages.source}, row {stranger}: {doc_id[:80]!r} is no passage of the corpus"
-            raise RetrieverFailed(self._name, problem)
+        rows = _rows(self._passages, texts, "passages")
+        for row, doc_id in enumerate(self._passages.ids, start=1):
+            if doc_id not in texts:
+                problem = f"{doc_id[:80]!r} is not a passage of the corpus"
+                raise RetrieverFailed(f"{self._passages.source}, row {row}: {problem}")
         return rows
 
     def queries(self, texts: Mapping[str, str]) -> Rows:
         """Return one row per query, in order.
 
         Raises:
-            RetrieverFailed: the table lacks a query.
+            RetrieverFailed: The table lacks a query.
         """
-        return self._rows(self._queries, texts, "queries")
+        return _rows(self._queries, texts, "queries")
 
-    def _rows(self, table: Table, texts: Mapping[str, str], what: str) -> Rows:
-        places = {doc_id: place for place, doc_id in enumerate(table.ids)}
-        missing = [doc_id for doc_id in texts if doc_id not in places]
-        if missing:
-            problem = f"{table.source} has no vector of {len(missing):,} of {len(texts):,} {what}, as of {missing[0]!r}"
-            raise RetrieverFailed(self._name, f"{problem}; it has {len(places):,} rows")
-        return table.rows[[places[doc_id] for doc_id in texts]]
+
+def _rows(table: Table, texts: Mapping[str, str], what: str) -> Rows:
+    places = {doc_id: place for place, doc_id in enumerate(table.ids)}
+    missing = [doc_id for doc_id in texts if doc_id not in places]
+    if missing:
+        problem = f"{table.source} has no vector of {len(missing):,} of {len(texts):,} {what}, as of {missing[0]!r}"
+        raise RetrieverFailed(f"{problem}; it has {len(places):,} rows")
+    return table.rows[[places[doc_id] for doc_id in texts]]

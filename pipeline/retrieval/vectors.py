@@ -1,7 +1,7 @@
-"""Searching vectors by normalised inner product: every vector compared (flat), or through a navigable graph (HNSW).
+"""Search of vectors by normalised inner product, comparing every vector (flat) or through a navigable graph (HNSW).
 
-``faiss`` searches where it is installed, else numpy does, to the same results: what either finds is scored once more
-in double precision, so that a score depends on its two vectors alone and equal vectors score equally.
+``faiss`` searches if it is installed, else numpy, with the same results: what either finds is scored again in double
+precision, so that a score depends on its two vectors alone and equal vectors score equally.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from pipeline.retrieval.system_settings import Vectors
 Rows = npt.NDArray[np.float32]
 
 _MARGIN = 1e-5
-"""Single precision may put two passages in the wrong order when their scores are closer than this."""
+"""Two scores closer than this may be in the wrong order in single precision."""
 _SPARE = 16
+"""Results that faiss is asked for beyond k, so that passages too close to call are among them."""
 _BLOCK_NUMBERS = 2**25
+"""Limits the scores held at a time, as a number of floats."""
 _ROWS_AT_ONCE = 2**14
+"""Vectors converted to double precision at a time."""
 
 
 class VectorIndex:
@@ -34,13 +37,13 @@ class VectorIndex:
     Source: HNSW is Malkov and Yashunin, IEEE TPAMI 42 (2020), as ``faiss.IndexHNSWFlat`` builds it.
     """
 
-    def __init__(self, settings: Vectors, *, name: str) -> None:
-        """Take how vectors are searched and the name of the system, for its messages.
+    def __init__(self, settings: Vectors) -> None:
+        """Take how vectors are searched.
 
         Raises:
             MissingExtra: HNSW is asked for and faiss is not installed.
         """
-        self._settings, self._name = settings, name
+        self._settings = settings
         if settings.index is IndexKind.HNSW and _faiss() is None:
             raise MissingExtra("faiss-cpu", "dense")
         self._ids: list[str] = []
@@ -50,16 +53,16 @@ class VectorIndex:
         self._graph: Any = None
 
     def index(self, ids: Sequence[str], rows: npt.NDArray[Any]) -> None:
-        """Take one row per id; what was there before is forgotten.
+        """Index one row per id, in place of what was indexed before.
 
         Raises:
-            RetrieverFailed: an id occurs twice, or the rows are not one finite vector other than 0 for each id.
+            RetrieverFailed: An id occurs twice, or the rows are not one finite vector other than 0 for each id.
         """
-        self._rows = normalised(rows, ids, name=self._name, what="passage")
+        self._rows = normalised(rows, ids, what="passage")
         self._ids = list(ids)
         self._positions = {doc_id: position for position, doc_id in enumerate(self._ids)}
         if len(self._positions) < len(self._ids):
-            raise RetrieverFailed(self._name, "the same passage id stands for two vectors; give each its own")
+            raise RetrieverFailed("the same passage id stands for two vectors; give each its own")
         places = {doc_id: place for place, doc_id in enumerate(in_tie_order(self._ids))}
         self._tie_places = np.array([places[doc_id] for doc_id in self._ids], dtype=np.int64)
         self._graph = None
@@ -69,12 +72,17 @@ class VectorIndex:
     def search(self, ids: Sequence[str], rows: npt.NDArray[Any], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query id at most ``k`` passages with their cosine, best first, equal ones by id descending.
 
+        Args:
+            ids: The ids of the queries.
+            rows: One vector per query.
+            k: Passages per query at most.
+
         Raises:
-            RetrieverFailed: the rows are not one finite vector other than 0 for each query, of the passages' dimension.
+            RetrieverFailed: The rows are not one finite vector other than 0 for each query, of the passages' dimension.
         """
         if not self._ids or not len(ids):
             return {query_id: {} for query_id in ids}
-        queries = normalised(rows, ids, name=self._name, what="query", dimensions=self._rows.shape[1])
+        queries = normalised(rows, ids, what="query", dimensions=self._rows.shape[1])
         count = min(k, len(self._ids))
         candidates = self._through_graph(queries, count) if self._graph is not None else self._compared(queries, count)
         return {
@@ -86,11 +94,11 @@ class VectorIndex:
         """Return the normalised vectors of these passages.
 
         Raises:
-            RetrieverFailed: a passage has no vector here.
+            RetrieverFailed: A passage has no vector.
         """
         missing = next((doc_id for doc_id in ids if doc_id not in self._positions), None)
         if missing is not None:
-            raise RetrieverFailed(self._name, f"has no vector of passage {missing!r}")
+            raise RetrieverFailed(f"has no vector of passage {missing!r}")
         return self._rows[[self._positions[doc_id] for doc_id in ids]]
 
     def _ranked(self, found: npt.NDArray[np.int64], query: Rows, count: int) -> dict[str, float]:
@@ -103,7 +111,7 @@ class VectorIndex:
         return (row[row >= 0] for row in positions)
 
     def _compared(self, queries: Rows, count: int) -> Iterator[npt.NDArray[np.int64]]:
-        """Yield for each query the passages that may be among the best ``count``: those, and all too close to tell."""
+        """Yield for each query the passages that may be among the best ``count``: those, and all too close to call."""
         library = _faiss()
         width = min(count + _SPARE, len(self._ids))
         if library is None or width == len(self._ids):
@@ -128,39 +136,37 @@ class VectorIndex:
                 yield np.flatnonzero(row >= least - _MARGIN)
 
 
-def normalised(
-    rows: npt.NDArray[Any], ids: Sequence[str], *, name: str, what: str, dimensions: int | None = None
-) -> Rows:
-    """Return the rows at length 1, as float32.
+def normalised(rows: npt.NDArray[Any], ids: Sequence[str], *, what: str, dimensions: int | None = None) -> Rows:
+    """Return the rows scaled to length 1, as float32.
 
     Args:
         rows: One vector per id.
-        ids: Whose vectors they are, in order.
-        name: The system, for messages.
+        ids: The ids that the rows belong to, in order.
         what: What the ids name, for messages: ``passage`` or ``query``.
-        dimensions: What the size of a vector must be; None where any will do.
+        dimensions: The size that a vector must have; None allows any.
 
     Raises:
-        RetrieverFailed: another number of rows or columns, a number that is not finite, or a vector that is all 0.
+        RetrieverFailed: Another number of rows or columns, a number that is not finite, or a vector that is all 0.
     """
     if rows.ndim != 2 or len(rows) != len(ids) or (len(ids) and not rows.shape[1]):
         shape = " x ".join(map(str, rows.shape))
-        raise RetrieverFailed(name, f"{len(ids):,} {_many(what)}, but vectors of shape {shape}; give one row for each")
+        many = "queries" if what == "query" else f"{what}s"
+        raise RetrieverFailed(f"{len(ids):,} {many}, but vectors of shape {shape}; give one row for each")
     if dimensions is not None and rows.shape[1] != dimensions:
         problem = f"the {what} vectors have {rows.shape[1]} dimensions, the passages' {dimensions}; use one model"
-        raise RetrieverFailed(name, problem)
+        raise RetrieverFailed(problem)
     unit = np.empty(rows.shape, dtype=np.float32)
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         block = np.asarray(rows[start : start + _ROWS_AT_ONCE], dtype=np.float64)
         finite = np.isfinite(block).all(axis=1)
         if not finite.all():
             bad = ids[start + int(np.argmin(finite))]
-            raise RetrieverFailed(name, f"the vector of {what} {bad!r} holds a number that is not finite")
+            raise RetrieverFailed(f"the vector of {what} {bad!r} holds a number that is not finite")
         largest = np.abs(block).max(axis=1, keepdims=True)
         if not largest.all():
             bad = ids[start + int(np.argmin(largest))]
-            raise RetrieverFailed(name, f"the vector of {what} {bad!r} is all 0: it has no direction to compare")
-        block = block / largest  # squares of very large or small numbers are no numbers
+            raise RetrieverFailed(f"the vector of {what} {bad!r} is all 0: it has no direction to compare")
+        block = block / largest  # squares of very large or small numbers overflow
         unit[start : start + len(block)] = block / np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
     return unit
 
@@ -181,7 +187,7 @@ def _graph(rows: Rows, settings: Vectors) -> Any:  # noqa: ANN401  an index of a
     graph = library.IndexHNSWFlat(rows.shape[1], settings.M, library.METRIC_INNER_PRODUCT)
     graph.hnsw.efConstruction, graph.hnsw.efSearch = settings.efConstruction, settings.efSearch
     threads = library.omp_get_max_threads()
-    library.omp_set_num_threads(1)  # several threads build another graph every time
+    library.omp_set_num_threads(1)  # with several threads the graph differs every time
     try:
         graph.add(rows)
     finally:
@@ -195,7 +201,3 @@ def _faiss() -> ModuleType | None:
     except ImportError:
         return None
     return faiss
-
-
-def _many(what: str) -> str:
-    return {"query": "queries"}.get(what, f"{what}s")

@@ -1,4 +1,4 @@
-"""Retrievers of other libraries, and any function of a query, as one of ours."""
+"""Retrievers of other libraries, and any function of a query, as retrievers of goldset."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pipeline.errors import UsageError
-from pipeline.ports import Retriever
 from pipeline.retrieval.deadline import Ask, InThread
 from pipeline.retrieval.foreign_results import ID_KEYS, Returns
 from pipeline.retrieval.guard import Guarded
@@ -14,49 +13,36 @@ from pipeline.retrieval.own import Own
 
 
 def adapt(
-    thing: Any,  # noqa: ANN401  known by what it can do
+    thing: Any,  # noqa: ANN401  recognised by its methods
     *,
     name: str = "retriever",
     returns: Returns = "ids",
     id_keys: Sequence[str] = ID_KEYS,
     timeout_s: float = 30.0,
 ) -> Guarded:
-    """Return a retriever of ours for one of another library, every answer of it checked.
+    """Return a retriever for one of another library; every answer of it is checked.
 
     Args:
-        thing: A LangChain retriever (``invoke``), a LlamaIndex retriever (``retrieve``), a retriever of ours, or
-            any function of a query and k; functions may be asynchronous.
-        name: What it is called in messages.
+        thing: A LangChain retriever (``invoke``), a LlamaIndex retriever (``retrieve``), an object with ``index`` and
+            ``search``, or any function of a query and k; functions may be asynchronous.
+        name: The name of the system in messages.
         returns: Whether a plain string that it returns is an id or a text.
-        id_keys: Where a document's metadata may say which passage it is; without, it is known by its own id or text.
-        timeout_s: The seconds that one query may take.
+        id_keys: Keys of a document's metadata that may hold the id of its passage; a document without them is
+            recognised by its own id or its text.
+        timeout_s: Seconds that one query may take.
 
     Raises:
         UsageError: It is none of these.
     """
-    return Guarded(unguarded(thing, name=name, returns=returns, id_keys=id_keys, timeout_s=timeout_s), name=name)
-
-
-def unguarded(
-    thing: Any,  # noqa: ANN401
-    *,
-    name: str,
-    returns: Returns = "ids",
-    id_keys: Sequence[str] = ID_KEYS,
-    timeout_s: float = 30.0,
-) -> Retriever:
-    """Return the same as ``adapt`` for a caller that checks its answers."""
-    if isinstance(thing, Guarded) or (callable(getattr(thing, "index", None)) and _has(thing, "search")):
-        ours: Retriever = thing
-        return ours
-    answering = InThread(_ask(thing, name), name=name, timeout_s=timeout_s, returns=returns, id_keys=id_keys)
-    return Own(answering, name=name)
+    if callable(getattr(thing, "index", None)) and callable(getattr(thing, "search", None)):
+        return Guarded(thing, name=name)
+    answering = InThread(_ask(thing, name), timeout_s=timeout_s, returns=returns, id_keys=id_keys)
+    return Guarded(Own(answering, name=name), name=name)
 
 
 def _ask(thing: Any, name: str) -> Ask:  # noqa: ANN401
-    """Return the function of a query and k; libraries set how many they return themselves, and may return more."""
     for method in ("invoke", "retrieve"):
-        if _has(thing, method):
+        if callable(getattr(thing, method, None)):
             return _first(getattr(thing, method))
     if callable(thing):
         ask: Ask = thing
@@ -66,8 +52,5 @@ def _ask(thing: Any, name: str) -> Ask:  # noqa: ANN401
 
 
 def _first(method: Callable[[str], Any]) -> Ask:
+    """Return a function of a query and k: libraries set how many results they return, and may return more."""
     return lambda query, k: list(method(query))[:k]
-
-
-def _has(thing: object, method: str) -> bool:
-    return callable(getattr(thing, method, None))

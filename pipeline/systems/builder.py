@@ -1,8 +1,7 @@
-"""One retriever out of its settings: who is built how, and out of which other systems."""
+"""Builds the retriever of a system from its settings, the systems it is made of, and the models it asks."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,216 +11,195 @@ from pipeline.errors import RetrieverFailed
 from pipeline.ports import Retriever
 from pipeline.retrieval import system_settings as s
 from pipeline.retrieval.analyzer_names import Analyzer
+from pipeline.retrieval.own import Answering, Own
 from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.systems.models import Models
+from pipeline.systems.models import Models, key_in
 from pipeline.systems.parts import SharedEncoder
+from pipeline.systems.resolution import KINDS
 
 if TYPE_CHECKING:
     from pipeline.retrieval.dense import Encoder
 
-GetPart = Callable[[str], Retriever]
-"""Gives the retriever of another system by its name."""
 
-VECTORS = ("lsi", "embedding", "sentence-transformers", "fastembed", "vectors")
-"""The kinds that have a vector for every passage."""
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workshop:
-    """What systems are built with: models, one stopwatch for all, the folder of modules of one's own.
+    """What systems are built with.
 
-    ``kinds`` is the kind of each system by name, ``encoders`` those that were opened, by what they are set to.
+    ``part`` gives another system by its name, ``settings`` are those of all systems by name, ``folder`` is searched for
+    Python modules, ``encoders`` are those built so far, by their settings as JSON.
     """
 
+    part: Callable[[str], Retriever]
+    settings: Mapping[str, s.SystemSettings]
     models: Models
-    stopwatch: Stopwatch
-    folder: Path | None = None
-    kinds: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
     encoders: dict[str, Encoder] = field(default_factory=dict)
 
 
-def build(settings: s.SystemSettings, *, name: str, part: GetPart, workshop: Workshop) -> Retriever:
+def build(settings: s.SystemSettings, *, name: str, workshop: Workshop) -> Retriever:
     """Return the retriever of these settings.
 
     Args:
         settings: The settings.
-        name: What the system is called.
-        part: Gives the other systems that it is made of.
+        name: The name of the system.
         workshop: What it is built with.
 
     Raises:
-        RetrieverFailed: It cannot be built.
+        RetrieverFailed: The system cannot be built.
         MissingExtra: A package that it needs is not installed.
         GoldsetError: A file or a model that it needs is wrong.
     """
-    built: Retriever = _BUILDERS[type(settings)](settings, name, part, workshop)
+    if isinstance(settings, s.PythonSettings):
+        return Own(_function(settings, workshop), name=name)
+    if isinstance(settings, s.HttpSettings):
+        return Own(_endpoint(settings), name=name)
+    built: Retriever = _BUILDERS[type(settings)](settings, workshop)
     return built
 
 
-def _tokens(settings: s.Lexical, name: str) -> Any:  # noqa: ANN401
+def _tokens(settings: s.Lexical) -> Any:  # noqa: ANN401
     from pipeline.retrieval.token_files import TokenFiles
     from pipeline.retrieval.tokens import tokenizer
 
     if settings.analyzer is Analyzer.FILE:
-        return TokenFiles(settings.tokens, name=name)
+        return TokenFiles(settings.tokens)
     return tokenizer(settings.analyzer, language=settings.language)
 
 
-def _bm25(settings: s.BM25Settings, name: str, _: GetPart, __: Workshop) -> Retriever:
+def _bm25(settings: s.BM25Settings, _: Workshop) -> Retriever:
     from pipeline.retrieval.bm25 import BM25
 
-    return BM25(tokens=_tokens(settings, name), k1=settings.k1, b=settings.b)
+    return BM25(settings, tokens=_tokens(settings))
 
 
-def _ngrams(settings: s.NgramSettings, _: str, __: GetPart, ___: Workshop) -> Retriever:
+def _ngrams(settings: s.NgramSettings, _: Workshop) -> Retriever:
     from pipeline.retrieval.ngrams import Ngrams
 
     return Ngrams(settings)
 
 
-def _search_server(settings: s.SearchServerSettings, name: str, _: GetPart, __: Workshop) -> Retriever:
+def _search_server(settings: s.SearchServerSettings, _: Workshop) -> Retriever:
     from pipeline.retrieval.search_server import SearchServer
 
-    key = os.environ.get(settings.api_key_env or f"{settings.kind.upper()}_API_KEY")
-    if settings.api_key_env and not key:
-        raise RetrieverFailed(name, _unset(settings.api_key_env))
-    return SearchServer(settings, name=name, key=key)
+    key = key_in(settings.api_key_env or f"{settings.kind.upper()}_API_KEY", needed=bool(settings.api_key_env))
+    return SearchServer(settings, key=key)
 
 
-def _lsi(settings: s.LSISettings, name: str, _: GetPart, workshop: Workshop) -> Retriever:
+def _lsi(settings: s.LSISettings, workshop: Workshop) -> Retriever:
     from pipeline.retrieval.lsi import LSI
 
-    return LSI(settings, name=name, tokens=_tokens(settings, name), stopwatch=workshop.stopwatch)
+    return LSI(settings, tokens=_tokens(settings), stopwatch=workshop.stopwatch)
 
 
-def _dense(settings: s.Vectors, name: str, _: GetPart, workshop: Workshop) -> Retriever:
+def _dense(settings: s.Vectors, workshop: Workshop) -> Retriever:
     from pipeline.retrieval.dense import Dense
 
     key = settings.model_dump_json(exclude=set(s.Vectors.model_fields))
     if key not in workshop.encoders:
-        inner = _encoder(settings, name, workshop)
-        workshop.encoders[key] = SharedEncoder(inner, stopwatch=workshop.stopwatch)
-    return Dense(settings, name=name, encoder=workshop.encoders[key], stopwatch=workshop.stopwatch)
+        workshop.encoders[key] = SharedEncoder(_encoder(settings, workshop), stopwatch=workshop.stopwatch)
+    return Dense(settings, encoder=workshop.encoders[key], stopwatch=workshop.stopwatch)
 
 
-def _encoder(settings: s.Vectors, name: str, workshop: Workshop) -> Encoder:
+def _encoder(settings: s.Vectors, workshop: Workshop) -> Encoder:
     if isinstance(settings, s.EmbeddingSettings):
         from pipeline.retrieval.dense import ServerEncoder
 
-        return ServerEncoder(settings, name=name, embed=workshop.models.embedding(settings, name=name))
+        return ServerEncoder(settings, embed=workshop.models.embedding(settings))
     if isinstance(settings, s.SentenceTransformersSettings):
         from pipeline.retrieval.sentence_models import SentenceTransformersEncoder
 
-        return SentenceTransformersEncoder(settings, name=name)
+        return SentenceTransformersEncoder(settings)
     if isinstance(settings, s.FastembedSettings):
         from pipeline.retrieval.fastembed_models import FastembedEncoder
 
-        return FastembedEncoder(settings, name=name)
+        return FastembedEncoder(settings)
     assert isinstance(settings, s.VectorFileSettings)
     from pipeline.formats.vectors import read_vectors
     from pipeline.retrieval.vector_files import FileEncoder
 
     passages = read_vectors(settings.passages, ids=settings.passage_ids)
-    queries = read_vectors(settings.queries, ids=settings.query_ids)
-    return FileEncoder(name=name, passages=passages, queries=queries)
+    return FileEncoder(passages=passages, queries=read_vectors(settings.queries, ids=settings.query_ids))
 
 
-def _fusion(settings: s.RRFSettings | s.WeightedSettings, _: str, part: GetPart, __: Workshop) -> Retriever:
+def _fusion(settings: s.RRFSettings | s.WeightedSettings, workshop: Workshop) -> Retriever:
     from pipeline.retrieval.fusion import Fusion
 
-    return Fusion(settings, of=[part(other) for other in settings.of])
+    return Fusion(settings, of=[workshop.part(other) for other in settings.of])
 
 
-def _rerank(settings: s.RerankEndpointSettings, name: str, part: GetPart, workshop: Workshop) -> Retriever:
-    from pipeline.retrieval.rerank import EndpointReranker
+def _rerank(settings: s.RerankEndpointSettings | s.CrossEncoderSettings, workshop: Workshop) -> Retriever:
+    from pipeline.retrieval.rerank import Reranker
 
-    rate_all = workshop.models.reranker(settings, name=name)
-    return EndpointReranker(settings, name=name, of=part(settings.of), rate_all=rate_all, stopwatch=workshop.stopwatch)
+    if isinstance(settings, s.RerankEndpointSettings):
+        rate_all = workshop.models.reranker(settings)
+    else:
+        from pipeline.retrieval.sentence_models import cross_encoder
+
+        rate_all = cross_encoder(settings)
+    return Reranker(settings, of=workshop.part(settings.of), rate_all=rate_all, stopwatch=workshop.stopwatch)
 
 
-def _cross_encoder(settings: s.CrossEncoderSettings, name: str, part: GetPart, workshop: Workshop) -> Retriever:
-    from pipeline.retrieval.sentence_models import CrossEncoder
-
-    return CrossEncoder(settings, name=name, of=part(settings.of), stopwatch=workshop.stopwatch)
-
-
-def _listwise(settings: s.ListwiseSettings, name: str, part: GetPart, workshop: Workshop) -> Retriever:
+def _listwise(settings: s.ListwiseSettings, workshop: Workshop) -> Retriever:
     from pipeline.retrieval.listwise import Listwise
 
-    ask = workshop.models.chat(name=name)
-    return Listwise(settings, name=name, of=part(settings.of), complete_all=ask, stopwatch=workshop.stopwatch)
+    ask = workshop.models.chat()
+    return Listwise(settings, of=workshop.part(settings.of), complete_all=ask, stopwatch=workshop.stopwatch)
 
 
-def _mmr(settings: s.MMRSettings, name: str, part: GetPart, workshop: Workshop) -> Retriever:
+def _mmr(settings: s.MMRSettings, workshop: Workshop) -> Retriever:
     from pipeline.retrieval.mmr import MMR
 
-    of = part(settings.of)
-    by: Any = part(settings.by) if settings.by else None
-    if settings.by and workshop.kinds.get(settings.by) not in VECTORS:
-        raise RetrieverFailed(name, f"by: system {settings.by} has no vectors (kinds that have: {', '.join(VECTORS)})")
-    return MMR(settings, name=name, of=of, by=by, cosine=workshop.kinds.get(settings.of) in VECTORS)
+    def has_vectors(system: str) -> bool:
+        return isinstance(workshop.settings.get(system), s.Vectors)
+
+    of = workshop.part(settings.of)
+    by: Any = workshop.part(settings.by) if settings.by else None
+    if settings.by and not has_vectors(settings.by):
+        kinds = ", ".join(kind for kind, record in KINDS.items() if issubclass(record, s.Vectors))
+        raise RetrieverFailed(f"by: system {settings.by} has no vectors (kinds that have: {kinds})")
+    return MMR(settings, of=of, by=by, cosine=has_vectors(settings.of))
 
 
-def _rewriting(settings: s.RewriteSettings, name: str, part: GetPart, workshop: Workshop) -> Retriever:
-    from pipeline.retrieval.expand import FileRewrites, ModelRewrites, Rewriting
+def _expanded(settings: s.RewriteSettings | s.HyDESettings, workshop: Workshop) -> Retriever:
+    from pipeline.retrieval.expand import Expanded, file_rewrites, model_passages, model_rewrites
 
-    rewrites: Any
-    if settings.file is not None:
+    if isinstance(settings, s.HyDESettings):
+        expand = model_passages(workshop.models.chat())
+    elif settings.file is None:
+        expand = model_rewrites(workshop.models.chat(), count=settings.count)
+    else:
         from pipeline.formats.rewrites import read_rewrites
 
-        rewrites = FileRewrites(name=name, source=str(settings.file), table=read_rewrites(settings.file))
-    else:
-        rewrites = ModelRewrites(name=name, complete_all=workshop.models.chat(name=name), count=settings.count)
-    return Rewriting(settings, name=name, of=part(settings.of), rewrites=rewrites, stopwatch=workshop.stopwatch)
+        expand = file_rewrites(read_rewrites(settings.file), source=str(settings.file))
+    return Expanded(settings, of=workshop.part(settings.of), expand=expand, stopwatch=workshop.stopwatch)
 
 
-def _hyde(settings: s.HyDESettings, name: str, part: GetPart, workshop: Workshop) -> Retriever:
-    from pipeline.retrieval.expand import HyDE
+def _run(settings: s.RunSettings, _: Workshop) -> Retriever:
+    from pipeline.systems.finished_run import FinishedRun, read_finished
 
-    ask = workshop.models.chat(name=name)
-    return HyDE(settings, name=name, of=part(settings.of), complete_all=ask, stopwatch=workshop.stopwatch)
+    return FinishedRun(read_finished(settings.file))
 
 
-def _python(settings: s.PythonSettings, name: str, _: GetPart, workshop: Workshop) -> Retriever:
+def _function(settings: s.PythonSettings, workshop: Workshop) -> Answering:
     from pipeline.retrieval.child import InProcess
-    from pipeline.retrieval.own import Own
 
     folders = [*([workshop.folder] if workshop.folder else []), Path.cwd()]
-    answering = InProcess(
-        settings.function, name=name, folders=folders, timeout_s=settings.timeout_seconds, returns=settings.returns
-    )
-    return Own(answering, name=name)
+    return InProcess(settings.function, folders=folders, timeout_s=settings.timeout_seconds, returns=settings.returns)
 
 
-def _http(settings: s.HttpSettings, name: str, _: GetPart, __: Workshop) -> Retriever:
+def _endpoint(settings: s.HttpSettings) -> Answering:
     from pipeline.retrieval.deadline import InThread
-    from pipeline.retrieval.endpoint import Endpoint, asking
-    from pipeline.retrieval.own import Own
+    from pipeline.retrieval.endpoint import Endpoint
 
-    key = os.environ.get(settings.api_key_env) if settings.api_key_env else None
-    if settings.api_key_env and not key:
-        raise RetrieverFailed(name, _unset(settings.api_key_env))
+    key = key_in(settings.api_key_env)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    endpoint = Endpoint(name, settings.url, headers=headers, timeout_s=settings.timeout_seconds)
-    patience = settings.timeout_seconds + 1  # the endpoint's own message first; this one for who sends drop by drop
-    return Own(
-        InThread(asking(endpoint), name=name, timeout_s=patience, returns=settings.returns, close=endpoint.close),
-        name=name,
-    )
+    endpoint = Endpoint(settings.url, headers=headers, timeout_s=settings.timeout_seconds)
+    patience = settings.timeout_seconds + 1  # the endpoint's own message comes first; this ends an answer that trickles
+    return InThread(endpoint.ask, timeout_s=patience, returns=settings.returns, close=endpoint.close)
 
 
-def _run(settings: s.RunSettings, _: str, __: GetPart, ___: Workshop) -> Retriever:
-    from pipeline.retrieval.finished import Finished
-    from pipeline.systems.finished_runs import read_finished
-
-    return Finished(read_finished(settings.file))
-
-
-def _unset(variable: str) -> str:
-    return f"the variable {variable}, which should hold the key, is not set"
-
-
-_BUILDERS: dict[type, Callable[[Any, str, GetPart, Workshop], Retriever]] = {
+_BUILDERS: dict[type, Callable[[Any, Workshop], Retriever]] = {
     s.BM25Settings: _bm25,
     s.NgramSettings: _ngrams,
     s.SearchServerSettings: _search_server,
@@ -233,12 +211,10 @@ _BUILDERS: dict[type, Callable[[Any, str, GetPart, Workshop], Retriever]] = {
     s.RRFSettings: _fusion,
     s.WeightedSettings: _fusion,
     s.RerankEndpointSettings: _rerank,
-    s.CrossEncoderSettings: _cross_encoder,
+    s.CrossEncoderSettings: _rerank,
     s.ListwiseSettings: _listwise,
     s.MMRSettings: _mmr,
-    s.RewriteSettings: _rewriting,
-    s.HyDESettings: _hyde,
-    s.PythonSettings: _python,
-    s.HttpSettings: _http,
+    s.RewriteSettings: _expanded,
+    s.HyDESettings: _expanded,
     s.RunSettings: _run,
 }

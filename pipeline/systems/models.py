@@ -1,10 +1,11 @@
-"""Models for retrieval systems: the asynchronous path to them, opened in a thread of its own, asked synchronously."""
+"""Models of retrieval systems: asynchronous paths that run in a thread of their own and are called synchronously."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -23,13 +24,19 @@ if TYPE_CHECKING:
 
 
 class Models:
-    """The paths to models that systems need, each opened when it is needed first; all are closed at the end.
+    """The paths to models that systems need, each opened when it is first needed, all closed at the end.
 
-    Every answer is kept in one store before it is used, and taken from there the next time.
+    Every answer is stored before it is used, and comes from the store the next time.
     """
 
     def __init__(self, config: Config | None, *, answers: Path | None, replay: bool) -> None:
-        """Take the configuration (the environment alone where there is none), the store's file, and who is asked."""
+        """Take the configuration and the store; nothing is opened yet.
+
+        Args:
+            config: Names the models; None takes them from the environment.
+            answers: The file of the store; None keeps no answers.
+            replay: Whether models are answered from the store alone.
+        """
         self._config, self._answers, self._replay = config, answers, replay
         self._stack = contextlib.ExitStack()
         self._portal: Any = None
@@ -37,31 +44,25 @@ class Models:
         self._paths: dict[object, Any] = {}
 
     def __enter__(self) -> Self:
-        """Return the models; nothing is opened yet."""
+        """Return the models."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Close every path, then the store."""
         self._stack.__exit__(kind, error, at)
 
-    def embedding(self, settings: EmbeddingSettings, *, name: str) -> Callable[[Sequence[str]], np.ndarray]:
+    def embedding(self, settings: EmbeddingSettings) -> Callable[[Sequence[str]], np.ndarray]:
         """Return what turns texts into vectors.
 
         Raises:
-            RetrieverFailed: No model of embeddings is named, or there is no server.
+            RetrieverFailed: No embedding model is named, or no server is known.
         """
         model = settings.model or self._configured().model.embedding
         if not model:
-            raise RetrieverFailed(name, "no embedding model is named: give model, or embedding in [model]")
-        wanted = self._server(
-            name,
-            settings.base_url,
-            settings.api_key_env,
-            name=model,
-            embedding=model,
-            dimensions=settings.dimensions or (None if settings.model else self._configured().model.dimensions),
-        )
-        path = self._path(wanted)
+            raise RetrieverFailed("no embedding model is named: give model, or embedding in [model]")
+        dimensions = settings.dimensions or (None if settings.model else self._configured().model.dimensions)
+        names: dict[str, Any] = {"name": model, "embedding": model, "dimensions": dimensions}
+        path = self._path(self._server(settings.base_url, settings.api_key_env, **names))
 
         def embed(texts: Sequence[str]) -> np.ndarray:
             rows: np.ndarray = self._portal.call(path.embedder.embed, texts)
@@ -69,18 +70,15 @@ class Models:
 
         return embed
 
-    def chat(self, *, name: str) -> Callable[[Sequence[ChatRequest[Any]]], list[Completion[Any] | ModelError]]:
+    def chat(self) -> Callable[[Sequence[ChatRequest[Any]]], list[Completion[Any] | ModelError]]:
         """Return what asks the chat model several questions at once, and gives an answer or an error for each.
 
         Raises:
-            RetrieverFailed: No chat model is named, or there is no server.
+            RetrieverFailed: No chat model is named, or no server is known.
         """
-        chat_model = self._configured().model.name
-        if not chat_model:
-            raise RetrieverFailed(name, "no chat model is named: set name in [model]")
-        path = self._path(self._server(name))
-
-        import asyncio
+        if not self._configured().model.name:
+            raise RetrieverFailed("no chat model is named: set name in [model]")
+        path = self._path(self._server())
 
         async def ask(requests: Sequence[ChatRequest[Any]]) -> list[Completion[Any] | ModelError]:
             found = await asyncio.gather(*map(path.complete, requests), return_exceptions=True)
@@ -92,7 +90,7 @@ class Models:
         return lambda requests: list(self._portal.call(ask, requests))
 
     def reranker(
-        self, settings: RerankEndpointSettings, *, name: str
+        self, settings: RerankEndpointSettings
     ) -> Callable[[Sequence[tuple[str, Sequence[str]]]], Sequence[Sequence[float]]]:
         """Return what rates passages for queries at a ``/rerank`` endpoint.
 
@@ -101,16 +99,12 @@ class Models:
         """
         from pipeline.llm.rerank_endpoint import RerankSettings, open_reranker
 
-        key = self._key(name, settings.api_key_env)
-        wanted = RerankSettings(url=settings.url, model=settings.model, api_key=key)
-        path = self._opened(
-            (settings.url, settings.model, key),
-            lambda: open_reranker(wanted, answers=self._store, replay=self._replay),
-        )
+        wanted = RerankSettings(url=settings.url, model=settings.model, api_key=key_in(settings.api_key_env))
+        path = self._opened(wanted, lambda: open_reranker(wanted, answers=self._store, replay=self._replay))
         return lambda pairs: self._portal.call(path.rate_all, pairs)
 
     def usage(self) -> dict[str, StageUsage]:
-        """Return what was spent so far, by stage, all paths together."""
+        """Return the usage so far by stage, all paths together."""
         total: dict[str, StageUsage] = {}
         for path in self._paths.values():
             for stage, spent in path.usage().items():
@@ -124,7 +118,6 @@ class Models:
 
     def _server(
         self,
-        system: str,
         base_url: str | None = None,
         api_key_env: str | None = None,
         **changes: Any,  # noqa: ANN401  fields of the settings
@@ -133,17 +126,11 @@ class Models:
 
         table = self._configured().model
         if not (base_url or table.base_url or table.key_from_environment() or self._replay):
-            raise RetrieverFailed(system, f"needs a model: set {table.api_key_env} or a base URL")
-        key = self._key(system, api_key_env) if api_key_env else table.key_from_environment()
+            raise RetrieverFailed(f"needs a model: set {table.api_key_env} or a base URL")
+        key = key_in(api_key_env) if api_key_env else table.key_from_environment()
         if base_url:
             changes["base_url"] = base_url
         return ModelSettings.of(table, **{"name": table.name or "none", "api_key": key, **changes})
-
-    def _key(self, name: str, variable: str | None) -> str | None:
-        key = os.environ.get(variable) if variable else None
-        if variable and not key:
-            raise RetrieverFailed(name, f"the variable {variable}, which should hold the key, is not set")
-        return key
 
     def _path(self, settings: ModelSettings) -> Any:  # noqa: ANN401  a ModelPath, whose module is heavy
         from pipeline.llm.model_path import open_model
@@ -178,10 +165,21 @@ class Models:
         self._portal = self._stack.enter_context(start_blocking_portal())
 
 
+def key_in(variable: str | None, *, needed: bool = True) -> str | None:
+    """Return the key that an environment variable holds; None if no variable is named.
+
+    Raises:
+        RetrieverFailed: The key is needed, and the variable is not set.
+    """
+    key = os.environ.get(variable) if variable else None
+    if variable and needed and not key:
+        raise RetrieverFailed(f"the variable {variable}, which should hold the key, is not set")
+    return key
+
+
 def _sum(one: StageUsage, other: StageUsage) -> StageUsage:
-    known: Mapping[str, Any] = {
+    counts = {
         name: getattr(one, name) + getattr(other, name)
         for name in ("requests", "replayed", "input_tokens", "output_tokens")
     }
-    usd = None if one.usd is None or other.usd is None else one.usd + other.usd
-    return StageUsage(**known, usd=usd)
+    return StageUsage(**counts, usd=None if one.usd is None or other.usd is None else one.usd + other.usd)

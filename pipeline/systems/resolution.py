@@ -1,4 +1,4 @@
-"""From names to settings: presets, what a file describes, and what is written out; everything wrong at once."""
+"""Turns names, descriptions and overrides into the settings of systems; every problem is reported at once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from pipeline.errors import ConfigError
-from pipeline.retrieval.system_settings import (
-    PRESETS,
-    SystemSettings,
-)
+from pipeline.retrieval.system_settings import PRESETS, SystemSettings
 from schemas.record import Record
 
 KINDS: dict[str, type[Record]] = {
@@ -23,12 +20,16 @@ KINDS: dict[str, type[Record]] = {
     for record in get_args(get_args(SystemSettings)[0])
     for kind in get_args(record.model_fields["kind"].annotation)
 }
-"""The record of each kind of system."""
+"""The settings' record of each kind of system."""
 
 Described = Mapping[str, object]
-"""Tables as they stand in a file, records, or retrievers that are there already, by the name of the system."""
+"""Systems by name: tables from a file, records of settings, or retrievers."""
 
 _SEARCH_SERVER = re.compile(r"(elasticsearch|opensearch)(s|\+https?)?://", re.IGNORECASE)
+
+
+class _Wrong(Exception):
+    """A system is described wrongly; ``args`` are the problems."""
 
 
 def resolve(
@@ -39,39 +40,39 @@ def resolve(
     where: Path | str = "command line",
     folder: Path | None = None,
 ) -> dict[str, SystemSettings]:
-    """Return the settings of the systems and of all that they refer to, by name.
+    """Return the settings of the systems and of all that they are made of, by name.
 
     Args:
-        names: presets, described systems, or written out: ``elasticsearch://host:9200``, ``opensearch://…``,
+        names: Presets, described systems, or addresses: ``elasticsearch://host:9200``, ``opensearch://…``,
             ``python:package.module:function``, ``http(s)://…``, ``run:FILE``.
-        described: raw tables, records or retrievers by name; retrievers may be referred to and are not in the answer.
+        described: Tables, records or retrievers by name; retrievers may be parts and are not in the result.
         overrides: ``key=value`` for every one of ``names``, or ``name.key=value`` for one system.
-        where: what messages call the place the systems are described in.
-        folder: where relative paths begin that are described there.
+        where: The place of the descriptions, for messages.
+        folder: The folder that relative paths of the descriptions begin in.
 
     Raises:
-        ConfigError: systems or parameters that are not known, values that cannot be, references that lead nowhere or in
-            a circle; all of them.
+        ConfigError: With every problem: unknown systems or parameters, values out of range, references to unknown
+            systems or in a circle.
     """
     described = described or {}
-    problems: list[str] = []
-    changes = _changes(overrides, names, {*PRESETS, *described}, problems)
-    found: dict[str, SystemSettings] = {}
-    objects = {name for name, given in described.items() if not isinstance(given, Mapping | Record)}
     known = {*PRESETS, *described}
+    changes, problems = _changes(overrides, names, known)
+    found: dict[str, SystemSettings] = {}
     links: dict[str, tuple[str, ...]] = {}
-    waiting = [*dict.fromkeys([*names, *described])]
+    waiting = list(dict.fromkeys([*names, *described]))
     while waiting:
         name = waiting.pop(0)
-        if name in found or name in objects:
+        if name in links:
             continue
-        given, change = described.get(name), changes.get(name, {})
-        settings = _settled(name, given, change, known, folder, problems)
-        if settings is None:
-            objects.add(name)  # said once is enough
-        else:
-            found[name] = settings
-        links[name] = references(settings if settings is not None else given)
+        given = described.get(name)
+        if name in described and not isinstance(given, Mapping | Record):
+            links[name] = ()
+            continue
+        try:
+            found[name] = _settings(name, given, changes.get(name, {}), known, folder)
+        except _Wrong as wrong:
+            problems += wrong.args
+        links[name] = references(found.get(name, given))
         waiting += links[name]
     problems += _circles(links)
     if problems:
@@ -80,42 +81,53 @@ def resolve(
 
 
 def references(settings: object) -> tuple[str, ...]:
-    """Return the names of the systems that a system is made of, of its settings or of its table as it stands."""
+    """Return the names of the systems that a system is made of, from its settings or its table."""
     table = settings if isinstance(settings, Mapping) else {key: getattr(settings, key, None) for key in ("of", "by")}
     of, by = table.get("of"), table.get("by")
     several = [of] if isinstance(of, str) else of if isinstance(of, list | tuple) else []
     return tuple(name for name in (*several, by) if isinstance(name, str) and name)
 
 
-def _settled(
-    name: str,
-    given: object,
-    change: Mapping[str, str],
-    known: Iterable[str],
-    folder: Path | None,
-    problems: list[str],
-) -> SystemSettings | None:
-    """Return the settings of one system, None where something is wrong with them, which is then said."""
+def reached(names: Iterable[str], settings: Mapping[str, object]) -> list[str]:
+    """Return the names and those of all systems that they are made of, each once, as far as they have settings."""
+    found: list[str] = []
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop(0)
+        if name in settings and name not in found:
+            found.append(name)
+            waiting += references(settings[name])
+    return found
+
+
+def _settings(
+    name: str, given: object, change: Mapping[str, str], known: Iterable[str], folder: Path | None
+) -> SystemSettings:
     if isinstance(given, Record):
-        table = given.model_dump(by_alias=True, exclude_unset=False)
+        table = given.model_dump(by_alias=True)
     elif isinstance(given, Mapping):
-        preset = PRESETS.get(name)
-        table = {**({"kind": preset.kind} if preset is not None else {}), **given}
-    elif name in PRESETS:
-        table, folder = PRESETS[name].model_dump(by_alias=True), None
+        table = {**({"kind": PRESETS[name].kind} if name in PRESETS else {}), **given}
     else:
-        written, folder = _written_out(name, problems), None
-        if written is None:
-            return None
-        if not written:
-            problems.append(f"there is no system {_shown(name)}{_nearest(name, known)}")
-            return None
-        table = written
-    return _record(name, table, change, folder, problems)
+        table, folder = PRESETS[name].model_dump(by_alias=True) if name in PRESETS else _address(name), None
+    if not table and given is None:
+        raise _Wrong(f"there is no system {_shown(name)}{_nearest(name, known)}")
+    place = f"systems.{_shown(name)}"
+    kind = table.get("kind")
+    record = KINDS.get(kind) if isinstance(kind, str) else None
+    if record is None:
+        said = f"there is no kind {kind!r}{_nearest(str(kind), KINDS)}" if kind is not None else "names no kind"
+        raise _Wrong(f"{place}: {said} (kinds: {', '.join(sorted(KINDS))})")
+    try:
+        settings = record.model_validate({**table, **_typed(record, change)})
+    except ValidationError as error:
+        parameters = [field.alias or key for key, field in record.model_fields.items()]
+        items = error.errors(include_url=False, include_input=False)
+        raise _Wrong(*(_problem(place, item, parameters) for item in items)) from None
+    return _absolute(settings, folder)  # type: ignore[return-value]  # every record of KINDS is one
 
 
-def _written_out(name: str, problems: list[str]) -> dict[str, Any] | None:
-    """Return the table of a system that is written out, an empty one where the name is no such thing."""
+def _address(name: str) -> dict[str, Any]:
+    """Return the table of a system whose name is its address, or an empty one."""
     if match := _SEARCH_SERVER.match(name):
         kind, secure = match[1].lower(), match[2] in {"s", "+https"}
         try:
@@ -123,49 +135,27 @@ def _written_out(name: str, problems: list[str]) -> dict[str, Any] | None:
         except ValueError:
             netloc = "@"
         if "@" in netloc:
-            problems.append(f"{kind}://: the address holds a user or a password; set {kind.upper()}_API_KEY instead")
-            return None
+            raise _Wrong(f"{kind}://: the address holds a user or a password; set {kind.upper()}_API_KEY instead")
         return {"kind": kind, "url": f"{kind}{'s' if secure else ''}://{name[match.end() :]}"}
     scheme, _, rest = name.partition(":")
     if scheme == "python":
         return {"kind": "python", "function": rest}
     if scheme in {"http", "https"} and rest.startswith("//"):
         return {"kind": "http", "url": name}
-    if scheme == "run":
-        return {"kind": "run", "file": rest}
-    return {}
-
-
-def _record(
-    name: str, table: Mapping[str, Any], change: Mapping[str, str], folder: Path | None, problems: list[str]
-) -> SystemSettings | None:
-    place = f"systems.{_shown(name)}"
-    kind = table.get("kind")
-    record = KINDS.get(kind) if isinstance(kind, str) else None
-    if record is None:
-        said = f"there is no kind {kind!r}{_nearest(str(kind), KINDS)}" if kind is not None else "names no kind"
-        problems.append(f"{place}: {said} (kinds: {', '.join(sorted(KINDS))})")
-        return None
-    try:
-        settings = record.model_validate({**table, **_typed(record, change)})
-    except ValidationError as error:
-        parameters = [field.alias or key for key, field in record.model_fields.items()]
-        problems += [_problem(place, item, parameters) for item in error.errors(include_url=False, include_input=False)]
-        return None
-    return _absolute(settings, folder)  # type: ignore[return-value]  # every record of KINDS is one
+    return {"kind": "run", "file": rest} if scheme == "run" else {}
 
 
 def _problem(place: str, item: Any, parameters: Sequence[str]) -> str:  # noqa: ANN401  pydantic's error dictionaries
     path = ".".join(map(str, item["loc"]))
     if item["type"] == "extra_forbidden":
-        hint = _nearest(path, parameters) or f" (it has {', '.join(parameters)})"
+        hint = _nearest(path, parameters) or f" (parameters: {', '.join(parameters)})"
         return f"{place}: unknown parameter {_shown(path)}{hint}"
     message = str(item["msg"]).removeprefix("Value error, ")
     return f"{place}.{path}: {message}" if path else f"{place}: {message}"
 
 
 def _typed(record: type[Record], change: Mapping[str, str]) -> dict[str, Any]:
-    """Return changes as given on a command line in the types of the record: lists by commas, nothing as None."""
+    """Return overrides in the types of the record: lists are separated by commas, an empty value is None."""
     typed: dict[str, Any] = {}
     for key, value in change.items():
         field = next((one for name, one in record.model_fields.items() if key in {name, one.alias}), None)
@@ -179,9 +169,11 @@ def _typed(record: type[Record], change: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _changes(
-    overrides: Sequence[str], names: Sequence[str], known: Iterable[str], problems: list[str]
-) -> dict[str, dict[str, str]]:
+    overrides: Sequence[str], names: Sequence[str], known: Iterable[str]
+) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Return the overrides of each system by parameter, and what is wrong with others."""
     changes: dict[str, dict[str, str]] = {}
+    problems: list[str] = []
     reachable = {*known, *names}
     for text in overrides:
         key, equals, value = text.partition("=")
@@ -193,11 +185,11 @@ def _changes(
         else:
             for name in [system] if dot else names:
                 changes.setdefault(name, {})[parameter] = value.strip()
-    return changes
+    return changes, problems
 
 
 def _absolute(settings: Record, folder: Path | None) -> Record:
-    """Return the settings with every relative path begun at the folder."""
+    """Return the settings with every relative path placed in the folder."""
     if folder is None:
         return settings
     moved: dict[str, Any] = {}

@@ -24,6 +24,7 @@ from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import read_run
 from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
+from pipeline.retrieval.system_settings import BM25Settings
 from pipeline.retrieval.tokens import tokenizer
 from pipeline.systems import resolve
 from schemas.experiment import Experiment, Timings
@@ -125,7 +126,7 @@ def test_a_sweep_is_one_system_for_every_combination(bench: Command, tmp_path: P
     write(tmp_path, 'cutoffs = [3]\nbaseline = "bm25[k1=0.9,b=0]"\n[sweep.bm25]\nk1 = [0.9, 1.2]\nb = [0, 0.75]\n')
     assert bench("gold", "-c", "bench.toml").returncode == 0
     assert set(means(gold / "bench")) == {f"bm25[k1={k1},b={b}]" for k1 in (0.9, 1.2) for b in (0, 0.75)}
-    direct_system = BM25(tokens=tokenizer(Analyzer.UNICODE), k1=0.9, b=0)
+    direct_system = BM25(BM25Settings(k1=0.9, b=0), tokens=tokenizer(Analyzer.UNICODE))
     gold_set = json.loads((gold / "dataset.json").read_bytes())
     direct_system.index(gold_set["corpus"])
     direct = direct_system.search(gold_set["queries"], k=100)

@@ -50,9 +50,10 @@ GOLDSET = (
     + """
 from pipeline.retrieval.bm25 import BM25
 from pipeline.retrieval.analyzer_names import Analyzer
+from pipeline.retrieval.system_settings import BM25Settings
 from pipeline.retrieval.tokens import tokenizer
 started = time.perf_counter()
-index = BM25(tokens=tokenizer(Analyzer.UNICODE))
+index = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
 index.index(dict(chunks()))
 index_s = time.perf_counter() - started
 index.search({"warm": queries[0]}, k=top)

@@ -19,6 +19,7 @@ from pipeline.grade import Graded, ModelPanel, Pools, Work, grade_folder
 from pipeline.ports import Retriever
 from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
+from pipeline.retrieval.system_settings import BM25Settings
 from pipeline.retrieval.tokens import tokenizer
 from pipeline.score.runs import load_run
 from schemas.corpus import Chunk, Document, Evidence, Span
@@ -105,8 +106,8 @@ def chunk(source: Document) -> Chunk:
 def retrievers() -> dict[str, Retriever]:
     """Two real ones, which take no time to build."""
     return {
-        "bm25": BM25(tokens=tokenizer(Analyzer.UNICODE)),
-        "stems": BM25(tokens=tokenizer(Analyzer.UNICODE, language="en")),
+        "bm25": BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE)),
+        "stems": BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE, language="en")),
     }
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
+from pipeline.retrieval.system_settings import BM25Settings
 from pipeline.retrieval.tokens import tokenizer
 
 WORDS = st.lists(st.sampled_from(["pump", "valve", "seal", "tank", "hose", "gauge"]), max_size=12).map(" ".join)
@@ -37,7 +38,7 @@ def reference(query: str, corpus: dict[str, str], k1: float, b: float) -> dict[s
 @settings(max_examples=100)
 @given(CORPORA, WORDS, st.sampled_from([0.9, 1.2, 2.0]), st.sampled_from([0.0, 0.4, 0.75, 1.0]), st.integers(1, 14))
 def test_scores_are_those_of_the_formula(corpus: dict[str, str], query: str, k1: float, b: float, k: int) -> None:
-    retriever = BM25(tokens=tokenizer(Analyzer.UNICODE), k1=k1, b=b)
+    retriever = BM25(BM25Settings(k1=k1, b=b), tokens=tokenizer(Analyzer.UNICODE))
     retriever.index(corpus)
     found = retriever.search({"q": query}, k=k)["q"]
     expected = reference(query, corpus, k1, b)
@@ -48,13 +49,13 @@ def test_scores_are_those_of_the_formula(corpus: dict[str, str], query: str, k1:
 
 
 def test_equal_scores_are_ordered_by_id_descending() -> None:
-    retriever = BM25(tokens=tokenizer(Analyzer.UNICODE))
+    retriever = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
     retriever.index(dict.fromkeys(("a", "Z", "10", "9", "é"), "pump"))
     assert list(retriever.search({"q": "pump"}, k=3)["q"]) == ["é", "a", "Z"]
 
 
 def test_nothing_in_common_is_nothing_found() -> None:
-    retriever = BM25(tokens=tokenizer(Analyzer.UNICODE))
+    retriever = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
     retriever.index({"a": "pump", "b": "", "c": "!?"})
     assert retriever.search({"q": "valve", "r": "", "s": "Pump"}, k=5)["q"] == {}
     retriever.index({"b": ""})
@@ -74,7 +75,7 @@ def test_terms_that_most_passages_hold_are_scored_as_the_formula_says() -> None:
     weights = [1 / (1 + number) for number in range(400)]
     corpus = {f"d{number}": " ".join(draw.choices(words, weights, k=9)) for number in range(2000)}
     queries = {f"q{number}": " ".join(draw.choices(words, weights, k=1 + number % 5)) for number in range(10)}
-    retriever = BM25(tokens=tokenizer(Analyzer.UNICODE))
+    retriever = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
     retriever.index(corpus)
     scores = {query_id: scored(text, corpus, 1.2, 0.75) for query_id, text in queries.items()}
     for k in (1, 10, 300, 3000):
@@ -89,7 +90,7 @@ def test_terms_that_most_passages_hold_are_scored_as_the_formula_says() -> None:
 
 def test_scores_are_those_of_elasticsearch_worked_by_hand() -> None:
     """Three passages of 2, 4 and 3 words (3 on average); ``pump`` stands in two of them, once and twice."""
-    retriever = BM25(tokens=tokenizer(Analyzer.STANDARD))
+    retriever = BM25(BM25Settings(), tokens=tokenizer(Analyzer.STANDARD))
     retriever.index({"a": "pump hums", "b": "pump beside a pump", "c": "the tank leaks"})
     rarity = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     assert retriever.search({"q": "Pump?"}, k=9)["q"] == pytest.approx(

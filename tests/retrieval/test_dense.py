@@ -53,8 +53,8 @@ def embedding(server: ServerHandle, store: Path, **settings: Any) -> Iterator[Em
 
 def dense(embed: Embed, stopwatch: Stopwatch | None = None, **settings: Any) -> Dense:
     chosen = EmbeddingSettings(**settings)
-    encoder = ServerEncoder(chosen, name="embedding", embed=embed)
-    return Dense(chosen, name="embedding", encoder=encoder, stopwatch=stopwatch or Stopwatch())
+    encoder = ServerEncoder(chosen, embed=embed)
+    return Dense(chosen, encoder=encoder, stopwatch=stopwatch or Stopwatch())
 
 
 def test_passages_with_the_querys_words_come_first(model_server: ServerHandle, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_large_corpus_goes_in_batches_and_comes_back_in_order() -> None:
         return np.array([[float(text[2:]), 1.0] for text in texts])
 
     texts = {f"d{n}": str(n % 700) for n in range(1000)}
-    rows = embedded(texts, embed, name="x", prefix="p:", at_once=256)
+    rows = embedded(texts, embed, prefix="p:", at_once=256)
     assert sizes == [256, 256, 188]
     assert rows[:, 0].tolist() == [n % 700 for n in range(1000)]
 
@@ -160,10 +160,10 @@ def test_a_large_corpus_goes_in_batches_and_comes_back_in_order() -> None:
 def test_what_is_not_one_vector_for_each_text_is_refused(answer: Embed, problem: str) -> None:
     class Encoder:
         def passages(self, texts: dict[str, str]) -> np.ndarray:
-            return embedded(texts, answer, name="embedding", at_once=2)
+            return embedded(texts, answer, at_once=2)
 
         queries = passages
 
-    system = Dense(EmbeddingSettings(), name="embedding", encoder=Encoder(), stopwatch=Stopwatch())
+    system = Dense(EmbeddingSettings(), encoder=Encoder(), stopwatch=Stopwatch())
     with pytest.raises(RetrieverFailed, match=problem):
         system.index({"a": "a", "b": "b", "c": "cc", "d": "dd"})

@@ -13,10 +13,10 @@ from pipeline.formats.rewrites import read_rewrites
 from pipeline.measures.ranks.order import best
 from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.expand import FileRewrites, HyDE, ModelRewrites, Rewriting
+from pipeline.retrieval.expand import Expanded, file_rewrites, model_passages, model_rewrites
 from pipeline.retrieval.fusion import reciprocal_ranks
 from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.retrieval.system_settings import HyDESettings, RewriteSettings
+from pipeline.retrieval.system_settings import BM25Settings, HyDESettings, RewriteSettings
 from pipeline.retrieval.tokens import tokenizer
 from tests.model_server.fixture import ServerHandle
 from tests.retrieval.test_listwise import asking
@@ -34,14 +34,12 @@ class Watched(BM25):
 
 
 def watched() -> Watched:
-    return Watched(tokens=tokenizer(Analyzer.UNICODE))
+    return Watched(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
 
 
-def rewriting(below: BM25, **settings: object) -> Rewriting:
-    rewrites = FileRewrites(name="r", source="rewrites.json", table=REWRITES)
-    system = Rewriting(
-        RewriteSettings(of="bm25", **settings), name="r", of=below, rewrites=rewrites, stopwatch=Stopwatch()
-    )
+def rewriting(below: BM25, **settings: object) -> Expanded:
+    rewrites = file_rewrites(REWRITES, source="rewrites.json")
+    system = Expanded(RewriteSettings(of="bm25", **settings), of=below, expand=rewrites, stopwatch=Stopwatch())
     system.index(PASSAGES)
     return system
 
@@ -71,7 +69,7 @@ def test_without_the_query_only_its_rewrites_are_searched_and_one_alone_is_given
 
 
 def test_rewrites_are_found_by_id_as_well() -> None:
-    table = FileRewrites(name="r", source="f", table={"q7": ["other"], "text": ["else"]})
+    table = file_rewrites({"q7": ["other"], "text": ["else"]}, source="f")
     assert table({"q7": "text", "q8": " text "}) == {"q7": ["other"], "q8": ["else"]}
 
 
@@ -83,7 +81,7 @@ def test_a_query_without_rewrites_is_refused_in_one_line() -> None:
 def test_the_published_rewrites_are_read(collections: Path) -> None:
     table = read_rewrites(collections / "percent4" / "query_rewrite.json")
     queries = json.loads((collections / "percent4" / "doc_qa_test.json").read_text(encoding="utf-8"))["queries"]
-    found = FileRewrites(name="r", source="f", table=table)(queries)
+    found = file_rewrites(table, source="f")(queries)
     assert len(found) == 321
     assert all(len(rewrites) == 3 for rewrites in found.values())
 
@@ -114,8 +112,8 @@ def test_the_model_rewrites_each_query_as_often_as_asked(model_server: ServerHan
     stopwatch, below = Stopwatch(), watched()
     queries = {"q": "start pump", "r": "owl \ud800 <<<END x>>> {{count}}"}
     with asking(model_server, tmp_path / "a.sqlite") as ask:
-        rewrites = ModelRewrites(name="r", complete_all=ask, count=2)
-        system = Rewriting(RewriteSettings(of="b"), name="r", of=below, rewrites=rewrites, stopwatch=stopwatch)
+        rewrites = model_rewrites(ask, count=2)
+        system = Expanded(RewriteSettings(of="b"), of=below, expand=rewrites, stopwatch=stopwatch)
         system.index(PASSAGES)
         found = system.search(queries, k=3)
         assert system.search(queries, k=3) == found
@@ -131,7 +129,7 @@ def test_a_model_that_rewrites_otherwise_fails_the_system(
 ) -> None:
     model_server.script({"when": {}, "do": {"content": reply}})
     with asking(model_server, tmp_path / "a.sqlite") as ask:
-        rewrites = ModelRewrites(name="r", complete_all=ask, count=2)
+        rewrites = model_rewrites(ask, count=2)
         with pytest.raises(RetrieverFailed, match="1 of 1 calls of the model failed") as caught:
             rewrites({"q": "pump"})
     assert "\n" not in str(caught.value)
@@ -146,7 +144,7 @@ def test_hyde_searches_for_a_passage_that_would_answer(
     model_server.script({"when": {}, "do": {"content": '{"passage": "The motor is switched on first."}'}})
     with asking(model_server, tmp_path / "a.sqlite") as ask:
         settings = HyDESettings(of="b", keep_original=keep)
-        system = HyDE(settings, name="h", of=below, complete_all=ask, stopwatch=Stopwatch())
+        system = Expanded(settings, of=below, expand=model_passages(ask), stopwatch=Stopwatch())
         system.index(PASSAGES)
         found = system.search({"q": "how to start it"}, k=2)["q"]
     assert list(below.asked[0].values()) == ["how to start it"] * keep + ["The motor is switched on first."]

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.retrieval.analyzer_names import Normalisation
-from pipeline.retrieval.finished import Finished
 from pipeline.retrieval.fusion import Fusion, normalised, reciprocal_ranks, weighted_scores
 from pipeline.retrieval.system_settings import RRFSettings, WeightedSettings
+from pipeline.systems.finished_run import FinishedRun
 
 SCORES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1e6, 1e6), max_size=8)
 
@@ -62,7 +62,7 @@ def test_a_fused_list_is_ordered_without_duplicates_and_no_longer_than_asked(
 ) -> None:
     names = tuple(f"s{number}" for number in range(len(runs)))
     for settings in (RRFSettings(of=names), WeightedSettings(of=names, normalisation=how)):
-        fused = Fusion(settings, of=[Finished({"q": run}) for run in runs]).search({"q": "", "r": ""}, k=k)
+        fused = Fusion(settings, of=[FinishedRun({"q": run}) for run in runs]).search({"q": "", "r": ""}, k=k)
         found = list(fused["q"].items())
         assert found == sorted(found, key=lambda pair: (pair[1], pair[0]), reverse=True)
         assert len(found) == min(k, len({doc_id for run in runs for doc_id in run}))
@@ -75,5 +75,5 @@ def test_results_beyond_the_depth_are_not_fused() -> None:
     assert list(Fusion(settings, of=_both()).search({"q": ""}, k=3)["q"]) == ["a", "c", "b"]
 
 
-def _both() -> list[Finished]:
-    return [Finished({"q": {"a": 3.0, "b": 2.0, "c": 1.0}}), Finished({"q": {"c": 9.0, "a": 8.0}})]
+def _both() -> list[FinishedRun]:
+    return [FinishedRun({"q": {"a": 3.0, "b": 2.0, "c": 1.0}}), FinishedRun({"q": {"c": 9.0, "a": 8.0}})]

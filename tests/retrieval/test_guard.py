@@ -44,19 +44,19 @@ def test_an_answer_is_put_in_order_with_plain_numbers() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ({"q": {"a": 1.0, "z": 2.0}}, "answered 1 of 2 ids that are no passages, the first 'z'"),
+        ({"q": {"a": 1.0, "z": 2.0}}, "answered 1 of 2 ids that are not passages, the first 'z'"),
         ({"q": {"a": 1.0, "b": 2.0, "c": 3.0}}, "answered 3 results where 2 were asked for"),
-        ({"q": {"a": math.nan}}, "no finite number"),
-        ({"q": {"a": math.inf}}, "no finite number"),
-        ({"q": {"a": "1"}}, "no finite number"),
-        ({"q": {"a": None}}, "no finite number"),
+        ({"q": {"a": math.nan}}, "not a finite number"),
+        ({"q": {"a": math.inf}}, "not a finite number"),
+        ({"q": {"a": "1"}}, "not a finite number"),
+        ({"q": {"a": None}}, "not a finite number"),
         ({"q": ["a"]}, "answered a list"),
         ({}, "did not answer each query once"),
         ({"q": {}, "r": {}}, "did not answer each query once"),
         (None, "did not answer each query once"),
         (ValueError("secret text"), r"raised ValueError \(test_guard.py, line \d+\) while searching"),
         (CallFailed("timeout", "no answer"), "^system x: no answer$"),
-        (RetrieverFailed("part", "is down"), "^system x: part: is down$"),
+        (RetrieverFailed("is down", system="part"), "^system x: part: is down$"),
         (MemoryError(), "not enough memory while searching"),
     ],
 )
@@ -81,5 +81,5 @@ def test_what_could_not_be_indexed_knows_no_passage() -> None:
     guarded = Guarded(Answers({"q": {"a": 1.0}}, on_index=OSError("disk")), name="x")
     with pytest.raises(RetrieverFailed, match="raised OSError"):
         guarded.index({"a": ""})
-    with pytest.raises(RetrieverFailed, match="no passages"):
+    with pytest.raises(RetrieverFailed, match="not passages"):
         guarded.search({"q": ""}, k=2)

@@ -56,7 +56,7 @@ def asking(server: ServerHandle, store: Path) -> Iterator[CompleteAll]:
 
 def listwise(complete_all: CompleteAll, passages: Mapping[str, str] = PASSAGES, **settings: int) -> Listwise:
     chosen = ListwiseSettings(of="below", **settings)
-    system = Listwise(chosen, name="listwise", of=InOrder(), complete_all=complete_all, stopwatch=Stopwatch())
+    system = Listwise(chosen, of=InOrder(), complete_all=complete_all, stopwatch=Stopwatch())
     system.index(passages)
     return system
 
@@ -124,7 +124,7 @@ def test_a_model_that_gives_no_order_fails_the_system_in_one_line(model_server: 
     model_server.script({"when": {"contains": "poison"}, "do": {"content": '{"numbers": [99]}'}})
     with asking(model_server, tmp_path / "a.sqlite") as ask, pytest.raises(RetrieverFailed) as caught:
         listwise(ask, depth=4, window=4, step=2).search({"q": "poison", "r": "pump"}, k=4)
-    assert str(caught.value).startswith("system listwise: 1 of 2 calls of the model failed, the first: ")
+    assert str(caught.value).startswith("1 of 2 calls of the model failed, the first: ")
     assert "\n" not in str(caught.value)
 
 

@@ -29,7 +29,7 @@ PASSAGES = {
 
 
 def lsi(**settings: int) -> LSI:
-    return LSI(LSISettings(**settings), name="lsi", tokens=WORDS, stopwatch=Stopwatch())
+    return LSI(LSISettings(**settings), tokens=WORDS, stopwatch=Stopwatch())
 
 
 def test_scores_are_the_cosines_of_scikit_learns_truncated_svd() -> None:
@@ -117,7 +117,7 @@ def test_on_cranfield_it_is_as_good_as_is_known(collections: Path) -> None:
     for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
         query_id, doc_id, grade = line.split("\t")
         qrels.setdefault(query_id, {})[doc_id] = int(grade)
-    index = LSI(LSISettings(), name="lsi", tokens=tokenizer(Analyzer.UNICODE, language="en"), stopwatch=Stopwatch())
+    index = LSI(LSISettings(), tokens=tokenizer(Analyzer.UNICODE, language="en"), stopwatch=Stopwatch())
     index.index(texts["corpus"])
     values = evaluate(qrels, index.search(texts["queries"], k=100), ["ndcg@10"]).values["ndcg@10"]
     assert sum(values) / len(values) == pytest.approx(0.409, abs=0.01)  # BM25 with the same words: 0.367

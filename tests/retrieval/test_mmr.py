@@ -14,7 +14,7 @@ from pipeline.retrieval.bm25 import BM25
 from pipeline.retrieval.dense import Dense
 from pipeline.retrieval.mmr import MMR, marginal_order
 from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.retrieval.system_settings import MMRSettings, Vectors
+from pipeline.retrieval.system_settings import BM25Settings, MMRSettings, Vectors
 from pipeline.retrieval.tokens import tokenizer
 
 RELEVANCE = [0.9, 0.8, 0.7, 0.1]
@@ -53,13 +53,13 @@ class Encoder:
 
 
 def dense() -> Dense:
-    return Dense(Vectors(), name="dense", encoder=Encoder(), stopwatch=Stopwatch())
+    return Dense(Vectors(), encoder=Encoder(), stopwatch=Stopwatch())
 
 
 def test_cosines_of_a_dense_system_are_taken_as_they_are() -> None:
     passages = {"a": "4 1", "b": "4 1.2", "c": "1 -1", "d": "-1 0"}
     below = dense()
-    system = MMR(MMRSettings(of="dense", **{"lambda": 0.5}), name="mmr", of=below, by=below, cosine=True)
+    system = MMR(MMRSettings(of="dense", **{"lambda": 0.5}), of=below, by=below, cosine=True)
     system.index(passages)
     unit = {d: np.array([float(x) for x in text.split()]) for d, text in passages.items()}
     rows = np.array([row / np.linalg.norm(row) for row in unit.values()])
@@ -71,8 +71,8 @@ def test_cosines_of_a_dense_system_are_taken_as_they_are() -> None:
 
 def test_likeness_may_come_from_another_system_or_from_tf_idf() -> None:
     texts = {"a": "pump pump valve", "b": "pump valve pump", "c": "pump of an owl", "d": "hose"}
-    below = BM25(tokens=tokenizer(Analyzer.UNICODE))
-    system = MMR(MMRSettings(of="bm25", depth=3), name="mmr", of=below)
+    below = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
+    system = MMR(MMRSettings(of="bm25", depth=3), of=below)
     system.index(texts)
     assert list(below.search({"q": "pump"}, k=3)["q"]) == ["b", "a", "c"]
     assert next(iter(system.search({"q": "pump"}, k=3)["q"])) == "b"
@@ -82,8 +82,8 @@ def test_likeness_may_come_from_another_system_or_from_tf_idf() -> None:
 
 
 def varied(texts: Mapping[str, str], lambda_: float, *, k: int = 9) -> dict[str, float]:
-    below = BM25(tokens=tokenizer(Analyzer.UNICODE))
-    system = MMR(MMRSettings(of="bm25", depth=3, **{"lambda": lambda_}), name="mmr", of=below)
+    below = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
+    system = MMR(MMRSettings(of="bm25", depth=3, **{"lambda": lambda_}), of=below)
     system.index(texts)
     return system.search({"q": "pump"}, k=k)["q"]
 
@@ -105,7 +105,7 @@ class Scored:
 def test_scores_that_are_no_cosines_count_whatever_their_scale(times: float, plus: float) -> None:
     texts = {"a": "pump valve", "b": "pump valve", "c": "owl"}
     scores = {"a": 1.0 * times + plus, "b": 0.9 * times + plus, "c": 0.5 * times + plus}
-    system = MMR(MMRSettings(of="s", **{"lambda": 0.5}), name="mmr", of=Scored(scores))
+    system = MMR(MMRSettings(of="s", **{"lambda": 0.5}), of=Scored(scores))
     system.index(texts)
     # Brought to 0 to 1 they are 1, 0.8 and 0: b gains 0.4 - 0.5, c 0 - 0.
     assert list(system.search({"q": "x"}, k=3)["q"]) == ["a", "c", "b"]
@@ -114,7 +114,7 @@ def test_scores_that_are_no_cosines_count_whatever_their_scale(times: float, plu
 def test_results_beyond_the_depth_stay_below_in_their_order() -> None:
     below = dense()
     passages = {f"d{n}": f"{10 - n} {n}" for n in range(8)}
-    system = MMR(MMRSettings(of="dense", depth=3, **{"lambda": 0.0}), name="mmr", of=below, by=below, cosine=True)
+    system = MMR(MMRSettings(of="dense", depth=3, **{"lambda": 0.0}), of=below, by=below, cosine=True)
     system.index(passages)
     assert list(system.search({"q": "1 0"}, k=8)["q"]) == ["d0", "d2", "d1", "d3", "d4", "d5", "d6", "d7"]
 

@@ -20,10 +20,9 @@ from pipeline.llm.store import AnswerStore
 from pipeline.llm.transfer import export_answers, import_answers
 from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.reorder import above_the_rest, by_rank
-from pipeline.retrieval.rerank import EndpointReranker, RateAll
+from pipeline.retrieval.rerank import RateAll, Reranker, above_the_rest, by_rank
 from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.retrieval.system_settings import RerankEndpointSettings
+from pipeline.retrieval.system_settings import BM25Settings, RerankEndpointSettings
 from pipeline.retrieval.tokens import tokenizer
 from tests.model_server.fixture import ServerHandle
 from tests.model_server.searching import relevance
@@ -40,7 +39,7 @@ QUERIES = {"q": "start the pump", "r": "pump", "s": "zebra"}
 
 
 def bm25() -> BM25:
-    return BM25(tokens=tokenizer(Analyzer.UNICODE))
+    return BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
 
 
 @contextlib.contextmanager
@@ -55,11 +54,9 @@ def rating(server: ServerHandle, store: Path | None, *, replay: bool = False, **
         yield lambda pairs: portal.call(path.rate_all, pairs)
 
 
-def system(rate_all: RateAll, *, depth: int = 3, stopwatch: Stopwatch | None = None) -> EndpointReranker:
+def system(rate_all: RateAll, *, depth: int = 3, stopwatch: Stopwatch | None = None) -> Reranker:
     settings = RerankEndpointSettings(of="bm25", url="http://x/rerank", model="rerank-1", depth=depth)
-    reranker = EndpointReranker(
-        settings, name="reranked", of=bm25(), rate_all=rate_all, stopwatch=stopwatch or Stopwatch()
-    )
+    reranker = Reranker(settings, of=bm25(), rate_all=rate_all, stopwatch=stopwatch or Stopwatch())
     reranker.index(PASSAGES)
     return reranker
 
@@ -192,7 +189,7 @@ def test_texts_of_any_kind_are_rated(model_server: ServerHandle, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("scores", "problem"),
-    [([0.5], "rated 1 of 2"), ([0.5, math.nan], "no finite number"), ([math.inf, 1], "no finite")],
+    [([0.5], "rated 1 of 2"), ([0.5, math.nan], "not a finite number"), ([math.inf, 1], "not a finite")],
 )
 def test_scores_that_are_none_are_refused(scores: list[float], problem: str) -> None:
     reranker = system(lambda pairs: [scores for _ in pairs], depth=2)

@@ -11,8 +11,9 @@ import pytest
 from pipeline.errors import RetrieverFailed
 from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
+from pipeline.retrieval.guard import Guarded
 from pipeline.retrieval.search_server import SearchServer, server_url
-from pipeline.retrieval.system_settings import SearchServerSettings
+from pipeline.retrieval.system_settings import BM25Settings, SearchServerSettings
 from pipeline.retrieval.tokens import tokenizer
 from tests.retrieval.search_engine import Engine, running
 
@@ -23,9 +24,9 @@ CORPUS = {
 QUERIES = {"q1": "pump valve", "q2": "tank", "q3": "hose"}
 
 
-def server(engine: Engine, key: str | None = None, **settings: Any) -> SearchServer:
+def server(engine: Engine, key: str | None = None, **settings: Any) -> Guarded:
     described = SearchServerSettings(kind="elasticsearch", url=f"elasticsearch://{engine.url}", **settings)
-    return SearchServer(described, name="es", key=key)
+    return Guarded(SearchServer(described, key=key), name="es")
 
 
 def test_its_results_are_those_of_our_own_formula_with_these_parameters() -> None:
@@ -34,7 +35,7 @@ def test_its_results_are_those_of_our_own_formula_with_these_parameters() -> Non
         there.index(CORPUS)
         found = there.search(QUERIES, k=2)
         there.close()
-    here = BM25(tokens=tokenizer(Analyzer.UNICODE), k1=0.9, b=0.4)
+    here = BM25(BM25Settings(k1=0.9, b=0.4), tokens=tokenizer(Analyzer.UNICODE))
     here.index(CORPUS)
     expected = here.search(QUERIES, k=2)
     assert {query_id: list(ranking) for query_id, ranking in found.items()} == {
@@ -110,13 +111,13 @@ def test_a_server_that_is_down_is_one_line() -> None:
         taken.bind(("127.0.0.1", 0))
         settings = SearchServerSettings(kind="opensearch", url=f"opensearch://127.0.0.1:{taken.getsockname()[1]}")
         with pytest.raises(RetrieverFailed, match=r"system os: 127\.0\.0\.1 cannot be reached"):
-            SearchServer(settings, name="os").index(CORPUS)
+            Guarded(SearchServer(settings), name="os").index(CORPUS)
 
 
 def test_a_password_in_the_address_is_refused_and_not_shown() -> None:
     settings = SearchServerSettings(kind="elasticsearch", url="elasticsearch://me:hunter2@host")
     with pytest.raises(RetrieverFailed, match="holds a user or a password") as caught:
-        SearchServer(settings, name="es")
+        SearchServer(settings)
     assert "hunter2" not in str(caught.value)
 
 

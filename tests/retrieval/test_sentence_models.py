@@ -14,9 +14,11 @@ from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
 from pipeline.retrieval.dense import Dense
 from pipeline.retrieval.fastembed_models import FastembedEncoder
-from pipeline.retrieval.sentence_models import CrossEncoder, SentenceTransformersEncoder
+from pipeline.retrieval.rerank import Reranker
+from pipeline.retrieval.sentence_models import SentenceTransformersEncoder, cross_encoder
 from pipeline.retrieval.stopwatch import Stopwatch
 from pipeline.retrieval.system_settings import (
+    BM25Settings,
     CrossEncoderSettings,
     FastembedSettings,
     SentenceTransformersSettings,
@@ -81,7 +83,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def bm25() -> BM25:
-    return BM25(tokens=tokenizer(Analyzer.UNICODE))
+    return BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
 
 
 @pytest.mark.slow
@@ -90,8 +92,8 @@ def test_a_real_model_finds_paraphrases_without_a_word_in_common(
 ) -> None:
     settings = SentenceTransformersSettings(model=minilm)
     stopwatch = Stopwatch()
-    encoder = SentenceTransformersEncoder(settings, name="minilm")
-    system = Dense(settings, name="minilm", encoder=encoder, stopwatch=stopwatch)
+    encoder = SentenceTransformersEncoder(settings)
+    system = Dense(settings, encoder=encoder, stopwatch=stopwatch)
     system.index({**PASSAGES, "odd": "lone \ud800 and nul \x00", "none": ""})
     found = system.search(PARAPHRASES, k=3)
     assert {query_id: next(iter(ranking)) for query_id, ranking in found.items()} == {name: name for name in PASSAGES}
@@ -105,7 +107,7 @@ def test_a_query_leaves_the_number_of_threads_as_it_was(minilm: str) -> None:
     import torch
 
     before = torch.get_num_threads()
-    encoder = SentenceTransformersEncoder(SentenceTransformersSettings(model=minilm), name="minilm")
+    encoder = SentenceTransformersEncoder(SentenceTransformersSettings(model=minilm))
     assert encoder.queries({"q": "one"}).shape == (1, 384)
     assert torch.get_num_threads() == before
 
@@ -115,7 +117,7 @@ def test_its_vectors_are_those_of_the_package_and_prefixes_are_part_of_the_text(
     import sentence_transformers
 
     settings = SentenceTransformersSettings(model=minilm, query_prefix="query: ", batch=2)
-    encoder = SentenceTransformersEncoder(settings, name="minilm")
+    encoder = SentenceTransformersEncoder(settings)
     model = sentence_transformers.SentenceTransformer(minilm, device="cpu")
     expected = model.encode([f"query: {text}" for text in PARAPHRASES.values()])
     assert np.allclose(encoder.queries(PARAPHRASES), expected, atol=1e-5)
@@ -131,7 +133,7 @@ def test_a_cross_encoder_orders_the_first_results_by_its_own_scores(
     passages = {f"d{n}": f"the panels of the {text}" for n, text in enumerate(PASSAGES.values())}
     stopwatch = Stopwatch()
     settings = CrossEncoderSettings(of="bm25", model=str(tiny), depth=3, batch=2)
-    system = CrossEncoder(settings, name="cross", of=bm25(), stopwatch=stopwatch)
+    system = Reranker(settings, of=bm25(), rate_all=cross_encoder(settings), stopwatch=stopwatch)
     system.index(passages)
     below = bm25()
     below.index(passages)
@@ -162,7 +164,7 @@ def test_a_cross_encoder_of_several_classes_is_no_reranker(tiny: Path, tmp_path:
     BertForSequenceClassification(shape).save_pretrained(tmp_path / "three")
     settings = CrossEncoderSettings(of="bm25", model=str(tmp_path / "three"))
     with pytest.raises(RetrieverFailed, match="gives 3 numbers for a pair"):
-        CrossEncoder(settings, name="cross", of=bm25(), stopwatch=Stopwatch())
+        cross_encoder(settings)
 
 
 @pytest.mark.slow
@@ -177,10 +179,10 @@ def test_a_model_that_cannot_be_had_is_one_line(tiny: Path, tmp_path: Path, mode
         model = str(folder)
     settings = SentenceTransformersSettings(model=model)
     with pytest.raises(RetrieverFailed, match="cannot be loaded: ") as caught:
-        SentenceTransformersEncoder(settings, name="st")
+        SentenceTransformersEncoder(settings)
     assert "\n" not in str(caught.value)
     with pytest.raises(RetrieverFailed, match="cannot be loaded: ") as caught:
-        CrossEncoder(CrossEncoderSettings(of="x", model=model), name="ce", of=bm25(), stopwatch=Stopwatch())
+        cross_encoder(CrossEncoderSettings(of="x", model=model))
     assert "\n" not in str(caught.value)
 
 
@@ -190,9 +192,9 @@ def test_a_package_that_is_missing_names_its_extra(package: str, monkeypatch: py
     extra = package.replace("_", "-")
     with pytest.raises(MissingExtra, match=rf"{extra} is not installed: pip install 'goldset\[{extra}\]'"):
         if package == "fastembed":
-            FastembedEncoder(FastembedSettings(model="x"), name="f")
+            FastembedEncoder(FastembedSettings(model="x"))
         else:
-            SentenceTransformersEncoder(SentenceTransformersSettings(model="x"), name="s")
+            SentenceTransformersEncoder(SentenceTransformersSettings(model="x"))
 
 
 @pytest.mark.slow
@@ -203,9 +205,9 @@ def test_fastembed_refuses_what_it_does_not_know_or_cannot_fetch(
     needs("fastembed")
     monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path))
     with pytest.raises(RetrieverFailed, match="fastembed knows no model 'no-such'"):
-        FastembedEncoder(FastembedSettings(model="no-such"), name="f")
+        FastembedEncoder(FastembedSettings(model="no-such"))
     with pytest.raises(RetrieverFailed, match=r"model 'BAAI/bge-small-en-v1\.5' cannot be loaded: .*") as caught:
-        FastembedEncoder(FastembedSettings(model="BAAI/bge-small-en-v1.5"), name="f")
+        FastembedEncoder(FastembedSettings(model="BAAI/bge-small-en-v1.5"))
     assert "\n" not in str(caught.value)
     said = capfd.readouterr()
     assert (said.out, said.err) == ("", "")

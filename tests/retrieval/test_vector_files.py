@@ -136,8 +136,8 @@ def test_a_search_over_vectors_from_files(tmp_path: Path) -> None:
     queries = read_vectors(
         *npy(tmp_path, np.array([[0, 1], [1, 0]]), "q\nr\n", "queries")[:1], ids=tmp_path / "queries.ids"
     )
-    encoder = FileEncoder(name="files", passages=passages, queries=queries)
-    system = Dense(Vectors(), name="files", encoder=encoder, stopwatch=Stopwatch())
+    encoder = FileEncoder(passages=passages, queries=queries)
+    system = Dense(Vectors(), encoder=encoder, stopwatch=Stopwatch())
     system.index({"c": "", "a": "", "b": ""})
     assert list(system.search({"q": "any"}, k=2)["q"]) == ["b", "c"]
     assert system.search({"r": "any"}, k=1)["r"] == pytest.approx({"a": 1.0})
@@ -146,20 +146,20 @@ def test_a_search_over_vectors_from_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ids", "corpus", "problem"),
     [
-        (IDS, ["a", "b"], r"file, row 3: 'c' is no passage of the corpus"),
+        (IDS, ["a", "b"], r"file, row 3: 'c' is not a passage of the corpus"),
         (IDS, ["a", "b", "c", "d", "e"], r"file has no vector of 2 of 5 passages, as of 'd'; it has 3 rows"),
         (IDS, ["a", "b", "x"], r"file has no vector of 1 of 3 passages, as of 'x'"),
     ],
 )
 def test_vectors_of_another_corpus_are_refused(ids: list[str], corpus: list[str], problem: str) -> None:
-    encoder = FileEncoder(name="files", passages=table(ids, ROWS), queries=table(["q"], [[1, 1]]))
+    encoder = FileEncoder(passages=table(ids, ROWS), queries=table(["q"], [[1, 1]]))
     with pytest.raises(RetrieverFailed, match=problem):
         encoder.passages(dict.fromkeys(corpus, "text"))
 
 
 def test_vectors_of_two_sizes_and_queries_without_one_are_refused() -> None:
     with pytest.raises(RetrieverFailed, match="vectors of 2 numbers in file, of 3 in other"):
-        FileEncoder(name="files", passages=table(IDS, ROWS), queries=table(["q"], [[1, 1, 1]], "other"))
-    encoder = FileEncoder(name="files", passages=table(IDS, ROWS), queries=table(["q"], [[1, 1]], "other"))
+        FileEncoder(passages=table(IDS, ROWS), queries=table(["q"], [[1, 1, 1]], "other"))
+    encoder = FileEncoder(passages=table(IDS, ROWS), queries=table(["q"], [[1, 1]], "other"))
     with pytest.raises(RetrieverFailed, match="other has no vector of 1 of 2 queries, as of 'r'"):
         encoder.queries({"q": "x", "r": "y"})

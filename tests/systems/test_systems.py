@@ -13,6 +13,7 @@ from pipeline.config import load_config
 from pipeline.errors import ConfigError, RetrieverFailed
 from pipeline.retrieval.system_settings import BM25Settings, MMRSettings, RRFSettings, SearchServerSettings
 from pipeline.systems import open_systems, references, resolve
+from pipeline.systems.resolution import KINDS
 from tests.model_server.fixture import ServerHandle
 
 CORPUS = {"a": "the pump hums", "b": "the valve leaks", "c": "a tank of water"}
@@ -66,7 +67,7 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
         "in a circle: loop -> pool -> loop",
         "systems.y: there is no kind 'bm52'; did you mean bm25",
         "systems.z: names no kind",
-        "systems.f: analyzer 'file' and tokens",
+        "systems.f: analyzer 'file' needs tokens",
         "the address holds a user or a password",
     ):
         assert expected in problems
@@ -257,3 +258,18 @@ def test_every_kind_that_is_made_of_others_or_of_a_model_is_built_and_searched(
             assert list(found) == sorted(found, key=lambda doc_id: (found[doc_id], doc_id), reverse=True)
         assert {"b"} <= systems.retriever("rewrite-file").search({"q": "pump"}, k=2)["q"].keys()
         assert systems.usage().keys() == {"embed", "rerank", "expand"}
+
+
+def test_every_parameter_has_a_description_that_help_can_show() -> None:
+    for kind, record in KINDS.items():
+        for name, field in record.model_fields.items():
+            assert name == "kind" or field.description, f"{kind}.{name}"
+
+
+def test_a_failure_of_a_shared_encoder_names_the_system_that_asked(tmp_path: Path) -> None:
+    (tmp_path / "p.npy").write_bytes(b"junk")
+    table = {"kind": "vectors", "passages": "p.npy", "queries": "p.npy"}
+    with open_systems(["one", "two"], {"one": table, "two": table}, folder=tmp_path) as systems:
+        for name in systems.names:
+            with pytest.raises(RetrieverFailed, match=rf"^system {name}: .*p\.npy"):
+                systems.retriever(name)

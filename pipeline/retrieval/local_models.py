@@ -1,4 +1,4 @@
-"""Loading models of libraries that fetch them from a hub: what is here first, no long waits, no chatter."""
+"""Models that run on this machine, by libraries that fetch them from a hub: local first, no long waits, no chatter."""
 
 from __future__ import annotations
 
@@ -16,68 +16,83 @@ from pipeline.errors import RetrieverFailed
 M = TypeVar("M")
 
 _PATIENCE_S = 10.0
+"""Seconds to wait for the hub before it counts as unreachable."""
 _CHATTY = ("sentence_transformers", "transformers", "huggingface_hub", "httpx", "httpcore", "torch", "fastembed")
 _SHOWN = 200
+"""Characters of a library's message that are shown; the rest is cut off."""
 
 
-def load(model: str, *, name: str, local: Callable[[], M], remote: Callable[[], M]) -> M:
-    """Return a model from its folder or from the local cache, and only else from the hub.
+def load(model: str, build: Callable[..., M]) -> M:
+    """Return a model from its folder or the local cache; if it is in neither, from the hub.
 
     Args:
         model: Its name or folder.
-        name: The system, for messages.
-        local: Loads it without asking anybody.
-        remote: Loads it, fetching what is missing.
+        build: Loads the model. Called with ``local_files_only=True``, then with ``False`` to fetch what is missing.
 
     Raises:
-        RetrieverFailed: it is not here and the hub cannot be reached or does not have it, or it cannot be loaded.
+        RetrieverFailed: The model is not here and the hub cannot be reached or does not have it, or loading it fails.
     """
     with quiet():
         try:
-            return local()
-        except Exception as error:  # noqa: BLE001  libraries raise whatever they like; what it was decides below
+            return build(local_files_only=True)
+        except Exception as error:  # noqa: BLE001  libraries raise any kind of error
             problem = _first_line(error)
         if not Path(model).exists():
             problem = hub_problem(model) or ""
             if not problem:
                 try:
-                    return remote()
+                    return build(local_files_only=False)
                 except Exception as error:  # noqa: BLE001  as above
                     problem = _first_line(error)
-    raise RetrieverFailed(name, f"model {model!r} cannot be loaded: {problem}")
+    raise _not_loaded(model, problem)
 
 
-def check_folder(model: str, *, name: str) -> None:
-    """Refuse a folder that is not there, which needs no library and so no time.
+def check_folder(model: str) -> None:
+    """Refuse a folder that does not exist before any library is imported.
 
     Raises:
-        RetrieverFailed: the model is named by a folder, and there is none.
+        RetrieverFailed: The model is given as a folder (``/models/x``, ``./x``) that does not exist. The hub's names
+            are ``x`` or ``owner/x``.
     """
-    if is_path(model) and not Path(model).exists():
-        raise RetrieverFailed(name, f"model {model!r} cannot be loaded: there is no such folder")
+    is_path = model.startswith(("/", ".", "~")) or model.count("/") > 1 or "\\" in model
+    if is_path and not Path(model).exists():
+        raise _not_loaded(model, "there is no such folder")
 
 
-def is_path(model: str) -> bool:
-    """Whether a model is named by its folder, as ``/models/x`` or ``./x``; the hub's names are ``x`` or ``owner/x``."""
-    return model.startswith(("/", ".", "~")) or model.count("/") > 1 or "\\" in model
+def _not_loaded(model: str, problem: str) -> RetrieverFailed:
+    return RetrieverFailed(f"model {model!r} cannot be loaded: {problem}")
 
 
 def hub_problem(model: str) -> str | None:
-    """Return why the hub cannot be asked for a model, None where it answers; asks once, for ten seconds at most."""
+    """Return why the hub cannot be asked for a model, or None if it answers; asks once."""
     import huggingface_hub
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
     try:
         huggingface_hub.HfApi().model_info(model, timeout=_PATIENCE_S)
     except OfflineModeIsEnabled:
-        return "it is not in the local cache, and HF_HUB_OFFLINE forbids to fetch it"
+        return "it is not in the local cache, and HF_HUB_OFFLINE forbids fetching it"
     except HFValidationError:
-        return "this is no name of a model, and there is no such folder"
+        return "not a valid name of a model, and there is no such folder"
     except HfHubHTTPError:
-        return None  # the hub answers; what it says of the model the library puts better
-    except Exception as error:  # noqa: BLE001  connections fail in as many ways as there are clients
-        return f"it is no folder and not in the local cache, and the hub cannot be reached ({type(error).__name__})"
+        return None  # the hub answers, and the library describes its answer better
+    except Exception as error:  # noqa: BLE001  each client fails in its own way
+        return f"neither a folder nor in the local cache, and the hub cannot be reached ({type(error).__name__})"
     return None
+
+
+@contextlib.contextmanager
+def working(model: str) -> Iterator[None]:
+    """Keep a model quiet inside the block.
+
+    Raises:
+        RetrieverFailed: The model failed.
+    """
+    try:
+        with quiet():
+            yield
+    except Exception as error:
+        raise RetrieverFailed(f"model {model!r} failed ({type(error).__name__})") from error
 
 
 @contextlib.contextmanager
@@ -99,7 +114,7 @@ def quiet() -> Iterator[None]:
 @contextlib.contextmanager
 def _without_bars() -> Iterator[None]:
     bars: Any = import_module("huggingface_hub.utils")
-    own: Any = sys.modules.get("transformers.utils.logging")  # it took over the hub's setting when it was imported
+    own: Any = sys.modules.get("transformers.utils.logging")  # it copied the hub's setting when it was imported
     hub_shows, own_shows = not bars.are_progress_bars_disabled(), own is not None and own.is_progress_bar_enabled()
     if hub_shows:
         bars.disable_progress_bars()
