@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipeline.card.described_set import Material
+from pipeline.card.described_set import DescribedSet
 from pipeline.errors import GoldsetError
 from pipeline.measures.assessment import assess
 from pipeline.measures.names import parse_measure
@@ -63,7 +63,7 @@ def described(language: str | None) -> dict[str, dict[str, object]]:
     }
 
 
-def run_baselines(material: Material) -> Baselines:
+def run_baselines(material: DescribedSet) -> Baselines:
     """Search the set with every baseline; one that fails is named in ``failed``."""
     query_ids = sorted(query_id for query_id in material.qrels if material.relevant(query_id))
     queries = {query_id: material.queries[query_id] for query_id in query_ids}

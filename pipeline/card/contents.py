@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pipeline.card.baselines import run_baselines
-from pipeline.card.described_set import read_material
+from pipeline.card.described_set import read_described
 from pipeline.card.figures import writable
 from pipeline.card.judge_trust import JUDGE
 from pipeline.card.labels import label_figures
@@ -33,7 +33,7 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
     Raises:
         InputError: There is no gold set, it has no texts, or one of its files is damaged.
     """
-    material = read_material(folder)
+    material = read_described(folder)
     if not any(material.relevant(query_id) for query_id in material.queries):
         raise InputError(folder, "no query has a relevant passage: there is nothing to say of such a set")
     with warnings.catch_warnings():

@@ -21,7 +21,7 @@ _IMPORT = "import"
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class DescribedSet:
     """A gold set and what is known of how it was made.
 
     ``qrels`` are grades by passage and query, ``level`` the smallest that is relevant; ``notes`` what a build wrote of
@@ -87,7 +87,7 @@ class Material:
         return best if best and 2 * counts[best] > counts.total() else None
 
 
-def read_material(folder: Path) -> Material:
+def read_described(folder: Path) -> DescribedSet:
     """Return what the card of a gold set is made from.
 
     Args:
@@ -107,7 +107,7 @@ def read_material(folder: Path) -> Material:
     known = {query_id: judged for query_id, judged in gold.qrels.items() if query_id in queries}
     runs, unreadable = _runs(home, gold)
     notes = gold.about()
-    return Material(
+    return DescribedSet(
         name=folder.resolve().name,
         fingerprint=gold.fingerprint(),
         qrels=known,

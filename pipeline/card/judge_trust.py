@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from pipeline.card.described_set import Material
+from pipeline.card.described_set import DescribedSet
 from pipeline.card.figures import absent, figure, good
 from pipeline.stages.canaries import CONTROL_BELOW, FAIL_ABOVE, TRAPS, WARN_ABOVE, tally
 from schemas.judgment import Canary, Flag, Judgment
@@ -17,7 +17,7 @@ GRADES, JUDGE = "grades", "judge"
 NOT_GRADED = "the set was not graded: no pool was judged"
 
 
-def grading_figures(material: Material) -> Iterator[Figure]:
+def grading_figures(material: DescribedSet) -> Iterator[Figure]:
     """Yield the figures on the grades and on the judge."""
     if material.graded:
         yield _highest_grade(material)
@@ -36,7 +36,7 @@ def grading_figures(material: Material) -> Iterator[Figure]:
     yield _unjudged(material)
 
 
-def _people(material: Material) -> Figure:
+def _people(material: DescribedSet) -> Figure:
     said = material.metadata.get("review")
     counts = said.get("judgments") if isinstance(said, Mapping) else None
     given = [counts.get(who) for who in ("people", "model")] if isinstance(counts, Mapping) else []
@@ -55,7 +55,7 @@ def _people(material: Material) -> Figure:
     )
 
 
-def _highest_grade(material: Material) -> Figure:
+def _highest_grade(material: DescribedSet) -> Figure:
     counts = Counter(grade for judged in material.qrels.values() for grade in judged.values())
     share = counts[3] / counts.total()
     return figure(
@@ -70,7 +70,7 @@ def _highest_grade(material: Material) -> Figure:
     )
 
 
-def _sources(material: Material) -> Figure:
+def _sources(material: DescribedSet) -> Figure:
     grades = [
         material.qrels[query_id][source]
         for query_id in material.queries
@@ -92,7 +92,7 @@ def _sources(material: Material) -> Figure:
     )
 
 
-def _judge_checks(material: Material) -> Iterator[Figure]:
+def _judge_checks(material: DescribedSet) -> Iterator[Figure]:
     counts = tally(material.judgments)
     grading = material.manifest.grading if material.manifest else None
     if not counts and grading is not None:
@@ -167,7 +167,7 @@ def _guard(real: list[Judgment]) -> Figure:
     )
 
 
-def _unjudged(material: Material) -> Figure:
+def _unjudged(material: DescribedSet) -> Figure:
     grading = material.manifest.grading if material.manifest else None
     if material.pool:
         asked = [row for row in material.pool if row.shared_from is None and row.query_id in material.queries]

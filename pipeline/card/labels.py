@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pipeline.card.baselines import DEEP, Baselines
-from pipeline.card.described_set import DEPTH, Material
+from pipeline.card.described_set import DEPTH, DescribedSet
 from pipeline.card.figures import absent, figure, good
 from pipeline.card.judge_trust import NOT_GRADED, grading_figures
 from pipeline.measures.judged import hole_rate, left_out_holes
@@ -22,7 +22,7 @@ _UNSEEN, _COMPARED = 0.25, 0.10
 _NO_BASELINE = "no query has a relevant passage, or no baseline could be run"
 
 
-def label_figures(material: Material, baselines: Baselines) -> Iterator[Figure]:
+def label_figures(material: DescribedSet, baselines: Baselines) -> Iterator[Figure]:
     """Yield the figures on the labels, the grades and the judge."""
     if baselines.names and baselines.query_ids:
         ranks = first_ranks(material, baselines)
@@ -40,7 +40,7 @@ def label_figures(material: Material, baselines: Baselines) -> Iterator[Figure]:
     yield from grading_figures(material)
 
 
-def first_ranks(material: Material, baselines: Baselines) -> dict[str, dict[str, int]]:
+def first_ranks(material: DescribedSet, baselines: Baselines) -> dict[str, dict[str, int]]:
     """Return the rank of the first relevant passage by system and query; queries without one are left out."""
     found: dict[str, dict[str, int]] = {}
     relevant = {query_id: set(material.relevant(query_id)) for query_id in baselines.query_ids}
@@ -125,7 +125,7 @@ def _difficulty(baselines: Baselines, ranks: dict[str, dict[str, int]]) -> Itera
         yield figure(DIFFICULTY, name, share, meaning, unit="share of queries", threshold=threshold, state=state)
 
 
-def _positives(material: Material) -> Figure:
+def _positives(material: DescribedSet) -> Figure:
     counts = [len(material.relevant(query_id)) for query_id in material.queries]
     mean, single = float(np.mean(counts)), sum(count == 1 for count in counts) / len(counts)
     only = sum([material.source(query_id)] == material.relevant(query_id) for query_id in material.queries)
@@ -147,7 +147,7 @@ def _positives(material: Material) -> Figure:
     )
 
 
-def _holes(material: Material, baselines: Baselines) -> Figure:
+def _holes(material: DescribedSet, baselines: Baselines) -> Figure:
     name, rates = "hole@10 of baselines", _rates(material, baselines.ranked)
     if not rates:
         return absent(HOLES, name, "no baseline found anything")
@@ -163,14 +163,14 @@ def _holes(material: Material, baselines: Baselines) -> Figure:
     )
 
 
-def _rates(material: Material, ranked: dict[str, dict[str, list[str]]]) -> dict[str, float]:
+def _rates(material: DescribedSet, ranked: dict[str, dict[str, list[str]]]) -> dict[str, float]:
     """Return each system's share of unjudged results; systems without results are left out."""
     judged = {query_id: grades.keys() for query_id, grades in material.qrels.items()}
     rates = {system: hole_rate(found, judged, depth=DEPTH) for system, found in ranked.items()}
     return {system: rate for system, rate in rates.items() if rate is not None}
 
 
-def _who_judged(material: Material) -> str:
+def _who_judged(material: DescribedSet) -> str:
     if material.graded:
         return ""
     if any(material.source(query_id) is not None for query_id in material.queries):
@@ -178,7 +178,7 @@ def _who_judged(material: Material) -> str:
     return " The files do not say which passages were judged, only which have a label."
 
 
-def _left_out(material: Material) -> Figure:
+def _left_out(material: DescribedSet) -> Figure:
     name = "hole@10, one retriever left out"
     if not material.pool:
         return absent(HOLES, name, NOT_GRADED)
@@ -201,7 +201,7 @@ def _left_out(material: Material) -> Figure:
     )
 
 
-def _holes_of_runs(material: Material) -> Figure:
+def _holes_of_runs(material: DescribedSet) -> Figure:
     name, found = "hole@10 of runs", dict(sorted(_rates(material, material.runs).items()))
     if not found:
         unread = f"; runs that cannot be read: {len(material.unreadable)}" if material.unreadable else ""

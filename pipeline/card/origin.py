@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from pipeline.card.described_set import Material
+from pipeline.card.described_set import DescribedSet
 from pipeline.card.figures import NO_SOURCE, absent, figure, good
 from pipeline.card.vendors import overlapping, parties
 from pipeline.goldset.file_names import DATASET
@@ -17,20 +17,20 @@ from schemas.set_card import Figure, Value
 FUNNEL, COVERAGE, CIRCULARITY, PROVENANCE = "funnel", "coverage", "circularity", "provenance"
 
 
-def making_figures(material: Material) -> Iterator[Figure]:
+def making_figures(material: DescribedSet) -> Iterator[Figure]:
     """Yield the figures on how the queries were made and which part of the corpus they cover."""
     reports = {report.stage: report for report in material.manifest.stages} if material.manifest else {}
     yield _funnel(material, reports)
     yield from _coverage(material, reports)
 
 
-def origin_figures(material: Material) -> Iterator[Figure]:
+def origin_figures(material: DescribedSet) -> Iterator[Figure]:
     """Yield the figures on who made the set, with what, and whether that favours a system."""
     yield _circularity(material)
     yield from _provenance(material)
 
 
-def _funnel(material: Material, reports: dict[str, StageReport]) -> Figure:
+def _funnel(material: DescribedSet, reports: dict[str, StageReport]) -> Figure:
     if not {"select", "generate", "check"} <= reports.keys():
         return absent(FUNNEL, "funnel", "no manifest counts the queries that were generated and rejected")
     select, generate, check = reports["select"], reports["generate"], reports["check"]
@@ -68,7 +68,7 @@ def _rejected(report: StageReport) -> dict[str, Value]:
     return found | ({f"{report.stage}: failed": report.failed} if report.failed else {})
 
 
-def _coverage(material: Material, reports: dict[str, StageReport]) -> Iterator[Figure]:
+def _coverage(material: DescribedSet, reports: dict[str, StageReport]) -> Iterator[Figure]:
     queries = sum(material.source(query_id) is not None for query_id in material.queries)
     if not queries:
         names = ("sources covered", "eligible chunks used", "Gini of queries per source")
@@ -104,12 +104,12 @@ def _coverage(material: Material, reports: dict[str, StageReport]) -> Iterator[F
     )
 
 
-def _document(material: Material, query_id: str) -> str:
+def _document(material: DescribedSet, query_id: str) -> str:
     source = material.source(query_id)
     return "" if source is None else material.document_of.get(source, source)
 
 
-def _eligible_used(material: Material, select: StageReport | None) -> Figure:
+def _eligible_used(material: DescribedSet, select: StageReport | None) -> Figure:
     name = "eligible chunks used"
     if select is None or not select.written:
         return absent(COVERAGE, name, "no manifest counts the chunks that are fit for a query")
@@ -119,7 +119,7 @@ def _eligible_used(material: Material, select: StageReport | None) -> Figure:
     return figure(COVERAGE, name, min(1.0, used / eligible), meaning, unit="share of chunks", values=values)
 
 
-def _circularity(material: Material) -> Figure:
+def _circularity(material: DescribedSet) -> Figure:
     named = parties(material)
     if not any(named[role] for role in ("generator", "critic", "judge", "embedder")):
         return absent(CIRCULARITY, "model families", "the files of the set name no model that took part")
@@ -148,7 +148,7 @@ def _circularity(material: Material) -> Figure:
     )
 
 
-def _provenance(material: Material) -> Iterator[Figure]:
+def _provenance(material: DescribedSet) -> Iterator[Figure]:
     manifest = material.manifest
     values: dict[str, Value] = {"judgments sha256": material.fingerprint}
     if manifest is not None:
@@ -180,7 +180,7 @@ def _provenance(material: Material) -> Iterator[Figure]:
     yield _licence(material)
 
 
-def _cost(material: Material) -> Figure:
+def _cost(material: DescribedSet) -> Figure:
     usage = material.manifest.usage if material.manifest else None
     if usage is None:
         return absent(PROVENANCE, "cost", "no manifest records the cost")
@@ -198,7 +198,7 @@ def _cost(material: Material) -> Figure:
     return figure(PROVENANCE, "cost", float(sum(known)), "Cost of the last run's calls.", unit="USD", values=values)
 
 
-def _licence(material: Material) -> Figure:
+def _licence(material: DescribedSet) -> Figure:
     found = material.metadata.get("licence") or material.metadata.get("license")
     if isinstance(found, str) and found.strip():
         return figure(PROVENANCE, "licence of the corpus", found.strip()[:200], "As the set states it.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.card.described_set import Material
+from pipeline.card.described_set import DescribedSet
 from pipeline.card.figures import NO_SOURCE, absent, figure, good
 from pipeline.card.redundancy import alike_figures
 from pipeline.measures.statistics.shares import jensen_shannon
@@ -22,7 +22,7 @@ from schemas.set_card import Figure, State, Value
 LENGTHS, MIX, OVERLAP, ALONE = "length", "mix", "overlap", "self-contained"
 
 
-def asking_figures(material: Material, shares: Mapping[str, float]) -> Iterator[Figure]:
+def asking_figures(material: DescribedSet, shares: Mapping[str, float]) -> Iterator[Figure]:
     """Yield the figures on the queries.
 
     Args:
@@ -43,7 +43,7 @@ def words_of(text: str) -> int:
     return max(1, round(sum(map(term_weight, terms(text)))))
 
 
-def _lengths(material: Material) -> Figure:
+def _lengths(material: DescribedSet) -> Figure:
     lengths = [words_of(text) for text in material.queries.values()]
     middle = float(np.median(lengths))
     values: dict[str, Value] = {
@@ -65,13 +65,13 @@ def _lengths(material: Material) -> Figure:
     )
 
 
-def _seeds(material: Material) -> list[str]:
+def _seeds(material: DescribedSet) -> list[str]:
     generate = material.settings.get("generate", {})
     found = generate.get("seed_queries", []) if isinstance(generate, Mapping) else []
     return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
 
 
-def _seed_distance(material: Material) -> Figure:
+def _seed_distance(material: DescribedSet) -> Figure:
     name, seeds = "length against seed queries", _seeds(material)
     if not seeds:
         return absent(LENGTHS, name, "no seed queries were given")
@@ -84,7 +84,7 @@ def _seed_distance(material: Material) -> Figure:
     return figure(LENGTHS, name, apart, meaning, unit="bits")
 
 
-def _mix(material: Material) -> Iterator[Figure]:
+def _mix(material: DescribedSet) -> Iterator[Figure]:
     mix = material.manifest.mix if material.manifest else {}
     for key, name in (("kind", "types"), ("style", "styles")):
         rows = mix.get(key)
@@ -111,7 +111,7 @@ def _mix(material: Material) -> Iterator[Figure]:
         )
 
 
-def overlaps(material: Material) -> dict[str, float]:
+def overlaps(material: DescribedSet) -> dict[str, float]:
     """Return the share of each query's content terms that stand in its source, or else in its relevant passages."""
     found = {}
     for query_id, text in material.queries.items():
@@ -128,7 +128,7 @@ def overlaps(material: Material) -> dict[str, float]:
     return found
 
 
-def _overlap(material: Material, shares: Mapping[str, float]) -> Iterator[Figure]:
+def _overlap(material: DescribedSet, shares: Mapping[str, float]) -> Iterator[Figure]:
     if not shares:
         yield absent(OVERLAP, "lexical overlap", "no query has both a content word and a passage to compare with")
         return
@@ -168,7 +168,7 @@ def _overlap(material: Material, shares: Mapping[str, float]) -> Iterator[Figure
     )
 
 
-def _copied(material: Material) -> Figure:
+def _copied(material: DescribedSet) -> Figure:
     runs = [
         copied_run(text, material.corpus[source])
         for query_id, text in material.queries.items()
@@ -189,7 +189,7 @@ def _copied(material: Material) -> Figure:
     )
 
 
-def _alone(material: Material) -> Iterator[Figure]:
+def _alone(material: DescribedSet) -> Iterator[Figure]:
     pointing = [query_id for query_id, text in material.queries.items() if deixis(text, material.languages[query_id])]
     clean = 1 - len(pointing) / len(material.queries)
     yield figure(

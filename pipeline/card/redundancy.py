@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from pipeline.card.described_set import Material
+from pipeline.card.described_set import DescribedSet
 from pipeline.card.figures import figure, good
 from pipeline.stages.check import MOST_ALIKE
 from pipeline.stages.select.near_duplicates import NEAR_DUPLICATE, Sketches, cluster, write_sketch
@@ -19,13 +19,13 @@ ALIKE = "near-duplicates"
 _ROWS = 256
 
 
-def alike_figures(material: Material) -> Iterator[Figure]:
+def alike_figures(material: DescribedSet) -> Iterator[Figure]:
     """Yield the figures on queries and passages that are alike."""
     yield _alike_queries(material)
     yield from _alike_passages(material)
 
 
-def _alike_queries(material: Material) -> Figure:
+def _alike_queries(material: DescribedSet) -> Figure:
     ids = list(material.queries)
     pairs, members = _alike_pairs([" ".join(terms(text)) for text in material.queries.values()])
     rate = len(members) / len(ids)
@@ -60,7 +60,7 @@ def _alike_pairs(texts: list[str]) -> tuple[int, set[int]]:
     return pairs, members
 
 
-def _alike_passages(material: Material) -> Iterator[Figure]:
+def _alike_passages(material: DescribedSet) -> Iterator[Figure]:
     ids = sorted(material.corpus)
     sketches = Sketches.empty(len(ids))
     for position, doc_id in enumerate(ids):
@@ -92,7 +92,7 @@ def _alike_passages(material: Material) -> Iterator[Figure]:
     )
 
 
-def _propagated(material: Material, label_of: Mapping[str, int], alike: set[int]) -> tuple[int, int]:
+def _propagated(material: DescribedSet, label_of: Mapping[str, int], alike: set[int]) -> tuple[int, int]:
     """Return how many labels near-duplicates share, and how many near-duplicates of a relevant passage have none."""
     members: dict[int, list[str]] = defaultdict(list)
     for doc_id, label in label_of.items():

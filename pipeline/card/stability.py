@@ -8,7 +8,7 @@ import numpy as np
 
 from pipeline.agreement.rankings import SPLITS, halves
 from pipeline.card.baselines import DENSE, WORDS, Baselines
-from pipeline.card.described_set import Material
+from pipeline.card.described_set import DescribedSet
 from pipeline.card.figures import absent, figure, good
 from pipeline.measures.statistics.floats import Floats
 from pipeline.measures.statistics.power import power
@@ -25,7 +25,7 @@ _EQUAL = 1e-9
 
 
 def ordering_figures(
-    material: Material, baselines: Baselines, shares: Mapping[str, float], *, seed: int
+    material: DescribedSet, baselines: Baselines, shares: Mapping[str, float], *, seed: int
 ) -> Iterator[Figure]:
     """Yield the figures on rankings.
 
@@ -51,7 +51,7 @@ def _too_few(baselines: Baselines) -> str | None:
     return "fewer than two baselines could be run" if len(baselines.names) < 2 else None
 
 
-def _size(material: Material) -> Figure:
+def _size(material: DescribedSet) -> Figure:
     count = sum(bool(material.relevant(query_id)) for query_id in material.queries)
     return figure(
         POWER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from pipeline.card.described_set import Material
+from pipeline.card.described_set import DescribedSet
 
 _VENDORS = tuple(
     (vendor, re.compile(pattern, re.IGNORECASE))
@@ -43,7 +43,7 @@ def vendor_of(name: str) -> str | None:
     return next((label for label, pattern in _VENDORS if pattern.search(name)), None)
 
 
-def parties(material: Material) -> Parties:
+def parties(material: DescribedSet) -> Parties:
     """Return the models that wrote, criticised, judged and embedded, and the systems being measured, from the files."""
     manifest = material.manifest
     model = manifest.model if manifest and manifest.model else None

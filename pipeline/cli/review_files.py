@@ -105,9 +105,9 @@ def import_(
 
     from pipeline.review.imports import import_file
     from pipeline.review.ledger import ledger_url, open_ledger
-    from pipeline.review.reviewable_set import load_material
+    from pipeline.review.reviewable_set import load_reviewable
 
-    material = load_material(folder)
+    material = load_reviewable(folder)
     at = datetime.now(UTC).isoformat(timespec="seconds")
     with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha) as opened:
         done = import_file(file, form, material=material, ledger=opened, at=at, annotator=annotator)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pipeline.build.waves import HOPELESS, bounded
 from pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
-from pipeline.grade.gradable_set import Earlier, Material
+from pipeline.grade.gradable_set import Earlier, GradableSet
 from pipeline.grade.panel import CANARY, CHECK, ESCALATION, GRADING, Assessors
 from pipeline.grade.retriever_pool import Pool
 from pipeline.stages.canaries import Planted, how_many, plant
@@ -73,11 +73,11 @@ class Answers:
         return [judgment for item in self.slots if item.slot.planted for judgment in item.judgments]
 
 
-def slots_of(material: Material, pool: Pool, *, share: float) -> list[Slot]:
+def slots_of(gold: GradableSet, pool: Pool, *, share: float) -> list[Slot]:
     """Return what is to be asked, query by query, so that a cap leaves whole queries behind; canaries are mixed in."""
     by_query: dict[str, list[Slot]] = {}
     calls = 0
-    for query in material.queries:
+    for query in gold.queries:
         rows = [row for row in pool.pairs[query.query_id] if row.shared_from is None]
         slots = [Slot(query, row.chunk_id, source=row.origin is Origin.SOURCE) for row in rows]
         if query.answer:
@@ -85,13 +85,11 @@ def slots_of(material: Material, pool: Pool, *, share: float) -> list[Slot]:
         by_query[query.query_id] = slots
         calls += len(slots)
     pooled = {query_id: {row.chunk_id for row in rows} for query_id, rows in pool.pairs.items()}
-    for canary in plant(
-        material.queries, count=how_many(calls, share), chunks=material.chunks, pooled=pooled.__getitem__
-    ):
+    for canary in plant(gold.queries, count=how_many(calls, share), chunks=gold.chunks, pooled=pooled.__getitem__):
         slots = by_query[canary.query.query_id]
         place = shuffled(canary.query.query_id, [slot.chunk_id for slot in slots] + [canary.chunk_id])
         slots.insert(max(1, place.index(canary.chunk_id)), Slot(canary.query, canary.chunk_id, planted=canary))
-    return [slot for query in material.queries for slot in by_query[query.query_id]]
+    return [slot for query in gold.queries for slot in by_query[query.query_id]]
 
 
 def grouped(slots: Sequence[Slot], size: int, is_known: Callable[[Slot], bool]) -> Iterator[tuple[Slot, ...]]:
@@ -113,7 +111,7 @@ def grouped(slots: Sequence[Slot], size: int, is_known: Callable[[Slot], bool]) 
 class Asking:
     """The collaborators of one grading."""
 
-    material: Material
+    gold: GradableSet
     panel: Assessors
     concurrency: int
     advance: Callable[[int], None]
@@ -213,7 +211,7 @@ class Asking:
         return escalates(first, source=slot.source)
 
     def _pair(self, slot: Slot) -> Pair:
-        text = slot.planted.text if slot.planted else self.material.text_of(slot.chunk_id)
+        text = slot.planted.text if slot.planted else self.gold.text_of(slot.chunk_id)
         query = slot.query
         return Pair(
             query_id=query.query_id,

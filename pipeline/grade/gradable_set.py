@@ -31,7 +31,7 @@ class Earlier:
 
 
 @dataclass(frozen=True)
-class Material:
+class GradableSet:
     """What is graded.
 
     ``queries`` are all that the set was built with, those an earlier grading left out in their places among them;
@@ -60,7 +60,7 @@ class Material:
         return self.chunks.at(self.positions[chunk_id]).text
 
 
-def read_material(folder: GoldFolder, manifest: Manifest) -> Material:
+def read_gradable(folder: GoldFolder, manifest: Manifest) -> GradableSet:
     """Return what a folder holds for grading.
 
     Raises:
@@ -76,7 +76,7 @@ def read_material(folder: GoldFolder, manifest: Manifest) -> Material:
             if row.origin is Origin.SOURCE:
                 relevant.setdefault(row.query_id, []).append(row.chunk_id)
     sources = {query.query_id: _ordered(query, relevant.get(query.query_id, ())) for query in queries}
-    found = Material(folder, manifest, chunks, queries, sources, gold.metadata, earlier)
+    found = GradableSet(folder, manifest, chunks, queries, sources, gold.metadata, earlier)
     for query in queries:
         for chunk_id in sources[query.query_id]:
             if chunk_id not in found.positions:

@@ -10,7 +10,7 @@ from pipeline.build.flow import FAILURES_LISTED
 from pipeline.goldset.dataset import GoldSet, passages
 from pipeline.goldset.file_names import GIVEN_QRELS, QRELS
 from pipeline.goldset.folder import Draft, with_reports
-from pipeline.grade.gradable_set import Material
+from pipeline.grade.gradable_set import GradableSet
 from pipeline.grade.outcome import Outcome
 from pipeline.grade.panel import ACCOUNTS, added
 from pipeline.grade.retriever_pool import Pool
@@ -19,13 +19,13 @@ from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsa
 _ACCOUNTS = (*ACCOUNTS, "embed")
 
 
-def write_graded(place: Draft, material: Material, pool: Pool, made: Outcome, grading: Grading) -> None:
+def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, grading: Grading) -> None:
     """Write everything but the manifest.
 
     Raises:
         OSError: The disk is full or the folder cannot be written.
     """
-    given = next((path for name in (GIVEN_QRELS, QRELS) if (path := material.folder.file(name)).is_file()), None)
+    given = next((path for name in (GIVEN_QRELS, QRELS) if (path := gold.folder.file(name)).is_file()), None)
     kept_labels = given.read_bytes() if given else b""
     place.pool.write(row for rows in pool.pairs.values() for row in rows)
     place.judgments.write(made.judgments)
@@ -35,9 +35,9 @@ def write_graded(place: Draft, material: Material, pool: Pool, made: Outcome, gr
     place.write_gold(
         GoldSet(
             queries=made.kept,
-            corpus=functools.partial(passages, material.chunks, material.queries),
+            corpus=functools.partial(passages, gold.chunks, gold.queries),
             relevance=made.grades,
-            metadata=described(material.metadata, grading),
+            metadata=described(gold.metadata, grading),
         ),
     )
     place.file(GIVEN_QRELS).write_bytes(kept_labels)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pipeline.config import GradeSettings
 from pipeline.goldset.file_names import DATASET, JUDGMENTS, POOL, QUERIES
 from pipeline.grade.calls import Answers
-from pipeline.grade.gradable_set import Material
+from pipeline.grade.gradable_set import GradableSet
 from pipeline.grade.retriever_pool import Pool
 from pipeline.stages.canaries import findings, tally
 from schemas.judgment import RELEVANT, Flag, Judgment, Pooled, Relevance, settled
@@ -34,13 +34,13 @@ class Outcome:
     reports: list[StageReport] = field(default_factory=list)
 
 
-def outcome_of(material: Material, pool: Pool, answers: Answers) -> Outcome:
+def outcome_of(gold: GradableSet, pool: Pool, answers: Answers) -> Outcome:
     """Return what the answers come to."""
     made, judged, checks = Outcome(), answers.pairs(), answers.checks()
     canaries: dict[str, list[Judgment]] = {}
     for item in answers.canaries():
         canaries.setdefault(item.query_id, []).append(item)
-    for position, query in enumerate(material.queries):
+    for position, query in enumerate(gold.queries):
         rows = pool.pairs[query.query_id]
         grades: dict[str, Relevance] = {}
         for row in rows:
@@ -58,7 +58,7 @@ def outcome_of(material: Material, pool: Pool, answers: Answers) -> Outcome:
             made.grades[query.query_id] = grades
         else:
             made.dropped.append(DroppedQuery(position=position, filter=reason[0], reason=reason[1], query=query))
-    made.reports = list(_reports(material, pool, answers, made))
+    made.reports = list(_reports(gold, pool, answers, made))
     return made
 
 
@@ -101,8 +101,8 @@ def _reason(query: Query, own: Sequence[str], grades: Mapping[str, Relevance]) -
     return JUDGE_CHECK, f"no chunk of its pool of {len(own)} is graded {RELEVANT:d} or more"
 
 
-def _reports(material: Material, pool: Pool, answers: Answers, made: Outcome) -> Iterator[StageReport]:
-    count = len(material.queries)
+def _reports(gold: GradableSet, pool: Pool, answers: Answers, made: Outcome) -> Iterator[StageReport]:
+    count = len(gold.queries)
     yield StageReport(stage="pool", reads=QUERIES, writes=POOL, read=count, written=count)
     judged = answers.pairs()
     graded = sum(bool(judged.get((row.query_id, row.shared_from or row.chunk_id))) for row in _rows(pool))

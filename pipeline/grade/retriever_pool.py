@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.build.progress import counted
 from pipeline.errors import InputError, UsageError
 from pipeline.goldset.folder import is_graded
-from pipeline.grade.gradable_set import Material, Rankings, rankings_of
+from pipeline.grade.gradable_set import GradableSet, Rankings, rankings_of
 from pipeline.ports import Progress, Retriever, Stored
 from pipeline.score.runs import Gold, Run, top_documents
 from pipeline.stages.pool import SOUGHT_WITHIN, Reach, pool_query, reach
@@ -55,7 +55,7 @@ class Asked:
     """Whether the pool of an earlier grading stays as it is, and only the runs are added."""
 
 
-def pool_of(material: Material, asked: Asked, progress: Progress) -> Pool:
+def pool_of(gold: GradableSet, asked: Asked, progress: Progress) -> Pool:
     """Return the pool of a set.
 
     What users' runs brought into an earlier pool stays in. The built-in retrievers are not asked again where the
@@ -67,56 +67,56 @@ def pool_of(material: Material, asked: Asked, progress: Progress) -> Pool:
         InputError: A run names a chunk that is not in the corpus.
     """
     names = tuple(sorted(asked.names))
-    old = rankings_of(material.earlier.pool)
-    grading = material.manifest.grading if is_graded(material.manifest) else None
+    old = rankings_of(gold.earlier.pool)
+    grading = gold.manifest.grading if is_graded(gold.manifest) else None
     same = grading is not None and (asked.again or (grading.depth == asked.depth and grading.retrievers == [*names]))
     if grading is not None and asked.again:
         names = tuple(grading.retrievers)
     built_in = {name: old.get(name, {}) for name in names} if same else {}
-    reached = {query.query_id: _known_reach(query) for query in material.queries} if same else {}
+    reached = {query.query_id: _known_reach(query) for query in gold.queries} if same else {}
     theirs = {name: old[name] for name in (grading.runs if grading else ()) if name in old}
-    theirs |= {name: _still_there(by, material) for name, by in asked.carried.items()}
-    theirs |= _checked_runs(asked, material, {*names, *theirs}, theirs)
-    cluster_of = near_duplicates(material, progress)
+    theirs |= {name: _still_there(by, gold) for name, by in asked.carried.items()}
+    theirs |= _checked_runs(asked, gold, {*names, *theirs}, theirs)
+    cluster_of = near_duplicates(gold, progress)
     if not same:
-        retrievers = asked.build(language_of(material.chunks))
-        found = retrieve(material, retrievers, depth=max(asked.depth, SOUGHT_WITHIN), progress=progress)
+        retrievers = asked.build(language_of(gold.chunks))
+        found = retrieve(gold, retrievers, depth=max(asked.depth, SOUGHT_WITHIN), progress=progress)
         built_in = {name: {key: ids[: asked.depth] for key, ids in by.items()} for name, by in found.items()}
-        for query in material.queries:
-            sources = [near for chunk_id in material.sources[query.query_id] for near in cluster_of(chunk_id)]
+        for query in gold.queries:
+            sources = [near for chunk_id in gold.sources[query.query_id] for near in cluster_of(chunk_id)]
             reached[query.query_id] = reach({name: found[name].get(query.query_id, []) for name in names}, sources)
     rankings = built_in | theirs
     pairs = {
         query.query_id: pool_query(
             query.query_id,
             rankings={name: by.get(query.query_id, []) for name, by in rankings.items()},
-            sources=material.sources[query.query_id],
+            sources=gold.sources[query.query_id],
             cluster_of=cluster_of,
         )
-        for query in material.queries
+        for query in gold.queries
     }
     return Pool(pairs, reached, names, tuple(sorted(theirs)))
 
 
-def _still_there(by_query: Mapping[str, list[str]], material: Material) -> dict[str, list[str]]:
-    return {key: [chunk_id for chunk_id in ids if chunk_id in material.positions] for key, ids in by_query.items()}
+def _still_there(by_query: Mapping[str, list[str]], gold: GradableSet) -> dict[str, list[str]]:
+    return {key: [chunk_id for chunk_id in ids if chunk_id in gold.positions] for key, ids in by_query.items()}
 
 
 def _known_reach(query: Query) -> Reach:
     return Reach(query.reached_by or (), bool(query.unreachable))
 
 
-def _checked_runs(asked: Asked, material: Material, taken: set[str], theirs: Rankings) -> Rankings:
+def _checked_runs(asked: Asked, gold: GradableSet, taken: set[str], theirs: Rankings) -> Rankings:
     runs: Rankings = {}
-    known: dict[str, dict[str, int]] = {query.query_id: {} for query in material.queries}
+    known: dict[str, dict[str, int]] = {query.query_id: {} for query in gold.queries}
     for name, run in asked.runs.items():
-        top = top_documents(Gold(material.folder.path, known), run, depth=asked.depth)
+        top = top_documents(Gold(gold.folder.path, known), run, depth=asked.depth)
         cut = {query_id: [item.doc_id for item in found] for query_id, found in top.items() if found}
         if not cut:
             raise InputError(f"run {name}", "has no query of this set")
         for query_id, ids in cut.items():
             for chunk_id in ids:
-                if chunk_id not in material.positions:
+                if chunk_id not in gold.positions:
                     problem = f"query {query_id!r} finds {chunk_id!r}, which is no chunk of this set"
                     raise InputError(f"run {name}", problem)
         if name in taken and cut != theirs.get(name):
@@ -125,14 +125,14 @@ def _checked_runs(asked: Asked, material: Material, taken: set[str], theirs: Ran
     return runs
 
 
-def retrieve(material: Material, retrievers: Mapping[str, Retriever], *, depth: int, progress: Progress) -> Rankings:
+def retrieve(gold: GradableSet, retrievers: Mapping[str, Retriever], *, depth: int, progress: Progress) -> Rankings:
     """Return what each retriever finds for every query.
 
     Raises:
         RetrieverFailed: One of them cannot index or search.
     """
-    queries = {query.query_id: query.text for query in material.queries}
-    corpus = material.corpus()
+    queries = {query.query_id: query.text for query in gold.queries}
+    corpus = gold.corpus()
     found: Rankings = {}
     with progress.stage("retrieve", len(retrievers)) as step:
         for name in sorted(retrievers):
@@ -157,9 +157,9 @@ def language_of(chunks: Stored[Chunk]) -> str | None:
     return language if 3 * count >= 2 * seen.total() else None
 
 
-def near_duplicates(material: Material, progress: Progress) -> Callable[[str], tuple[str, ...]]:
+def near_duplicates(gold: GradableSet, progress: Progress) -> Callable[[str], tuple[str, ...]]:
     """Return the function that names the near-duplicates of a chunk, itself among them, in the order of the corpus."""
-    chunks = material.chunks
+    chunks = gold.chunks
     sketches = Sketches.empty(len(chunks))
     with progress.stage("near-duplicates", len(chunks)) as step:
         for position, chunk in enumerate(counted(chunks, step)):
@@ -168,11 +168,11 @@ def near_duplicates(material: Material, progress: Progress) -> Callable[[str], t
     alike = np.flatnonzero(np.bincount(labels, minlength=len(chunks))[labels] > 1)
     wanted = set(alike.tolist())
     members: dict[int, list[str]] = {}
-    for chunk_id, position in material.positions.items():
+    for chunk_id, position in gold.positions.items():
         if position in wanted:
             members.setdefault(int(labels[position]), []).append(chunk_id)
 
     def cluster_of(chunk_id: str) -> tuple[str, ...]:
-        return tuple(members.get(int(labels[material.positions[chunk_id]]), (chunk_id,)))
+        return tuple(members.get(int(labels[gold.positions[chunk_id]]), (chunk_id,)))
 
     return cluster_of

@@ -11,7 +11,7 @@ from pipeline.config import Panel as Setting
 from pipeline.errors import NothingKept, OutputError, UsageError
 from pipeline.goldset.folder import Draft, GoldFolder, is_graded
 from pipeline.grade.calls import Answers, Asking, Slot, grouped, remembered, slots_of
-from pipeline.grade.gradable_set import Material, Rankings, read_material
+from pipeline.grade.gradable_set import GradableSet, Rankings, read_gradable
 from pipeline.grade.graded_files import manifest_of, write_graded
 from pipeline.grade.outcome import figures, outcome_of
 from pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
@@ -104,7 +104,7 @@ async def grade_folder(folder: Path, work: Work) -> Graded:
     with home.rewriting() as place:
         manifest = home.manifest()
         check_gradable(home, manifest, work)
-        found = await _grade(read_material(home, manifest), place, manifest, work)
+        found = await _grade(read_gradable(home, manifest), place, manifest, work)
         if not found.manifest.queries and (found.limit or found.grading.unjudged):
             raise NothingKept(f"{folder}: stays as it was, {_why_nothing_is_left(found)}")
         place.finish(found.manifest)
@@ -119,7 +119,7 @@ def _why_nothing_is_left(found: Graded) -> str:
 
 async def grade_place(place: Draft, manifest: Manifest, work: Work) -> Graded:
     """Grade a set that is written but not put in place yet, in that very place."""
-    return await _grade(read_material(place, manifest), place, manifest, work)
+    return await _grade(read_gradable(place, manifest), place, manifest, work)
 
 
 async def plan_folder(folder: Path, work: Work, *, share_of_price: float = 1.0) -> tuple[Sequence[PlannedStage], int]:
@@ -130,16 +130,16 @@ async def plan_folder(folder: Path, work: Work, *, share_of_price: float = 1.0) 
     home = GoldFolder(folder)
     manifest = home.manifest()
     check_gradable(home, manifest, work)
-    material = read_material(home, manifest)
-    pool = _pool(material, work)
-    slots = slots_of(material, pool, share=work.panel.config.grade.canaries)
+    gold = read_gradable(home, manifest)
+    pool = _pool(gold, work)
+    slots = slots_of(gold, pool, share=work.panel.config.grade.canaries)
     with work.panel.rehearse() as (panel, report):
-        await _ask(material, panel, slots, work)
+        await _ask(gold, panel, slots, work)
         stages = report(share_of_price)
-        asking = _asking(material, panel, work, advance=lambda _: None)
+        asking = _asking(gold, panel, work, advance=lambda _: None)
         pairs = sum(not slot.planted and not asking.is_known(slot) for slot in slots)
     more = _more_calls(len(panel.others), work.panel.config.grade.panel)
-    return [*stages, *_expected_escalation(stages, pairs, more)], len(material.queries)
+    return [*stages, *_expected_escalation(stages, pairs, more)], len(gold.queries)
 
 
 def _expected_escalation(stages: Sequence[PlannedStage], pairs: int, factor: float) -> list[PlannedStage]:
@@ -201,28 +201,28 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
         )
 
 
-def _pool(material: Material, work: Work) -> Pool:
+def _pool(gold: GradableSet, work: Work) -> Pool:
     pools, settings = work.pools, work.panel.config.grade
     depth = pools.depth or settings.depth
     asked = Asked(depth, pools.names, pools.build, pools.runs, pools.carried, pools.again)
-    return pool_of(material, asked, work.progress)
+    return pool_of(gold, asked, work.progress)
 
 
-async def _grade(material: Material, place: Draft, manifest: Manifest, work: Work) -> Graded:
+async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work) -> Graded:
     settings = work.panel.config.grade
-    pool = _pool(material, work)
-    slots = slots_of(material, pool, share=settings.canaries)
-    for line in await forecast(material, slots, work):
+    pool = _pool(gold, work)
+    slots = slots_of(gold, pool, share=settings.canaries)
+    for line in await forecast(gold, slots, work):
         work.say(line)
     spent = {**work.spent, **work.pools.usage()}
     async with work.panel.open(spent) as panel:
-        answers = await _ask(material, panel, slots, work)
+        answers = await _ask(gold, panel, slots, work)
         assessors = panel.assessors
-    made = outcome_of(material, pool, answers)
+    made = outcome_of(gold, pool, answers)
     grading = figures(settings, assessors, pool, answers, made)
     if work.pools.again and manifest.grading is not None:
         grading = grading.model_copy(update={"depth": manifest.grading.depth})
-    write_graded(place, material, pool, made, grading)
+    write_graded(place, gold, pool, made, grading)
     usage = {**work.pools.usage(), **work.panel.usage()}
     told = manifest_of(
         manifest,
@@ -236,17 +236,17 @@ async def _grade(material: Material, place: Draft, manifest: Manifest, work: Wor
     return Graded(told, usage, answers.limit)
 
 
-async def _ask(material: Material, panel: Assessors, slots: Sequence[Slot], work: Work) -> Answers:
+async def _ask(gold: GradableSet, panel: Assessors, slots: Sequence[Slot], work: Work) -> Answers:
     with work.progress.stage("grade", len(slots)) as step:
-        asking = _asking(material, panel, work, advance=step.advance)
+        asking = _asking(gold, panel, work, advance=step.advance)
         async with calls_shown(panel, step, work.progress):
             return await asking.ask(slots, per_call=work.panel.config.grade.passages_per_call)
 
 
-def _asking(material: Material, panel: Assessors, work: Work, *, advance: Callable[[int], None]) -> Asking:
-    known, known_checks = ({}, {}) if work.replace else remembered(material.earlier)
+def _asking(gold: GradableSet, panel: Assessors, work: Work, *, advance: Callable[[int], None]) -> Asking:
+    known, known_checks = ({}, {}) if work.replace else remembered(gold.earlier)
     return Asking(
-        material=material,
+        gold=gold,
         panel=panel,
         concurrency=WAVE if work.panel.batches else 2 * work.panel.config.model.concurrency,
         advance=advance,
@@ -255,18 +255,18 @@ def _asking(material: Material, panel: Assessors, work: Work, *, advance: Callab
     )
 
 
-async def forecast(material: Material, slots: Sequence[Slot], work: Work) -> list[str]:
+async def forecast(gold: GradableSet, slots: Sequence[Slot], work: Work) -> list[str]:
     """Return what grading will take, in lines: calls counted, tokens and money from a sample of the prompts."""
     per_call = work.panel.config.grade.passages_per_call
     with work.panel.rehearse() as (panel, report):
-        asking = _asking(material, panel, work, advance=lambda _: None)
+        asking = _asking(gold, panel, work, advance=lambda _: None)
         calls = [group for group in grouped(slots, per_call, asking.is_known) if not asking.is_known(group[0])]
         sample = calls[:: max(1, len(calls) // _SAMPLE)]
         await asking.ask([slot for group in sample for slot in group], per_call=per_call)
         rows = report(1.0)
         others = len(panel.others)
     if not calls:
-        return [f"{len(slots):,} pairs of {len(material.queries):,} queries, every one judged before."]
+        return [f"{len(slots):,} pairs of {len(gold.queries):,} queries, every one judged before."]
     scale = len(calls) / len(sample)
     requests = round(scale * sum(row.requests for row in rows))
     more = _more_calls(others, work.panel.config.grade.panel)
@@ -276,10 +276,10 @@ async def forecast(material: Material, slots: Sequence[Slot], work: Work) -> lis
     money = "its price is not known"
     if all(price is not None for price in usd):
         total = sum(price or 0.0 for price in usd) * scale * (1 + more)
-        money = f"about ${total:,.4f}, ${total / max(1, len(material.queries)):,.4f} a query"
-    count = max(1, len(material.queries))
+        money = f"about ${total:,.4f}, ${total / max(1, len(gold.queries)):,.4f} a query"
+    count = max(1, len(gold.queries))
     line = (
-        f"{len(slots):,} pairs of {len(material.queries):,} queries, those that test the judge among them: about "
+        f"{len(slots):,} pairs of {len(gold.queries):,} queries, those that test the judge among them: about "
         f"{requests:,} requests ({requests / count:.1f} a query), and some {pairs * more:,.0f} of the further judges; "
         f"about {spent[0]:,.0f} tokens in, {spent[1]:,.0f} out; {money}."
     )

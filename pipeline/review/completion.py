@@ -12,7 +12,7 @@ from pipeline.measures.statistics.agreement_intervals import pair_figures, rater
 from pipeline.measures.statistics.calibration import inverse_weights
 from pipeline.measures.statistics.kappa import query_tables
 from pipeline.review.queue import Item
-from pipeline.review.reviewable_set import Material
+from pipeline.review.reviewable_set import ReviewableSet
 from pipeline.review.state import Pair, State
 from pipeline.review.stop_rule import CHANGED, LAST, narrow_enough
 from schemas.agreement_report import PairFigures
@@ -106,7 +106,7 @@ def between_people(pairs: Sequence[Sampled]) -> dict[str, Any] | None:
 
 
 def by_property(
-    pairs: Sequence[Sampled], judge: Mapping[Pair, Relevance], material: Material, name: str
+    pairs: Sequence[Sampled], judge: Mapping[Pair, Relevance], material: ReviewableSet, name: str
 ) -> dict[str, dict[str, Any]]:
     """Return agreement by a property of the queries (``kind``, ``style``), where they have it."""
     groups: defaultdict[str, list[Sampled]] = defaultdict(list)

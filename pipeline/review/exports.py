@@ -16,7 +16,7 @@ from pipeline.formats.annotations.exchange import Exchange, write_text
 from pipeline.formats.interchange_names import BEIR_TEST_QRELS, TREC_QRELS
 from pipeline.review.ledger import RUBRIC_SHA
 from pipeline.review.people import Reviewed, current_ids, lineage, people_of
-from pipeline.review.reviewable_set import Material
+from pipeline.review.reviewable_set import ReviewableSet
 from pipeline.review.state import Pair, State
 from schemas.review_event import Event
 
@@ -36,7 +36,7 @@ class Download:
 
 
 def download(
-    name: str, material: Material, state: State, *, hidden: Collection[Pair] = (), drawn: bool = True
+    name: str, material: ReviewableSet, state: State, *, hidden: Collection[Pair] = (), drawn: bool = True
 ) -> Download:
     """Return a download of the page, never with a model's grade in it.
 
@@ -80,7 +80,7 @@ def _veiled(exchange: Exchange, now: Mapping[str, str], *, hidden: Collection[Pa
     return replace(exchange, reviews=reviews, gold=gold, adjudicated=decided)
 
 
-def exchange_of(material: Material, state: State, *, with_model_labels: bool = False, wanted: int = 1) -> Exchange:
+def exchange_of(material: ReviewableSet, state: State, *, with_model_labels: bool = False, wanted: int = 1) -> Exchange:
     """Return what can be written, of the queries and chunks that the set has now."""
     now = current_ids(material)
     deciding = {
@@ -108,7 +108,7 @@ def exchange_of(material: Material, state: State, *, with_model_labels: bool = F
     )
 
 
-def _assessors(material: Material, pair: tuple[str, str]) -> str:
+def _assessors(material: ReviewableSet, pair: tuple[str, str]) -> str:
     return "+".join(sorted({one.assessor for one in material.judged[pair]}))
 
 

@@ -16,7 +16,7 @@ from pipeline.formats.annotations.exchange import Given
 from pipeline.review.exports import Format
 from pipeline.review.ledger import RUBRIC_SHA, Ledger, same_act
 from pipeline.review.people import current_ids
-from pipeline.review.reviewable_set import Material
+from pipeline.review.reviewable_set import ReviewableSet
 from pipeline.review.state import State, fold
 from pipeline.text.display import shown
 from schemas.review_event import Event, EventKind, Review
@@ -34,7 +34,7 @@ class Imported:
 
 
 def import_file(
-    path: Path, form: Format, *, material: Material, ledger: Ledger, at: str, annotator: str | None = None
+    path: Path, form: Format, *, material: ReviewableSet, ledger: Ledger, at: str, annotator: str | None = None
 ) -> Imported:
     """Return what was taken in from a file.
 
@@ -93,14 +93,14 @@ def _given(path: Path, form: Format, annotator: str | None) -> Iterator[Given]:
     return read(path, annotator=annotator)
 
 
-def _check(given: Given, material: Material, queries: Collection[str], path: Path) -> None:
+def _check(given: Given, material: ReviewableSet, queries: Collection[str], path: Path) -> None:
     if given.rubric_sha not in {None, RUBRIC_SHA}:
         raise InputError(shown(path), "was judged by another rubric", line=given.line)
     _check_time(given.review.ms, path, given.line)
     _check_pair((given.review.query_id, given.review.chunk_id), material, queries, path, given.line)
 
 
-def _check_events(found: Iterable[tuple[int, Event]], material: Material, path: Path) -> None:
+def _check_events(found: Iterable[tuple[int, Event]], material: ReviewableSet, path: Path) -> None:
     queries = current_ids(material)
     for line, event in found:
         _check_time(event.ms, path, line)
@@ -122,7 +122,7 @@ def _check_time(ms: int | None, path: Path, line: int) -> None:
 
 
 def _check_pair(
-    pair: tuple[str, str | None], material: Material, queries: Collection[str], path: Path, line: int
+    pair: tuple[str, str | None], material: ReviewableSet, queries: Collection[str], path: Path, line: int
 ) -> None:
     query_id, chunk_id = pair
     if query_id not in queries:

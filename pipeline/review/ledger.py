@@ -55,7 +55,7 @@ def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SH
 
     Args:
         place: a file, ``sqlite:///…`` or ``postgresql://…``.
-        data_sha: The digest of the data set that is judged; see ``Material.data_sha``.
+        data_sha: The digest of the data set that is judged; see ``ReviewableSet.data_sha``.
         rubric_sha: The digest of the rubric that is judged by.
         create: Whether a missing ledger is made.
 

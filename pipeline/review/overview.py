@@ -20,7 +20,7 @@ from pipeline.review.completion import (
 )
 from pipeline.review.leases import Desk, Handed
 from pipeline.review.payload import Keys
-from pipeline.review.reviewable_set import Material
+from pipeline.review.reviewable_set import ReviewableSet
 from pipeline.review.state import Pair, State
 from schemas.agreement_report import PairFigures
 from schemas.review_event import Lane
@@ -33,7 +33,7 @@ class Refused(GoldsetError):
 class Standing:
     """What is told of the review as a whole, nothing of it before it may be known."""
 
-    def __init__(self, desk: Desk, material: Material, keys: Keys) -> None:
+    def __init__(self, desk: Desk, material: ReviewableSet, keys: Keys) -> None:
         self.desk, self.material, self.keys = desk, material, keys
         self.judge = material.grades()
         self._figures: tuple[object, PairFigures | None, dict[str, Any] | None] = (None, None, None)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.review.leases import Handed
 from pipeline.review.queue import Item
-from pipeline.review.reviewable_set import Material, Place
+from pipeline.review.reviewable_set import Place, ReviewableSet
 from pipeline.review.state import Pair
 from pipeline.text.words import content_terms, index_terms, word_spans
 from schemas.judgment import Judgment, Relevance, settled
@@ -63,7 +63,7 @@ class Keys:
 
 
 def shown(
-    handed: Handed, material: Material, keys: Keys, *, mine: Event | None, review: Review | None
+    handed: Handed, material: ReviewableSet, keys: Keys, *, mine: Event | None, review: Review | None
 ) -> dict[str, Any]:
     """Return a pair as the page gets it.
 
@@ -97,7 +97,7 @@ def shown(
     }
 
 
-def around(material: Material, chunk_id: str) -> dict[str, str | None]:
+def around(material: ReviewableSet, chunk_id: str) -> dict[str, str | None]:
     """Return the passages before and after one, None where there is none."""
     place = material.places.get(chunk_id, Place())
     before, after = place.before, place.after
@@ -107,7 +107,7 @@ def around(material: Material, chunk_id: str) -> dict[str, str | None]:
     }
 
 
-def row(item: Item, material: Material, keys: Keys, *, mine: Event | None) -> dict[str, Any]:
+def row(item: Item, material: ReviewableSet, keys: Keys, *, mine: Event | None) -> dict[str, Any]:
     """Return a pair as a line of the query's overview."""
     return {
         "pair": keys.of(item.pair),

@@ -15,7 +15,7 @@ from pipeline.goldset import gold_path
 from pipeline.goldset.file_names import DATASET, QRELS, UNREVIEWED_QRELS
 from pipeline.measures.statistics.calibration import Rated
 from pipeline.review.ledger import ledger_url, open_ledger
-from pipeline.review.reviewable_set import Material, load_material
+from pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from pipeline.review.state import State, fold
 from schemas.judgment import Origin, Pooled, settled
 from schemas.review_event import Event, Lane, Review
@@ -28,7 +28,7 @@ Pair = tuple[str, str]
 class Reviewed:
     """A data set with what people and the model say of it, by the ids that its queries have now."""
 
-    material: Material
+    material: ReviewableSet
     events: tuple[Event, ...]
     state: State
     people: Grades
@@ -47,7 +47,7 @@ def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Re
         InputError: There is no data set or no ledger, or the ledger is of another set.
     """
     folder = folder_of(path)
-    material = load_material(folder)
+    material = load_reviewable(folder)
     with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, create=create) as opened:
         events = tuple(opened.events())
     state = fold(events)
@@ -69,7 +69,7 @@ def folder_of(path: Path) -> Path:
     return folder
 
 
-def judge_of(material: Material) -> Grades:
+def judge_of(material: ReviewableSet) -> Grades:
     """Return the model's grade of each pair, by query; of a set that no model graded, what it held before people."""
     grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for (query_id, chunk_id), said in sorted(material.judged.items()):
@@ -78,7 +78,7 @@ def judge_of(material: Material) -> Grades:
     return dict(grades) if grades else _before_people(material)
 
 
-def _before_people(material: Material) -> Grades:
+def _before_people(material: ReviewableSet) -> Grades:
     kept = material.folder / UNREVIEWED_QRELS
     file = kept if kept.is_file() else material.folder / QRELS
     earlier = lineage(material.metadata)
@@ -139,7 +139,7 @@ def people_of(
     return {query_id: dict(sorted(found[query_id].items())) for query_id in sorted(found)}
 
 
-def current_ids(material: Material) -> dict[str, str]:
+def current_ids(material: ReviewableSet) -> dict[str, str]:
     """Return the id that a query has now by each id it ever had."""
     now = {query_id: query_id for query_id in material.queries}
     for query_id, earlier in lineage(material.metadata).items():
@@ -187,7 +187,7 @@ def sample_of(reviewed: Reviewed) -> list[Rated]:
     ]
 
 
-def sources_of(material: Material) -> set[Pair]:
+def sources_of(material: ReviewableSet) -> set[Pair]:
     """Return the pairs of a query and the chunk it was written from."""
     return {pair for pair, one in material.pairs.items() if one.origin is Origin.SOURCE}
 

@@ -15,7 +15,7 @@ from pipeline.review.leases import Desk, Handed
 from pipeline.review.ledger import RUBRIC_SHA, LedgerConflict
 from pipeline.review.overview import Refused, Standing, number
 from pipeline.review.payload import Keys
-from pipeline.review.reviewable_set import Material
+from pipeline.review.reviewable_set import ReviewableSet
 from pipeline.review.state import Pair
 from schemas.review_event import BadQuery, Event, EventKind, Lane
 
@@ -53,7 +53,7 @@ class Answers:
     """The desk and the material behind it. ``training`` shows the judge's grade first and marks every judgment so."""
 
     desk: Desk
-    material: Material
+    material: ReviewableSet
     training: bool = False
     keys: Keys = field(init=False)
     standing: Standing = field(init=False)

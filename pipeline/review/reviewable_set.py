@@ -32,7 +32,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Material:
+class ReviewableSet:
     """A data set as it is reviewed. ``judgments`` are without canaries."""
 
     folder: Path
@@ -74,7 +74,7 @@ class Material:
         return len(asked & index_terms(self.corpus[chunk_id], language)) / len(asked) if asked else 0.0
 
 
-def load_material(folder: Path) -> Material:
+def load_reviewable(folder: Path) -> ReviewableSet:
     """Return what a folder holds to be judged.
 
     Without a pool, what is judged relevant or graded in ``dataset.json`` is the pool; without judgments there are none.
@@ -97,7 +97,7 @@ def load_material(folder: Path) -> Material:
             **dict.fromkeys((dataset.relevance_scores or {}).get(query_id, {})),
         }
     )
-    return Material(
+    return ReviewableSet(
         folder=folder,
         queries=dict(dataset.queries),
         corpus=dict(dataset.corpus),

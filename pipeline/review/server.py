@@ -22,7 +22,7 @@ from pipeline.review.ledger import Ledger, ledger_url, open_ledger
 from pipeline.review.ledger_tables import file_of
 from pipeline.review.queue import Item, QueueSettings, Runs, plan
 from pipeline.review.responses import Answers
-from pipeline.review.reviewable_set import Material, load_material
+from pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from pipeline.review.security import Links, Rates, Sessions, session_key
 from pipeline.review.web import Door, create_app
 from pipeline.text.display import shown
@@ -38,7 +38,7 @@ KEY = "review.key"
 class Opened:
     """A review that can be served."""
 
-    material: Material
+    material: ReviewableSet
     ledger: Ledger
     items: tuple[Item, ...]
     key: Path
@@ -69,7 +69,7 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
     Raises:
         InputError: The folder holds nothing to judge, or the ledger is of another data set.
     """
-    material = load_material(folder)
+    material = load_reviewable(folder)
     items = draw(material, settings)
     if not items:
         raise InputError(folder, "holds no pair to judge: no pool, no relevant passages, or no lane was chosen")
@@ -80,7 +80,7 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
         yield Opened(material, book, items, key)
 
 
-def draw(material: Material, settings: QueueSettings) -> tuple[Item, ...]:
+def draw(material: ReviewableSet, settings: QueueSettings) -> tuple[Item, ...]:
     """Return the queue of a data set."""
     grades = material.grades()
     covers = {pair: material.cover(*pair) for pair in material.pairs if pair in grades and grades[pair] >= RELEVANT}

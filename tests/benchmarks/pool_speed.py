@@ -30,7 +30,7 @@ def child(folder: str, place: str) -> None:
     from pipeline.config import GradeSettings
     from pipeline.goldset.folder import Draft, GoldFolder
     from pipeline.grade.calls import Answered, Answers, Slot
-    from pipeline.grade.gradable_set import read_material
+    from pipeline.grade.gradable_set import read_gradable
     from pipeline.grade.graded_files import write_graded
     from pipeline.grade.outcome import figures, outcome_of
     from pipeline.grade.preparation import pool_settings
@@ -40,21 +40,21 @@ def child(folder: str, place: str) -> None:
 
     started, clock = time.process_time(), Clock()
     home = GoldFolder(Path(folder))
-    material = read_material(home, home.manifest())
+    gold = read_gradable(home, home.manifest())
     names = ("bm25", "ngrams", "lsi")
     with open_systems(names, pool_settings("en")) as systems:
         asked = Asked(10, names, lambda _: {name: systems.retriever(name) for name in names})
-        pool = pool_of(material, asked, clock)
+        pool = pool_of(gold, asked, clock)
     pooled = time.process_time()
     answers = Answers()
-    for query in material.queries:
+    for query in gold.queries:
         for row in pool.pairs[query.query_id]:
             if row.shared_from is None:
                 grade = Relevance(hashlib.blake2b(row.chunk_id.encode(), digest_size=1).digest()[0] % 4)
                 found = Judgment(query_id=row.query_id, chunk_id=row.chunk_id, relevance=grade, assessor="drawn")
                 answers.slots.append(Answered(Slot(query, row.chunk_id), (found,)))
-    made = outcome_of(material, pool, answers)
-    write_graded(Draft(Path(place)), material, pool, made, figures(GradeSettings(), ["drawn"], pool, answers, made))
+    made = outcome_of(gold, pool, answers)
+    write_graded(Draft(Path(place)), gold, pool, made, figures(GradeSettings(), ["drawn"], pool, answers, made))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     seconds = {**clock.seconds, "pool": pooled - started, "labels": time.process_time() - pooled}
     print(json.dumps({"seconds": seconds, "peak_mb": peak, "pairs": len(pool)}))

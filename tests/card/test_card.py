@@ -13,7 +13,7 @@ from scipy.stats import kendalltau
 from pipeline.agreement.rankings import halves
 from pipeline.card import make_card, write_card
 from pipeline.card.baselines import run_baselines
-from pipeline.card.described_set import read_material
+from pipeline.card.described_set import read_described
 from pipeline.card.judge_trust import grading_figures
 from pipeline.errors import InputError, OutputError
 from pipeline.report.card_text import markdown, plain
@@ -62,7 +62,7 @@ def test_canaries_beyond_a_tenth_warn_and_beyond_a_quarter_fail(tmp_path: Path, 
     found = card.figure("canaries")
     assert (found.value, found.state) == (0.15, State.WARN)
     for fooled, state in ((2, State.OK), (5, State.WARN), (6, State.FAIL)):
-        material = read_material(graded(tmp_path / str(fooled), fooled=fooled))
+        material = read_described(graded(tmp_path / str(fooled), fooled=fooled))
         assert next(one for one in grading_figures(material) if one.name == "canaries").state is state
 
 
@@ -91,7 +91,7 @@ def test_scores_of_the_baselines_are_those_of_the_scorer(graded_folder: Path, tm
     from pipeline.measures.names import parse_measure
     from pipeline.score.runs import load_gold, load_run, score_run
 
-    found = run_baselines(read_material(graded_folder))
+    found = run_baselines(read_described(graded_folder))
     for name, ranked in found.ranked.items():
         run = {q: {doc: 100.0 - rank for rank, doc in enumerate(ids)} for q, ids in ranked.items()}
         write_run(tmp_path / "r.trec", run, tag="t")
@@ -102,7 +102,7 @@ def test_scores_of_the_baselines_are_those_of_the_scorer(graded_folder: Path, tm
 def test_split_half_tau_is_the_mean_of_scipys_over_splits(tmp_path: Path) -> None:
     queries, corpus, relevant = topical(40)
     folder = write_dataset(tmp_path / "s", queries=queries, corpus=corpus, relevant_docs=relevant)
-    scores, draw = run_baselines(read_material(folder)).scores, np.random.default_rng(0)
+    scores, draw = run_baselines(read_described(folder)).scores, np.random.default_rng(0)
     found, _, size = halves(scores, seed=0)
     assert size == 20
     taus = []
@@ -194,7 +194,7 @@ def test_sets_without_texts_or_labels_are_refused_in_one_line(tmp_path: Path) ->
 def test_people_s_queries_overlap_as_the_anchor_says(collections: Path) -> None:
     from pipeline.card.queries import overlaps
 
-    material = read_material(collections / "cranfield")
+    material = read_described(collections / "cranfield")
     assert np.mean(list(overlaps(material).values())) == pytest.approx(0.41, abs=0.01)
 
 
@@ -220,7 +220,7 @@ def test_files_that_are_no_card_are_not_replaced(tmp_path: Path, tiny: Card) -> 
 
 
 def test_what_people_judged_is_told_apart_from_the_judge(graded_folder: Path) -> None:
-    material = read_material(graded_folder)
+    material = read_described(graded_folder)
     for said, value in (
         ({}, None),
         ({"review": {"judgments": {"people": 30, "model": 10}}}, 0.75),

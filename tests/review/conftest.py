@@ -51,9 +51,9 @@ class Site:
 
 def events_of(folder: Path) -> list[Event]:
     from pipeline.review.ledger import open_ledger
-    from pipeline.review.reviewable_set import load_material
+    from pipeline.review.reviewable_set import load_reviewable
 
-    with open_ledger(folder / "review.sqlite", data_sha=load_material(folder).data_sha) as ledger:
+    with open_ledger(folder / "review.sqlite", data_sha=load_reviewable(folder).data_sha) as ledger:
         return ledger.events()
 
 

@@ -14,7 +14,7 @@ from pipeline.goldset.dataset import GoldSet, Passage, write_gold
 from pipeline.goldset.publication import publish, staging
 from pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
 from pipeline.review.queue import Item, QueueSettings, plan
-from pipeline.review.reviewable_set import Material, load_material
+from pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from schemas.corpus import Chunk, Document, Evidence, Span
 from schemas.judgment import Judgment, Origin, Pooled, Relevance
 from schemas.manifest import Manifest
@@ -99,17 +99,17 @@ def make_set(folder: Path, *, queries: int = 30, pool: int = 8, seed: int = 1) -
     return Made(folder, truth, model)
 
 
-def ledger_of(folder: Path, place: Path | None = None) -> tuple[Material, Ledger]:
+def ledger_of(folder: Path, place: Path | None = None) -> tuple[ReviewableSet, Ledger]:
     """Return the material of a folder and its ledger, open."""
-    material = load_material(folder)
+    material = load_reviewable(folder)
     return material, open_ledger(place or folder / "review.sqlite", data_sha=material.data_sha)
 
 
-def queue_of(material: Material, **settings: int) -> tuple[Item, ...]:
+def queue_of(material: ReviewableSet, **settings: int) -> tuple[Item, ...]:
     return plan(material.pool, material.judgments, settings=QueueSettings(**settings))  # type: ignore[arg-type]
 
 
-def event(material: Material, kind: EventKind, query_id: str, **values: object) -> Event:
+def event(material: ReviewableSet, kind: EventKind, query_id: str, **values: object) -> Event:
     """Return an event of somebody, with an id that its content gives it."""
     chosen = {
         "annotator": "ann",
@@ -124,7 +124,7 @@ def event(material: Material, kind: EventKind, query_id: str, **values: object) 
 
 
 def judgments(
-    material: Material,
+    material: ReviewableSet,
     items: Iterable[Item],
     truth: Grades,
     *,

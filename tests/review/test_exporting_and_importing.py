@@ -16,7 +16,7 @@ from pipeline.review.exports import DOWNLOADS, Format, download, export
 from pipeline.review.imports import import_file
 from pipeline.review.ledger import RUBRIC_SHA, Ledger
 from pipeline.review.people import load_reviewed
-from pipeline.review.reviewable_set import Material
+from pipeline.review.reviewable_set import ReviewableSet
 from pipeline.review.state import State, fold
 from schemas.judgment import Relevance
 from schemas.review_event import BadQuery, EventKind, Lane
@@ -68,7 +68,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return made
 
 
-def again(made: Made, name: str) -> tuple[Material, Ledger]:
+def again(made: Made, name: str) -> tuple[ReviewableSet, Ledger]:
     return ledger_of(made.folder, made.folder.parent / name)
 
 

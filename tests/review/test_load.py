@@ -18,7 +18,7 @@ import pytest
 from pipeline.review.leases import Desk
 from pipeline.review.ledger import open_ledger
 from pipeline.review.queue import QueueSettings
-from pipeline.review.reviewable_set import load_material
+from pipeline.review.reviewable_set import load_reviewable
 from pipeline.review.server import draw
 from pipeline.review.state import fold
 from schemas.review_event import EventKind
@@ -112,7 +112,7 @@ def _judge_at_once(folder: Path, address: str | None) -> tuple[list[Worker], flo
 
 
 def _check(folder: Path, address: str | None, workers: list[Worker], seconds: float) -> None:
-    material = load_material(folder)
+    material = load_reviewable(folder)
     items = draw(material, DRAWN)
     with open_ledger(address or folder / "review.sqlite", data_sha=material.data_sha, create=False) as ledger:
         events = ledger.events()
@@ -151,7 +151,7 @@ def test_eight_people_on_postgresql(tmp_path: Path) -> None:
 
 
 def test_two_servers_on_one_postgresql_never_go_beyond_what_is_wanted(tmp_path: Path) -> None:
-    material = load_material(write_set(tmp_path / "set", queries=12, passages=10, chunks=False))
+    material = load_reviewable(write_set(tmp_path / "set", queries=12, passages=10, chunks=False))
     items = draw(material, DRAWN)
     problems: list[str] = []
 

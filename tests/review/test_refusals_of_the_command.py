@@ -13,7 +13,7 @@ from pipeline.cli import app
 from pipeline.errors import InputError
 from pipeline.review.ledger import open_ledger
 from pipeline.review.queue import QueueSettings
-from pipeline.review.reviewable_set import load_material
+from pipeline.review.reviewable_set import load_reviewable
 from pipeline.review.server import opened
 from tests.conftest import Goldset
 from tests.review.review_set import write_set
@@ -60,14 +60,14 @@ def test_the_ledger_of_another_set_is_refused(tmp_path: Path) -> None:
 
 def test_a_set_stays_the_same_set_when_its_queries_are_edited(tmp_path: Path) -> None:
     folder = write_set(tmp_path / "set", queries=2, passages=2)
-    before = load_material(folder).data_sha
+    before = load_reviewable(folder).data_sha
     dataset = json.loads((folder / "dataset.json").read_text())
     dataset["queries"]["q000"] = "Another wording?"
     (folder / "dataset.json").write_text(json.dumps(dataset))
-    assert load_material(folder).data_sha != before
+    assert load_reviewable(folder).data_sha != before
     dataset["metadata"]["review"] = {"data_sha": before}
     (folder / "dataset.json").write_text(json.dumps(dataset))
-    assert load_material(folder).data_sha == before
+    assert load_reviewable(folder).data_sha == before
 
 
 @pytest.mark.parametrize("broken", ["missing", "no folder", "pool"])
