@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.offline.analysis import Analysis
-from pipeline.offline.draws import key_of
+from pipeline.text.draws import key_of
 from schemas.corpus import Chunk
 
 MEASURED = 100

@@ -7,11 +7,11 @@ from typing import Literal, Self
 
 from pipeline.offline.analysis import LONGEST_TEXT, Analysis
 from pipeline.offline.corpus_sample import Pool, Sample
-from pipeline.offline.draws import Draws
 from pipeline.offline.heading_queries import Headings, heading_draft
 from pipeline.offline.recipes import BORROWED_AGAIN, Draft, Passage, Recipes
 from pipeline.offline.stretches import SentencesSeen
 from pipeline.ports import Brief, Proposal
+from pipeline.text.draws import Draws
 from pipeline.text.scripts import letter_count
 from schemas.corpus import Chunk, Evidence
 from schemas.query import Candidate, Constraints, QueryStyle, Recipe

@@ -8,9 +8,9 @@ import regex
 from pipeline.offline.analysis import Analysis
 from pipeline.offline.constraints_kept import fitted_sentence, one_line, without_numbering
 from pipeline.offline.corpus_sample import Pool
-from pipeline.offline.draws import key_of
 from pipeline.offline.recipes import Draft, Passage
 from pipeline.offline.stretches import heaviest_piece
+from pipeline.text.draws import key_of
 from pipeline.text.words import terms
 from schemas.corpus import Chunk
 from schemas.query import Constraints, Recipe

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pipeline.offline.analysis import LONGEST_TEXT, Analysis, Token
 from pipeline.offline.constraints_kept import allowed_terms, fitted_sentence, fitted_terms, obeys
 from pipeline.offline.corpus_sample import Neighbourhood, Pool
-from pipeline.offline.draws import Draws
 from pipeline.offline.function_words import function_words
 from pipeline.offline.stretches import heaviest_piece, pieces
 from pipeline.text.deixis import deixis
+from pipeline.text.draws import Draws
 from schemas.query import Constraints, Recipe
 
 MEAN_WORDS = 7

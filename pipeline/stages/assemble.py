@@ -1,6 +1,6 @@
-"""Relevance: which chunks hold what a query asks for.
+"""Labels: the chunks that are known to answer a query.
 
-Reads: queries, chunks, near-duplicate clusters. Writes: graded labels per query.
+Reads: queries, chunks, clusters of near-duplicates. Writes: the grades of a query's relevant chunks.
 Fails: never; a query's own chunk is always relevant to it.
 """
 
@@ -17,16 +17,16 @@ from schemas.query import Query
 def label(
     query: Query, position: int, *, chunks: Stored[Chunk], cluster_of: Callable[[int], Sequence[int]]
 ) -> dict[str, Relevance]:
-    """Return the grade of every chunk known to be relevant to one query.
+    """Return the grade of every chunk known to be relevant to a query.
 
     Relevant are the chunk the query was written from, the neighbours whose overlap with it holds all of the
-    evidence, and the near-duplicates of all of these. Nothing is said of other chunks: they are unjudged.
+    evidence, and the near-duplicates of all of these. Other chunks get no grade: they are unjudged.
 
     Args:
         query: The query.
-        position: Where its source chunk stands in ``chunks``.
-        chunks: All chunks, those of one document side by side in order of their start.
-        cluster_of: Positions of the near-duplicates of the chunk at a position, itself included.
+        position: Position of its source chunk in ``chunks``.
+        chunks: All chunks; those of one document stand side by side in order of their start.
+        cluster_of: Returns the positions of a chunk's near-duplicates, its own included.
     """
     holders = [position, *_neighbours_with_evidence(query, position, chunks)]
     relevant = sorted({member for holder in holders for member in (holder, *cluster_of(holder))})

@@ -1,7 +1,7 @@
-"""Documents cut into chunks: LangChain's recursive splitter, told of more scripts, with every span proven.
+"""Documents cut into chunks by LangChain's recursive splitter, extended to more scripts, with every span proven.
 
-Reads: documents. Writes: chunks, in the order of the documents and of the text. Fails: ``UsageError`` where size and
-overlap exclude one another; ``RuntimeError`` where a span cannot be proven, which is a bug.
+Reads: documents. Writes: chunks, in the order of the documents and of the text. Fails: ``UsageError`` if size or
+overlap is out of range; ``RuntimeError`` if a span cannot be proven, which is a bug.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pipeline.text.headings import headings, path_at
 from schemas.corpus import Chunk, Document, Span
 
 MAX_ID = 200
+"""Most characters of a chunk's id; a longer document id is cut."""
 
 
 def chunk_documents(
@@ -26,14 +27,14 @@ def chunk_documents(
     """Yield the chunks of each document, in order; a document marked ``ready`` is one chunk.
 
     For a text without marks of other scripts the chunks are those of ``RecursiveCharacterTextSplitter(chunk_size=size,
-    chunk_overlap=overlap)``, white space trimmed; left out are only those that lie within a neighbour. Every chunk
-    brings text that none before it held, and every character that is not white space lies in a chunk.
+    chunk_overlap=overlap)``, white space trimmed, without those that lie within a neighbour. Every chunk brings text
+    that no earlier chunk holds, and every character that is not white space lies in a chunk.
 
     Args:
-        documents: The documents; held one at a time.
-        size: The most a chunk may measure, in units of ``length``, at least 1.
-        overlap: The most that two neighbours may share, in units of ``length``, from 0 to ``size - 1``.
-        length: Measures a text; characters by default.
+        documents: The documents; one at a time is held in memory.
+        size: Longest chunk, in units of ``length``, at least 1.
+        overlap: Longest text that two neighbours may share, in units of ``length``, from 0 to ``size - 1``.
+        length: Measures a text; by default in characters.
 
     Raises:
         UsageError: ``size`` or ``overlap`` is out of range.
@@ -61,7 +62,7 @@ def chunk_documents(
 
 
 def check_sizes(size: int, overlap: int) -> None:
-    """Refuse sizes no text can be cut to.
+    """Refuse a size and an overlap that no text can be cut to.
 
     Raises:
         UsageError: ``size`` is below 1, or ``overlap`` is negative or not below ``size``.
@@ -73,7 +74,13 @@ def check_sizes(size: int, overlap: int) -> None:
 
 
 def chunk_id(doc_id: str, start: int, end: int) -> str:
-    """Return ``doc_id:start-end``; a document id too long for that is cut and completed with its digest."""
+    """Return ``doc_id:start-end``; a document id that is too long for that is cut and ends in its digest.
+
+    Args:
+        doc_id: Id of the document.
+        start: First character of the chunk, from 0.
+        end: Character after the chunk.
+    """
     place = f":{start}-{end}"
     if len(doc_id) + len(place) > MAX_ID:
         digest = hashlib.blake2b(doc_id.encode(), digest_size=16).hexdigest()
@@ -84,15 +91,21 @@ def chunk_id(doc_id: str, start: int, end: int) -> str:
 def spans(text: str, *, size: int, overlap: int, length: Callable[[str], int]) -> list[tuple[int, int]]:
     """Return the start and end of every chunk of a text, both strictly increasing.
 
+    Args:
+        text: The text.
+        size: As in `chunk_documents`.
+        overlap: As in `chunk_documents`.
+        length: As in `chunk_documents`.
+
     Raises:
-        RuntimeError: The pieces the splitter gave could not be proven to be spans that hold all of the text.
+        RuntimeError: The splitter's pieces could not be proven to be spans that hold all of the text.
     """
     from langchain_text_splitters import RecursiveCharacterTextSplitter  # slow to import
 
     if not text or text.isspace():
         return []
     cuts = separators(text)
-    # Untrimmed pieces follow one another without a gap, so that their places can be told; trimmed they are below.
+    # Untrimmed pieces follow one another without a gap, so their places can be found; they are trimmed below.
     pieces = RecursiveCharacterTextSplitter(
         separators=cuts,
         is_separator_regex=True,
@@ -109,9 +122,9 @@ def spans(text: str, *, size: int, overlap: int, length: Callable[[str], int]) -
 
 
 def _sharing(cuts: list[str], overlap: int, length: Callable[[str], int]) -> Callable[[str, int], bool]:
-    """Return whether the splitter would share so many characters of a piece: its sum over parts is at most ``overlap``.
+    """Return a function that tells whether the splitter would share the first N characters of a piece with another.
 
-    The parts are those between the coarsest cuts inside the piece, each measured alone.
+    It shares them if the parts between the coarsest cuts, each measured alone, add up to ``overlap`` at most.
     """
     patterns = [re.compile(cut) for cut in cuts if cut]
 
@@ -127,7 +140,7 @@ def _sharing(cuts: list[str], overlap: int, length: Callable[[str], int]) -> Cal
 
 
 def _trim(text: str, untrimmed: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the spans without white space around them and without those that lie within a neighbour."""
+    """Trim the white space around the spans and leave out spans that lie within a neighbour."""
     kept: list[tuple[int, int]] = []
     for start, end in untrimmed:
         piece = text[start:end]

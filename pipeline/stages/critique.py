@@ -1,4 +1,4 @@
-"""Critics: one question about one query per call, each blind to what the question does not need.
+"""Critics: one question about one query per call, shown only what the question needs.
 
 Reads: a candidate that passed the mechanical checks. Writes: scores from 1 to 5.
 Fails: as the chat model does.
@@ -7,12 +7,12 @@ Fails: as the chat model does.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from pipeline.ports import Brief, ChatModel, ChatRequest
+from pipeline.text.draws import number_of
 from pipeline.text.injection import delimiter
 from prompts.loader import Prompt
 from schemas.query import Candidate
@@ -20,7 +20,7 @@ from schemas.replies import Verdict
 
 
 class Critic(StrEnum):
-    """What is asked. Only ``grounded`` sees the passage: the others would be led by it."""
+    """The question. Only ``grounded`` sees the passage, which would influence the other answers."""
 
     GROUNDED = "grounded"
     STAND_ALONE = "stand-alone"
@@ -28,7 +28,7 @@ class Critic(StrEnum):
 
     @property
     def prompt_id(self) -> str:
-        """The prompt in force."""
+        """The id of the prompt in use."""
         return f"critic-{self.value}.v1"
 
 
@@ -38,9 +38,9 @@ GOOD = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCritics:
-    """Asks each critic in a call of its own: scores read out of one reply are near-copies of one another.
+    """Asks each critic in a separate call, because scores in one reply are near-copies of one another.
 
-    ``share`` is the share of candidates that are judged at all, drawn by chunk and wording.
+    ``share`` is the share of candidates that are judged, from 0 to 1, drawn by chunk and wording.
     """
 
     model: ChatModel
@@ -50,7 +50,7 @@ class ModelCritics:
     seed: int = 0
 
     async def judge(self, brief: Brief, candidate: Candidate) -> dict[str, int]:
-        """Return the score of every critic asked, by name; nothing where the candidate is not in the sample."""
+        """Return the score of every critic by name; empty if the candidate is not in the sample."""
         if not self._sampled(candidate):
             return {}
         scores = await asyncio.gather(*(self._ask(critic, brief, candidate) for critic in self.prompts))
@@ -77,6 +77,4 @@ class ModelCritics:
         return (await self.model.complete(request)).answer.score
 
     def _sampled(self, candidate: Candidate) -> bool:
-        key = f"{self.seed}\0critic\0{candidate.chunk_id}\0{candidate.text}".encode()
-        number = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
-        return number < self.share * 2**64
+        return number_of(self.seed, "critic", candidate.chunk_id, candidate.text) < self.share * 2**64

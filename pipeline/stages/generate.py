@@ -1,18 +1,18 @@
-"""Constrained question generation: one prompt per chunk.
+"""Query generation by a chat model: one prompt per chunk.
 
-Reads: chunks, through briefs. Writes: candidates, or the reason to skip the chunk.
-Fails: as the chat model does (a call that failed for good, an answer that cannot be used, a cap, no server).
+Reads: briefs, each with a chunk. Writes: candidates, or the reason why the chunk is skipped.
+Fails: as the chat model does (a call that failed for good, an unusable answer, a cap, no server).
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeVar
 
 from pipeline.ports import Brief, ChatModel, ChatRequest, Proposal
+from pipeline.text.draws import number_of
 from pipeline.text.evidence import find_quote
 from pipeline.text.injection import delimiter
 from prompts.loader import Prompt
@@ -31,14 +31,14 @@ def assign(
     styles: Mapping[QueryStyle, float],
     personas: Sequence[str] = (),
 ) -> Assignment:
-    """Return what to ask of one chunk: drawn by its id and the seed, so that other chunks never change it.
+    """Return the kind, style and persona to ask for, drawn by the chunk's id and the seed alone.
 
     Args:
-        chunk_id: The chunk.
-        seed: The run's seed.
+        chunk_id: Id of the chunk.
+        seed: Seed of the run.
         kinds: Weight of every kind, 0 or more, not all 0.
-        styles: Weight of every style, likewise.
-        personas: Who may ask; one of them is drawn, each with equal weight.
+        styles: Weight of every style, 0 or more, not all 0.
+        personas: Descriptions of users; one is drawn, each with equal weight.
     """
     persona = personas[int(_uniform(seed, chunk_id, "persona") * len(personas))] if personas else None
     return Assignment(
@@ -49,8 +49,7 @@ def assign(
 
 
 def _uniform(seed: int, chunk_id: str, purpose: str) -> float:
-    digest = hashlib.blake2b(f"{seed}\0{purpose}\0{chunk_id}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") / 2**64
+    return number_of(seed, purpose, chunk_id) / 2**64
 
 
 def _draw(weights: Mapping[K, float], uniform: float) -> K:
@@ -64,7 +63,7 @@ def _draw(weights: Mapping[K, float], uniform: float) -> K:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelGenerator:
-    """Writes queries with a chat model. ``context`` and ``examples`` say what the collection is and how users ask."""
+    """Writes queries with a chat model. ``context`` describes the collection, ``examples`` are queries of its users."""
 
     model: ChatModel
     prompt: Prompt
@@ -77,11 +76,11 @@ class ModelGenerator:
 
     @property
     def name(self) -> str:
-        """The prompt that is used."""
+        """The id of the prompt in use."""
         return self.prompt.id
 
     async def propose(self, brief: Brief) -> Proposal:
-        """Return the model's candidates for one chunk, evidence found again in the chunk's own words."""
+        """Return the model's candidates for one chunk, with their evidence in the chunk's own words."""
         system, user = generation_prompt(self.prompt, brief, context=self.context, examples=self.examples)
         answer = await self._ask("generate", self.prompt, system, user)
         if not answer.candidates:
@@ -90,7 +89,13 @@ class ModelGenerator:
         return Proposal(tuple(self._candidate(item, brief) for item in wanted))
 
     async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:
-        """Return the model's other wording, None where it gives none."""
+        """Return the query as the model rewrites it, None if it does not.
+
+        Args:
+            brief: As in `propose`.
+            candidate: The rejected query.
+            complaint: Why it was rejected, one sentence.
+        """
         system, user = self.rewrite_prompt.render(
             constraints=describe_constraints(brief.constraints),
             query=candidate.text,
@@ -131,7 +136,14 @@ class ModelGenerator:
 
 
 def generation_prompt(prompt: Prompt, brief: Brief, *, context: str, examples: Sequence[str]) -> tuple[str, str]:
-    """Return the system and the user message that ask for queries about one chunk."""
+    """Return the system and the user message that ask for queries about one chunk.
+
+    Args:
+        prompt: The template.
+        brief: The chunk, what to ask for, and the user's constraints.
+        context: Description of the collection; may be empty.
+        examples: Queries of real users, for their style.
+    """
     count = brief.constraints.per_chunk
     return prompt.render(
         count="one query" if count == 1 else f"up to {count} different queries, best first,",
@@ -144,7 +156,7 @@ def generation_prompt(prompt: Prompt, brief: Brief, *, context: str, examples: S
 
 
 def locate(quote: str, chunk: Chunk) -> tuple[Evidence, ...]:
-    """Return the quote as evidence in the document's own words, nothing where the chunk does not hold it."""
+    """Return the quote as evidence in the document's own words; empty if the chunk does not hold it."""
     found = find_quote(quote, chunk.text)
     if found is None:
         return ()
@@ -154,7 +166,7 @@ def locate(quote: str, chunk: Chunk) -> tuple[Evidence, ...]:
 
 
 def describe_constraints(constraints: Constraints) -> str:
-    """Return the user's rules as sentences for a prompt; the filter enforces the same ones."""
+    """Return the user's constraints as sentences for a prompt; the checks enforce the same constraints."""
     rules = [f"The query has {constraints.min_words} to {constraints.max_words} words."]
     if constraints.max_characters is not None:
         rules.append(f"The query has at most {constraints.max_characters} characters.")

@@ -1,25 +1,25 @@
-"""The pool: which chunks are judged for each query.
+"""The pool: the chunks that are judged for each query.
 
-Reads: queries, the rankings of several retrievers, near-duplicate clusters. Writes: pairs, in the order of judging.
+Reads: queries, the rankings of several retrievers, clusters of near-duplicates. Writes: pairs, in the order of judging.
 Fails: never by itself.
 
-A pool from one system crowns that system, so three families go into it, and whatever the user's own systems found.
+A pool from one system favours that system, so retrievers of three kinds contribute, and the user's own systems.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipeline.text.draws import number_of
 from schemas.judgment import Origin, Pooled
 
 SHARED_BY = 50
-"""Of a larger cluster of near-duplicates only those members get a grade that are in the pool for a reason of their own:
-a page of boilerplate that stands in a collection ten thousand times would fill the judgments of every query."""
+"""Largest cluster whose members all share a grade. In a larger one only members that are in the pool anyway get it:
+boilerplate that stands in a collection ten thousand times would otherwise fill the judgments of every query."""
 
 REACHED_WITHIN, SOUGHT_WITHIN = 20, 100
-"""A source is reached where a retriever has it in its first 20, unreachable where none has it in its first 100."""
+"""A source is reached by a retriever that has it in its top 20, unreachable if no retriever has it in its top 100."""
 
 Ranking = Sequence[str]
 """The ids of chunks, best first."""
@@ -35,11 +35,10 @@ def pool_query(
     """Return the pool of one query, in the order of judging: shuffled, so that no rank shows.
 
     Args:
-        query_id: The query; it seeds the order.
+        query_id: Id of the query; it seeds the order.
         rankings: What each retriever found, by its name, cut to the depth of the pool.
-        sources: The chunks that are known to hold what the query asks for, the foremost first; they join whatever
-            retrieved them.
-        cluster_of: The ids of all near-duplicates of a chunk, itself among them, in a fixed order.
+        sources: Chunks known to answer the query, the most important first; they are pooled even if not retrieved.
+        cluster_of: Returns the ids of a chunk's near-duplicates, its own included, in a fixed order.
     """
     ranks: dict[str, dict[str, int]] = {}
     for name in sorted(rankings):
@@ -70,28 +69,24 @@ def pool_query(
 
 
 def shuffled(query_id: str, chunk_ids: Iterable[str]) -> list[str]:
-    """Return the ids in an order that the query alone decides; one more chunk moves no other."""
-
-    def place(chunk_id: str) -> bytes:
-        return hashlib.blake2b(f"pool\0{query_id}\0{chunk_id}".encode(), digest_size=8).digest()
-
-    return sorted(chunk_ids, key=lambda chunk_id: (place(chunk_id), chunk_id))
+    """Return the ids in an order seeded by the query; another chunk does not change the order of the rest."""
+    return sorted(chunk_ids, key=lambda chunk_id: (number_of("pool", query_id, chunk_id), chunk_id))
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which of the retrievers find what a query was written from, and whether none does."""
+    """The retrievers that find a query's source in their top 20, and whether none finds it in its top 100."""
 
     reached_by: tuple[str, ...]
     unreachable: bool
 
 
 def reach(rankings: Mapping[str, Ranking], sources: Iterable[str]) -> Reach:
-    """Return which retrievers have a source among their first 20, and whether none has one among its first 100.
+    """Return which retrievers reach a source of the query.
 
     Args:
-        rankings: What each retriever found, by its name; at least 100 of each where there are so many.
-        sources: The chunks that hold what the query asks for, their near-duplicates among them.
+        rankings: What each retriever found, by its name, to depth 100 where possible.
+        sources: Chunks that answer the query, near-duplicates included.
     """
     wanted = set(sources)
     best = {

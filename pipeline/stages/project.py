@@ -1,6 +1,6 @@
-"""Relevance carried from the passages that were judged to another chunking of the same documents.
+"""Projection: relevance carried from judged passages to another chunking of the same documents.
 
-Reads: relevance as text, spans of chunks. Writes: grades by chunk.
+Reads: relevance as stretches of text, spans of chunks. Writes: grades by chunk.
 Fails: never; a query whose evidence no chunk holds is left out, with the reason.
 """
 
@@ -18,7 +18,7 @@ from schemas.query import JudgedPassage, Query, TextRelevance
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """The chunks of one document: their ids and spans in the order of the text; both ends grow from one to the next."""
+    """The chunks of one document, their ids and spans, in the order of the text; starts and ends both increase."""
 
     chunk_ids: Sequence[str]
     spans: Sequence[Span]
@@ -38,10 +38,11 @@ class Cuts:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What a query's relevance comes to on a chunking.
+    """A query's relevance on another chunking.
 
-    ``grades`` are the judged chunks, ``source`` the relevant chunk that stands for the one the query was written from,
-    ``evidence`` every stretch the labels rest on, ``lost`` how many relevant passages no chunk could take over.
+    ``grades`` are the grades of the judged chunks, ``source`` is the relevant chunk that stands for the one the query
+    was written from, ``evidence`` every stretch the labels rest on, ``lost`` the number of relevant passages that no
+    chunk holds.
     """
 
     grades: Mapping[str, Relevance]
@@ -51,14 +52,14 @@ class Projection:
 
 
 def judged_passage(query: Query, chunk: Chunk, grade: Relevance, quotes: Iterable[str] = ()) -> JudgedPassage:
-    """Return a judged chunk as text.
+    """Return a judged chunk as a stretch of text with the evidence for its grade.
 
-    What a relevant chunk's grade rests on is the query's own evidence where the chunk holds it; else what judges
-    quoted from the chunk; else the words of the query's evidence, found again in it, as near-duplicates have them.
+    The evidence of a relevant chunk is the query's own if the chunk holds it; else what judges quoted from the chunk;
+    else the words of the query's evidence, found again in the chunk, as in a near-duplicate.
 
     Args:
         query: The query.
-        chunk: The chunk that was judged.
+        chunk: The judged chunk.
         grade: Its grade.
         quotes: What judges quoted from it.
     """
@@ -82,14 +83,14 @@ def judged_passage(query: Query, chunk: Chunk, grade: Relevance, quotes: Iterabl
 
 
 def project(relevance: TextRelevance, cuts: Mapping[str, Cuts]) -> Projection | str:
-    """Return a query's grades on a chunking, or why there are none.
+    """Return a query's grades on another chunking, or the reason why there are none.
 
-    A chunk that is the very passage that was judged keeps its grade. Otherwise relevant are the chunks that hold all of
-    an evidence span, or where none does, those that hold at least half of it; and a chunk that lies within a passage
-    judged not relevant is not relevant either. Nothing is said of other chunks.
+    A chunk with exactly the span of a judged passage keeps its grade. Otherwise the chunks that hold all of an evidence
+    span are relevant, or if there are none, those that hold at least half of it; a chunk that lies within a passage
+    judged not relevant is not relevant either. Other chunks are unjudged.
 
     Args:
-        relevance: The query and what was judged for it.
+        relevance: The query and the passages judged for it.
         cuts: The chunks of each document, by its id.
     """
     kept = {}
@@ -134,7 +135,7 @@ def _give(
     kept: Mapping[str, Relevance],
     grades: dict[str, Relevance],
 ) -> bool:
-    """Give the grade to whatever holds the evidence and was not judged itself; return whether a relevant chunk does."""
+    """Grade the unjudged chunks that hold the evidence; return whether a relevant chunk holds it."""
     holders = holding(evidence, _cuts_of(evidence, cuts))
     for chunk_id in holders:
         if chunk_id not in kept:
@@ -143,7 +144,7 @@ def _give(
 
 
 def holding(evidence: Span, cuts: Cuts) -> list[str]:
-    """Return the chunks that hold all of a stretch of text; where there are none, those with at least half of it."""
+    """Return the chunks that hold all of a stretch of text; if there are none, those with at least half of it."""
     meeting = list(cuts.meeting(evidence))
     whole = [chunk_id for chunk_id, span in meeting if span.contains(evidence)]
     return whole or [
@@ -165,7 +166,7 @@ def _holders(evidence: Evidence, cuts: Mapping[str, Cuts], grades: Mapping[str, 
 
 
 def _source(relevance: TextRelevance, cuts: Mapping[str, Cuts], grades: Mapping[str, Relevance]) -> str | None:
-    """Return the chunk the query was written from, or the first relevant one that holds its evidence, or any other."""
+    """Return the chunk the query was written from, else a relevant chunk with its evidence, else any relevant chunk."""
     if grades.get(relevance.query.chunk_id, Relevance.UNRELATED) >= RELEVANT:
         return relevance.query.chunk_id
     holders = [chunk_id for evidence in relevance.query.evidence for chunk_id in _holders(evidence, cuts, grades)]

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau
 
-from pipeline.offline.draws import key_of
 from pipeline.offline.generator import OfflineGenerator, RecipeName
 from pipeline.ports import Brief
+from pipeline.text.draws import key_of
 from schemas.corpus import Chunk, Span
 from schemas.query import Assignment, Constraints, QueryKind, QueryStyle
 from tests.benchmarks.azzopardi import Azzopardi

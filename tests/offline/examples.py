@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from pipeline.offline.draws import key_of
 from pipeline.offline.generator import OfflineGenerator, RecipeName
 from pipeline.ports import Brief, Proposal
+from pipeline.text.draws import key_of
 from schemas.corpus import Chunk, Span
 from schemas.query import Assignment, Constraints, QueryKind, QueryStyle
 

@@ -1,10 +1,10 @@
-"""Mechanical filters: what a proposed query must be before anybody, person or model, looks at it.
+"""Mechanical checks: rules that a proposed query must pass before a model or a person looks at it.
 
 Reads: a candidate, its chunk and the user's constraints. Writes: a finding (the first rule it breaks), or the query.
-Fails: never; any text whatever gets an answer.
+Fails: never; every text gets an answer.
 
-The rules stand in one ordered table, ``CHECKS`` in ``table.py``, cheap ones first; ``SetChecks`` holds those that
-look at the other queries of the set.
+``CHECKS`` lists the rules for one candidate in order, cheap ones first; ``SetChecks`` holds the rules that compare a
+candidate with the other queries of the set.
 """
 
 from pipeline.stages.check.finding import CheckContext, Finding

@@ -1,4 +1,4 @@
-"""What a check is told, and what it says."""
+"""The context of a check, and its result."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from schemas.query import Candidate, Constraints
 
 _HIDDEN = regex.compile(r"[\p{C}\p{Zl}\p{Zp}]")
 _LONGEST_WORDING = 60
+"""Most characters of a query that a message quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A rule that a candidate breaks.
 
-    ``filter`` names the rule, ``reason`` says in one line how it was broken, with no words but the query's own.
-    ``score`` is the figure that was compared, where there is one. ``rewrite`` says that other words could mend it.
+    ``filter`` names the rule, ``reason`` says on one line how it was broken and quotes no text but the query's own.
+    ``score`` is the number that was compared, if any. ``rewrite`` says that other words could satisfy the rule.
     """
 
     filter: str
@@ -30,7 +31,7 @@ class Finding:
 
     @property
     def complaint(self) -> str:
-        """The reason as a sentence for whoever writes the query again."""
+        """The reason as a sentence for the prompt that asks for another wording."""
         sentence = self.reason[:1].upper() + self.reason[1:]
         return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
 
@@ -39,8 +40,8 @@ class Finding:
 class CheckContext:
     """What a candidate is checked against.
 
-    ``language`` is the one the query should be written in (ISO 639-1), None where it is not known. ``indexed_text`` is
-    the chunk as retrievers will see it: its text, without the words that were held out of it.
+    ``language`` is the requested language of the query (ISO 639-1), None if it is not known. ``indexed_text`` is the
+    chunk as retrievers will see it: its text without the words that are held out.
     """
 
     chunk: Chunk
@@ -50,12 +51,18 @@ class CheckContext:
 
     @classmethod
     def of(cls, chunk: Chunk, candidate: Candidate, brief: Brief) -> CheckContext:
-        """Return the context of a candidate that was written about a chunk to a brief."""
+        """Return the context of a candidate.
+
+        Args:
+            chunk: The chunk it was written from.
+            candidate: The candidate.
+            brief: What was asked for.
+        """
         language = brief.constraints.language or brief.language
         return cls(chunk, brief.constraints, language, chunk.text_without(candidate.masked))
 
 
 def quoted(wording: str) -> str:
-    """Return words of a query fit for a one-line message: nothing invisible, at most 60 characters."""
+    """Return words of a query for a one-line message: without invisible characters, at most 60 characters."""
     plain = " ".join(_HIDDEN.sub(" ", unicodedata.normalize("NFC", wording)).split())
     return f"«{plain}»" if len(plain) <= _LONGEST_WORDING else f"«{plain[: _LONGEST_WORDING - 1]}…»"

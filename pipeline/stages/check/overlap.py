@@ -1,4 +1,4 @@
-"""How much of a query stands in the text it was written from."""
+"""How many of a query's words stand in the text it was written from."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pipeline.text.scripts import is_spaceless
 from pipeline.text.words import content_terms, index_terms, stop_words, term_weight, terms
 
 _NEXT = "\n"
-"""Never part of a term."""
+"""Separates terms; it is never part of one."""
 
 
 def overlap(query: str, indexed_text: str, language: str | None) -> float | None:
-    """Return the share of the query's content terms that stand in the text, None for a query without any.
+    """Return the share of the query's content terms that stand in the text, 0 to 1; None for a query without any.
 
     Args:
         query: The query.
@@ -28,8 +28,8 @@ def overlap(query: str, indexed_text: str, language: str | None) -> float | None
 def copied_run(query: str, text: str) -> float:
     """Return the longest stretch of the query that stands word for word in the text, in words.
 
-    Punctuation and case do not count. A character of a script without spaces is the part of a word that
-    ``term_weight`` says.
+    Punctuation and case do not count. A character of a script without spaces counts as the part of a word given by
+    ``term_weight``.
     """
     asked = terms(query)
     there = f" {' '.join(terms(text))} "
@@ -44,17 +44,17 @@ def copied_run(query: str, text: str) -> float:
 
 
 def holds_answer(query: str, answer: str, language: str | None) -> bool:
-    """Whether the content words of an answer of at least two words stand in the query, in a row.
+    """Return whether the content words of an answer of at least two words stand in a row in the query.
 
     Args:
         query: The query.
-        answer: The answer it asks for.
-        language: ISO 639-1, for function words and stems.
+        answer: The answer to the query.
+        language: As in `overlap`.
     """
     stop = stop_words(language)
     if sum(term_weight(term) for term in terms(answer) if term not in stop) < 2:
         return False
-    # Character n-grams between function words say nothing of order: there the answer counts as it stands.
+    # Character n-grams between function words do not keep their order: there the answer counts as written.
     parts = terms if is_spaceless(answer) else partial(content_terms, language=language)
     wanted = parts(answer)
     return bool(wanted) and f"\n{_NEXT.join(wanted)}\n" in f"\n{_NEXT.join(parts(query))}\n"

@@ -1,4 +1,4 @@
-"""The checks that look at the queries accepted before: no duplicates, and not too many that copy their text's words."""
+"""The rules for a set: no duplicate queries, and not too many that share their words with their chunk."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ from schemas.corpus import Evidence, Span
 from schemas.query import Candidate
 
 MOST_SHARED_WORDS = 0.80
+"""Jaccard similarity of two queries' words, 0 to 1, from which the later query is a duplicate."""
 MOST_ALIKE = 0.85
+"""Cosine of two queries' character n-grams, 0 to 1, from which the later query is a duplicate."""
 LOW_OVERLAP = 0.60
+"""Highest share of content terms in the chunk, 0 to 1, of a query of low overlap."""
 LOW_OVERLAP_SHARE = 0.40
+"""Share of the set that is kept for queries of low overlap, 0 to 1."""
 
 
 class SetChecks:
-    """The queries accepted so far, in drawing order. The first of two that are alike stays.
+    """The queries accepted so far, in drawing order. Of two queries that are alike, the first stays.
 
     Args:
-        target: How many queries the set is to have, 1 or more.
+        target: Number of queries the set should have, 1 or more.
     """
 
     def __init__(self, *, target: int) -> None:
@@ -36,18 +40,13 @@ class SetChecks:
         self._characters = _Vectors()
 
     def _held_out_elsewhere(self, candidate: Candidate) -> bool:
-        """Whether its evidence is held out for an accepted query, or an accepted one's evidence for it."""
+        """Return whether its evidence is held out for an accepted query, or an accepted query's evidence for it."""
         return any(
             item.meets(mask) for item in _shown(candidate) for mask in self._held_out.get(item.doc_id, ())
         ) or any(mask.meets(item) for mask in candidate.masked for item in self._shown.get(mask.doc_id, ()))
 
     def accept(self, candidate: Candidate, context: CheckContext) -> Finding | None:
-        """Return the rule a candidate breaks, or None and count it among the accepted.
-
-        Args:
-            candidate: A candidate that passed every check that looks at it alone.
-            context: The same context.
-        """
+        """Return the rule that a candidate breaks; if it breaks none, count it as accepted and return None."""
         tokens = word_set(candidate.text)
         grams = ngrams(candidate.text)
         shared = self._words.closest(tokens)
@@ -75,23 +74,23 @@ class SetChecks:
 
 
 def _shown(candidate: Candidate) -> list[Evidence]:
-    """Return the evidence that must stay in the corpus: that which is not itself held out."""
+    """Return the evidence that must stay in the corpus because it is not itself held out."""
     return [item for item in candidate.evidence if not any(item.meets(mask) for mask in candidate.masked)]
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text, in scripts without spaces the characters two by two (Thai and the like: by three)."""
+    """Return the content terms of a text: words, or runs of characters in scripts without spaces."""
     return frozenset(content_terms(unicodedata.normalize("NFKC", text), None))
 
 
 def ngrams(text: str) -> Counter[str]:
-    """Count the runs of 3 to 5 characters of a text's terms, joined by single spaces."""
+    """Count the runs of 3 to 5 characters in a text's terms, joined by single spaces."""
     line = f" {' '.join(terms(unicodedata.normalize('NFKC', text)))} "
     return Counter(sys.intern(line[i : i + size]) for size in (3, 4, 5) for i in range(len(line) - size + 1))
 
 
 class _Sets:
-    """Sets of words. Two of a Jaccard of t share one of the rarest words: any (1-t) of the set and one more."""
+    """Sets of words. Two sets of Jaccard similarity t share a word among the rarest (1 - t) of either, plus one."""
 
     def __init__(self) -> None:
         self._sets: list[frozenset[str]] = []
@@ -103,7 +102,7 @@ class _Sets:
         self._sets.append(items)
 
     def closest(self, items: frozenset[str]) -> float:
-        """Return the greatest Jaccard with a set added before, where it is MOST_SHARED_WORDS or more; else 0."""
+        """Return the highest Jaccard similarity to an earlier set if it is at least MOST_SHARED_WORDS, else 0."""
         rarest = sorted(items, key=lambda item: (len(self._holders.get(item, ())), item))
         enough = len(items) - math.ceil(MOST_SHARED_WORDS * len(items) - 1e-9) + 1
         near = {holder for item in rarest[:enough] for holder in self._holders.get(item, ())}
@@ -115,8 +114,8 @@ class _Sets:
 class _Vectors:
     """Character n-grams, weighted by tf·idf.
 
-    The idf is that of the queries accepted when their number last doubled: renewed with every query it would change all
-    earlier comparisons, and cost the square of their number.
+    The idf is computed when the number of accepted queries has doubled: recomputed for every query, it would change all
+    earlier comparisons, at a cost that grows with the square of their number.
     """
 
     def __init__(self) -> None:
@@ -139,7 +138,7 @@ class _Vectors:
             self._norms = [self._norm(earlier) for earlier in self._counts]
 
     def closest(self, counts: Counter[str]) -> float:
-        """Return the greatest cosine with a text added before, where it is MOST_ALIKE or more; else 0."""
+        """Return the highest cosine with an earlier text if it is at least MOST_ALIKE, else 0."""
         norm = self._norm(counts)
         if not norm:
             return 0.0
@@ -148,7 +147,7 @@ class _Vectors:
         return best if best >= MOST_ALIKE else 0.0
 
     def _telling(self, counts: Counter[str], norm: float) -> list[str]:
-        """Return the rarest n-grams, as many that the rest alone cannot reach the cosine."""
+        """Return the fewest, rarest n-grams without which the others cannot reach the cosine."""
         rest = norm * norm
         chosen: list[str] = []
         for gram in sorted(counts, key=lambda gram: (len(self._holders.get(gram, ())), gram)):

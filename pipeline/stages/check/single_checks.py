@@ -1,4 +1,4 @@
-"""The checks that look at one candidate alone, and the table with their order."""
+"""The rules for one candidate, and the table with their order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.text.words import content_terms, count_words
 from schemas.query import Candidate, Query, Recipe
 
 LONGEST_QUERY = 500
-"""Characters. Forty long words and the spaces between them fit; what is longer is never looked at more closely."""
+"""Most characters of a query, enough for forty long words; a longer text is rejected before any other check."""
 
 _BROKEN = (
     ("it holds a line break or another control character", regex.compile(r"[\p{Cc}\p{Zl}\p{Zp}]")),
@@ -61,16 +61,17 @@ _WHOLE_WORD_SCRIPTS = (
     r"[\p{Latin}\p{Greek}\p{Cyrillic}\p{Armenian}\p{Georgian}\p{Devanagari}\p{Bengali}\p{Gurmukhi}\p{Gujarati}"
     r"\p{Tamil}\p{Telugu}\p{Kannada}\p{Malayalam}\p{N}]"
 )
-"""Scripts that keep words apart; Arabic, Hebrew and Hangul join particles to them."""
+"""Scripts that put spaces between words; Arabic, Hebrew and Hangul also join particles to them."""
 
 SHORTEST_COPIED_RUN = 6
-"""Words in a row."""
+"""Words copied in a row from which a query is rejected."""
 
 FEWEST_TERMS_OF_A_COPY = 5
+"""Content terms from which a query is rejected if all of them stand in the chunk."""
 
 
 def schema(candidate: Candidate, _: CheckContext) -> Finding | None:
-    """Turn down what cannot be a query: too long to look at, unprintable, marked up, or without a word."""
+    """Reject a text that cannot be a query: too long, unprintable, with markup, or without a word."""
     text = candidate.text
     if len(text) > LONGEST_QUERY:
         return Finding("schema", f"it has {len(text)} characters, more than {LONGEST_QUERY}", float(len(text)))
@@ -83,7 +84,7 @@ def schema(candidate: Candidate, _: CheckContext) -> Finding | None:
 
 
 def length(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Hold the query to the user's numbers of words and characters."""
+    """Reject a query with fewer or more words or characters than the user allows."""
     rules = context.constraints
     characters = len(unicodedata.normalize("NFC", candidate.text))
     if rules.max_characters is not None and characters > rules.max_characters:
@@ -97,7 +98,7 @@ def length(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def constraints(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Hold the query to the user's other rules: banned words, punctuation, lists of options, numbering."""
+    """Reject a query that breaks the user's other rules: banned words, punctuation, lists of options, numbering."""
     text, rules = unicodedata.normalize("NFKC", candidate.text), context.constraints
     for banned in rules.banned:
         if _banned(banned).search(text):
@@ -115,7 +116,7 @@ def constraints(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 @lru_cache(maxsize=1024)
 def _banned(word: str) -> regex.Pattern[str]:
-    """Match a banned word whole where the script keeps words apart, anywhere in the others."""
+    """Return a pattern for a banned word, as a whole word in scripts that put spaces between words."""
     plain = unicodedata.normalize("NFKC", word).strip()
     pattern = r"\s+".join(regex.escape(part) for part in plain.split())
     before = r"(?<![\p{L}\p{M}\p{N}])" if regex.match(_WHOLE_WORD_SCRIPTS, plain[:1]) else ""
@@ -124,10 +125,10 @@ def _banned(word: str) -> regex.Pattern[str]:
 
 
 def language(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Turn down a query that is clearly in another language than asked for.
+    """Reject a query that is clearly in another language than requested.
 
-    Simulated queries are made of the collection's own words, not always sentences: their script alone is judged. Where
-    no language is known the script must be one of the chunk's.
+    Simulated queries are words of the collection, not always sentences, so only their script is checked. If no
+    language is known, the script must be one of the chunk's.
     """
     expected = context.language
     if expected is None:
@@ -143,7 +144,7 @@ def language(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def evidence(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Turn down a query whose evidence does not stand in the chunk; a model must give some, a simulation need not."""
+    """Reject a query whose evidence does not stand in the chunk; a model must give evidence, a simulation need not."""
     chunk = context.chunk
     if not candidate.evidence and candidate.recipe is None:
         reason = (
@@ -158,7 +159,7 @@ def evidence(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def deixis(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Turn down a query that points at something its reader cannot see."""
+    """Reject a query that points at something its reader cannot see."""
     wording = pointing_words(candidate.text, candidate.language or context.language)
     if wording is None:
         return None
@@ -166,14 +167,14 @@ def deixis(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def leak(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Turn down a query that holds its own answer."""
+    """Reject a query that contains its own answer."""
     if candidate.answer and holds_answer(candidate.text, candidate.answer, context.language):
         return Finding("answer-leak", "it contains its own answer")
     return None
 
 
 def copied(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Turn down a query that copies six or more words in a row."""
+    """Reject a query that copies six or more words in a row."""
     run = copied_run(candidate.text, context.indexed_text)
     if run < SHORTEST_COPIED_RUN:
         return None
@@ -181,7 +182,7 @@ def copied(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def overlapping(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Turn down a query of five or more content terms that all stand in the chunk."""
+    """Reject a query of five or more content terms that all stand in the chunk."""
     share = overlap(candidate.text, context.indexed_text, context.language)
     if share != 1.0 or len(set(content_terms(candidate.text, context.language))) < FEWEST_TERMS_OF_A_COPY:
         return None
@@ -190,7 +191,7 @@ def overlapping(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One rule. ``rewrite``: other words could mend what it finds. ``simulated``: the recipes it applies to."""
+    """One rule. ``rewrite``: other words could satisfy it. ``simulated``: the simulated queries it applies to."""
 
     name: str
     find: Callable[[Candidate, CheckContext], Finding | None]
@@ -200,7 +201,7 @@ class Check:
 
 ALL = frozenset(Recipe)
 SENTENCES = frozenset({Recipe.HEADING, Recipe.HELD_OUT})
-"""Recipes that give what a person wrote. The others give bags of terms, which point at nothing."""
+"""Recipes that give sentences written by people. The others give lists of terms, which point at nothing."""
 
 CHECKS: tuple[Check, ...] = (
     Check("schema", schema, rewrite=True, simulated=ALL),
@@ -216,12 +217,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def check_candidate(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Return the first rule that a candidate breaks, None where it breaks none.
-
-    Args:
-        candidate: The candidate, its evidence already found again in the chunk.
-        context: What to hold it against.
-    """
+    """Return the first rule that a candidate breaks, None if it breaks none."""
     for check in CHECKS:
         if candidate.recipe is not None and candidate.recipe not in check.simulated:
             continue
@@ -232,7 +228,7 @@ def check_candidate(candidate: Candidate, context: CheckContext) -> Finding | No
 
 
 def accepted(candidate: Candidate, context: CheckContext) -> Query:
-    """Return the query that a candidate becomes once every check is passed."""
+    """Return the query made from a candidate that passed every check."""
     return Query(
         **dict(candidate),
         query_id=query_id(candidate.text),
@@ -241,5 +237,5 @@ def accepted(candidate: Candidate, context: CheckContext) -> Query:
 
 
 def query_id(text: str) -> str:
-    """Return the id of a query's text: the same for the same words, whatever their case and white space."""
+    """Return the id of a query's text; case and white space do not change it."""
     return f"q{hashlib.sha256(normal(text).encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"

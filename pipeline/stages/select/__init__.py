@@ -1,6 +1,6 @@
-"""Which chunks are worth a question, and in which order they are asked about.
+"""Selection: the chunks that are fit for a query, and the order in which they are drawn.
 
-Reads: chunks, twice (near-duplicates are read again). Writes: a ``Selection`` of positions. Fails: never by itself.
+Reads: chunks (near-duplicates twice). Writes: a ``Selection`` of positions. Fails: never by itself.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.ports import Stored
-from pipeline.stages.select.draw_order import draw_hash, drawing_order, firsts, source_hash
+from pipeline.stages.select.draw_order import drawing_order, firsts
 from pipeline.stages.select.eligibility import READY, RULES, Limits, fault
 from pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from pipeline.text.draws import number_of
 from schemas.corpus import Chunk
 
 __all__ = ["READY", "Limits", "Selection", "fault", "select"]
@@ -23,11 +24,11 @@ __all__ = ["READY", "Limits", "Selection", "fault", "select"]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What may be asked about.
+    """The chunks that queries may be written about.
 
-    ``order`` holds the positions of the chunks to draw, in drawing order; any first part of it is a fair sample.
-    ``ineligible`` counts the chunks each rule turned down (the first that did), ``near_duplicates`` the eligible ones
-    that another of their cluster stands for: ``chunks == len(order) + near_duplicates + sum(ineligible.values())``.
+    ``order`` holds the positions of the chunks to draw, in drawing order; the first N are a fair sample for every N.
+    ``ineligible`` counts the chunks that each rule rejected first, ``near_duplicates`` the eligible chunks represented
+    by another of their cluster: ``chunks == len(order) + near_duplicates + sum(ineligible.values())``.
     """
 
     order: npt.NDArray[np.int32]
@@ -36,17 +37,17 @@ class Selection:
     labels: npt.NDArray[np.int32]
     """The number of each chunk's cluster."""
     members: npt.NDArray[np.int32]
-    """The positions of chunks that are in a cluster with others, by cluster, ascending in each."""
+    """Positions of the chunks that share a cluster, by cluster, ascending within each."""
     member_labels: npt.NDArray[np.int32]
-    """The number of their cluster."""
+    """The number of the cluster of each of ``members``."""
 
     @property
     def eligible(self) -> int:
-        """How many chunks passed the rules."""
+        """Number of chunks that passed the rules."""
         return len(self.order) + self.near_duplicates
 
     def cluster_of(self, position: int) -> tuple[int, ...]:
-        """Return the positions of all near-duplicates of a chunk, eligible or not, itself among them, ascending."""
+        """Return the positions of a chunk's near-duplicates, eligible or not, its own included, ascending."""
         first, last = np.searchsorted(self.member_labels, self.labels[position] + np.array([0, 1], np.int32))
         return tuple(self.members[first:last].tolist()) or (position,)
 
@@ -61,13 +62,13 @@ def select(
 ) -> Selection:
     """Return the eligible chunks, one per cluster of near-duplicates, in drawing order.
 
-    What is chosen depends on the chunks, the seed and the limits, not on the order the chunks stand in.
+    The choice depends on the chunks, the seed and the limits, not on the order of the chunks.
 
     Args:
-        chunks: All chunks; each is read once, and near-duplicates a few times more.
+        chunks: All chunks; each is read once, near-duplicates a few times more.
         seed: Any whole number; another seed draws other chunks.
-        ready: Whether the chunks are rows that came ready; the shortest allowed is then shorter.
-        limits: The thresholds of the rules, instead of those that ``ready`` says.
+        ready: Whether the chunks are rows of a table, for which shorter texts are allowed.
+        limits: Thresholds of the rules; by default `READY` or `Limits()`, depending on ``ready``.
         advance: Called with 1 after each chunk.
     """
     limits = limits or (READY if ready else Limits())
@@ -79,8 +80,8 @@ def select(
     for position, chunk in enumerate(chunks):
         found = fault(chunk.text, limits)
         faults[position] = names.index(found) + 1 if found else 0
-        draws[position] = draw_hash(seed, chunk.chunk_id)
-        sources[position] = source_hash(chunk.span.doc_id)
+        draws[position] = number_of(seed, chunk.chunk_id)
+        sources[position] = number_of(chunk.span.doc_id)
         write_sketch(chunk.text, sketches, position)
         if advance:
             advance(1)

@@ -1,21 +1,9 @@
-"""In which order chunks are drawn: every document once before any twice, by hashes that know only seed and id."""
+"""The order in which chunks are drawn: every document once before any twice, by hashes of the seed and the id."""
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 import numpy.typing as npt
-
-
-def draw_hash(seed: int, chunk_id: str) -> int:
-    """Return the 64-bit number that places a chunk in the drawing; it depends on nothing else."""
-    return int.from_bytes(hashlib.blake2b(f"{seed}\0{chunk_id}".encode(), digest_size=8).digest(), "big")
-
-
-def source_hash(doc_id: str) -> int:
-    """Return a 64-bit number for a document."""
-    return int.from_bytes(hashlib.blake2b(doc_id.encode(), digest_size=8).digest(), "big")
 
 
 def drawing_order(
@@ -24,15 +12,14 @@ def drawing_order(
     """Return the positions in the order in which they are drawn.
 
     Within its document a chunk is ranked by its hash; all are then sorted by rank, and by hash within a rank. So the
-    first n give every document one chunk before any gets two, two before any gets three: the budget fills the documents
-    like water, to a common level that only those stay below which have no more chunks. No way of drawing n chunks has
-    a smaller largest share, so no document exceeds 5 % (or any share) if the others have the chunks to prevent it, and
-    each has one while the budget lasts. A document that is added takes places of its own and moves the others back,
-    but never changes the order among them.
+    first n chunks give every document one before any gets two, and two before any gets three; only documents without
+    further chunks fall behind. No other way of drawing n chunks gives a smaller largest share, so no document exceeds
+    5 % (or any share) if the others have enough chunks. A new document takes places of its own and moves the others
+    back, but never changes their order.
 
     Args:
-        draws: ``draw_hash`` of every chunk.
-        sources: ``source_hash`` of every chunk's document.
+        draws: A 64-bit hash of the seed and every chunk's id.
+        sources: A 64-bit hash of the id of every chunk's document.
         positions: The chunks that may be drawn.
     """
     by_source = positions[np.lexsort((draws[positions], sources[positions]))]
@@ -45,7 +32,13 @@ def drawing_order(
 def firsts(
     draws: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], positions: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32]:
-    """Return of each cluster the one position that is drawn first, whatever order the chunks stand in."""
+    """Return the position of each cluster that is drawn first, whatever the order of the chunks.
+
+    Args:
+        draws: As in `drawing_order`.
+        labels: Number of every chunk's cluster.
+        positions: As in `drawing_order`.
+    """
     ordered = positions[np.lexsort((draws[positions], labels[positions]))]
     label = labels[ordered]
     return ordered[np.concatenate(([True], label[1:] != label[:-1]))] if len(ordered) else ordered

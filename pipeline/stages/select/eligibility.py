@@ -1,7 +1,7 @@
-"""Rules a chunk must pass before a question is asked about it: does it stand alone, and would anyone look it up?
+"""Rules that a chunk must pass before a query is written about it: does it stand alone, and would anyone look it up?
 
-They are the deterministic part of that judgement and hold in any language; words of a language appear in one of them,
-the licence rule. What needs understanding (whether a chunk names its own subject) is the generator's, which may skip.
+The rules are deterministic and hold in any language; only the licence rule uses words of particular languages. Whether
+a chunk names its own subject needs understanding: that is left to the generator, which may skip a chunk.
 """
 
 from __future__ import annotations
@@ -18,31 +18,30 @@ from pipeline.text.words import word_count
 class Limits:
     """The thresholds of the rules.
 
-    In scripts without spaces a word is counted as 1.6 characters (the usual length of a Chinese one), so 64 characters
+    In scripts without spaces 1.6 characters count as a word (the usual length of a Chinese word), so 64 characters
     stand for 40 words.
     """
 
     min_words: int = 40
     min_characters: int = 64
     max_characters: int | None = None
-    """The chunk limit. What was cut by it is within it; this is for rows that came ready."""
+    """Most characters of a chunk, for rows of a table; chunks cut by the splitter are never longer."""
     min_letters: float = 0.60
-    """Letters among the characters that are not white space."""
+    """Lowest share of letters among the characters that are not white space."""
     sentence_words: int = 4
-    """Words before an end mark that make a sentence (in scripts without spaces, 1.6 times as many characters)."""
+    """Fewest words before an end mark that make a sentence (without spaces, 1.6 times as many characters)."""
     unmarked_sentence_words: int = 20
-    """Words in one line that make a sentence without an end mark: Thai has none, and a chunk may end before it."""
+    """Fewest words on a line that make a sentence without an end mark, which Thai lacks and a chunk may cut off."""
     list_share: float = 0.50
-    """Share of a chunk that is a contents list, navigation or links from which the chunk is one."""
+    """Share of contents entries, menu lines or links from which a chunk is a list, a menu or links."""
     list_lines: int = 4
-    """Lines from which on a chunk can be a list."""
+    """Fewest lines of a list."""
     short_line_words: int = 4
-    """Words up to which a line without an end mark is a menu entry (or 1.6 times as many characters)."""
+    """Most words of a menu entry, a line without an end mark (or 1.6 times as many characters)."""
 
 
 READY = Limits(min_words=10, min_characters=20)
-"""For rows that came as ready chunks: their owner cut them, often into a sentence or two. Below this hardly a statement
-is left to ask about."""
+"""Limits for rows of a table, often a sentence or two; a shorter row hardly makes a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class Passage:
 
     @property
     def per_word(self) -> float:
-        """How many of the counted units make a word."""
+        """Counted units in a word."""
         return CHARACTERS_PER_WORD if self.spaceless else 1.0
 
     @property
@@ -80,75 +79,69 @@ _NUMBERED = re.compile(
 _LINK = re.compile(r"!?\[[^\]\n]*\]\([^)\s]*(?:\s\"[^\"\n]*\")?\)|<?(?:https?|ftp)://[^\s>)\]]+>?|\bwww\.[^\s>)\]]+")
 _BREADCRUMB = re.compile(r"\s(?:[|›»·•>]|::)\s")
 _BREADCRUMB_MARKS = ("|", "›", "»", "·", "•", ">", "::")
-_LICENCE = (
-    (
-        *("all rights reserved", "alle rechte vorbehalten", "tous droits réservés", "todos los derechos reservados"),
-        *(
-            "tutti i diritti riservati",
-            "все права защищены",
-            "版权所有",
-            "版權所有",
-            "保留所有权利",
-            "保留一切權利",
-            "無断転載",
+_LICENCE = tuple(
+    tuple(kind.split("|"))
+    for kind in (
+        (
+            "all rights reserved|alle rechte vorbehalten|tous droits réservés|todos los derechos reservados"
+            "|tutti i diritti riservati|все права защищены|版权所有|版權所有|保留所有权利|保留一切權利|無断転載"
         ),
-    ),
-    ("©", "(c) 19", "(c) 20", "copyright", "urheberrecht", "droit d’auteur", "版权", "著作権", "著作权", "авторск"),
-    (" liable", " liability", "disclaim", "infring", "haftung", "responsabilité", "免责声明", "免責事項"),
-    ("trademark", "project gutenberg", "warenzeichen", "商标", "登録商標"),
-    (
-        *("permission is hereby granted", "redistribution", "redistribute", "free to copy", "free to share"),
-        *("distribute copies", "distributing", "weitergabe"),
-    ),
-    (
-        *("without warrant", "no warrant", "warranties of", "merchantab", "fitness for a particular", " as-is"),
-        *("“as is”", '"as is"', "‘as-is’", "ohne gewähr"),
-    ),
-    (
-        *("licensed under", "licenced under", "this license", "this licence", "this agreement"),
-        *("general public license", "creative commons", "gutenberg license", "gutenberg™ license"),
-        *("gutenberg-tm license", "apache license", "mit license", "bsd license"),
-        *("许可协议", "許可證", "ライセンス条項", "лицензи"),
-    ),
+        "©|(c) 19|(c) 20|copyright|urheberrecht|droit d’auteur|版权|著作権|著作权|авторск",
+        " liable| liability|disclaim|infring|haftung|responsabilité|免责声明|免責事項",
+        "trademark|project gutenberg|warenzeichen|商标|登録商標",
+        (
+            "permission is hereby granted|redistribution|redistribute|free to copy|free to share"
+            "|distribute copies|distributing|weitergabe"
+        ),
+        (
+            'without warrant|no warrant|warranties of|merchantab|fitness for a particular| as-is|“as is”|"as is"'
+            "|‘as-is’|ohne gewähr"
+        ),
+        (
+            "licensed under|licenced under|this license|this licence|this agreement|general public license"
+            "|creative commons|gutenberg license|gutenberg™ license|gutenberg-tm license|apache license"
+            "|mit license|bsd license|许可协议|許可證|ライセンス条項|лицензи"
+        ),
+    )
 )
-"""Kinds of phrases that licences and copyright pages are made of, in lower case."""
+"""Kinds of phrases found in licences and on copyright pages, in lower case."""
 LICENCE_SIGNS = 3
-"""How many of the seven kinds of licence phrase make a licence; an article on one subject of law shows one or two."""
+"""Kinds of licence phrase, of seven, from which a text is a licence; an article on a subject of law has one or two."""
 
 
 def passage(text: str) -> Passage:
-    """Return what the rules look at."""
+    """Return a chunk as the rules see it."""
     return Passage(text=text, spaceless=is_spaceless(text), size=word_count(text))
 
 
 def too_short(p: Passage, limits: Limits) -> str | None:
-    """Turn down what has too few words, or characters in scripts without spaces."""
+    """Reject a chunk with too few words, or characters in scripts without spaces."""
     least, unit = (limits.min_characters, "characters") if p.spaceless else (limits.min_words, "words")
     return f"{p.size} {unit}, fewer than {least}" if p.size < least else None
 
 
 def too_long(p: Passage, limits: Limits) -> str | None:
-    """Turn down what exceeds the chunk limit."""
+    """Reject a chunk that exceeds the chunk limit."""
     most = limits.max_characters
     return f"{len(p.text)} characters, more than {most}" if most is not None and len(p.text) > most else None
 
 
 def few_letters(p: Passage, limits: Limits) -> str | None:
-    """Turn down tables of numbers, formulas and code: too few letters among the characters that are not white space."""
+    """Reject tables of numbers, formulas and code, which have few letters among their characters."""
     dark = _dark(p.text)
     share = letter_count(p.text) / dark if dark else 0.0
     return f"{share:.0%} letters, fewer than {limits.min_letters:.0%}" if share < limits.min_letters else None
 
 
 def _dark(text: str) -> int:
-    """Return how many characters are not white space."""
+    """Return the number of characters that are not white space."""
     if text.isascii():
         return len(text.encode().translate(None, _WHITE))
     return len("".join(text.split()))
 
 
 def contents_list(p: Passage, limits: Limits) -> str | None:
-    """Turn down tables of contents and indexes: lines that end in a page number or open with a chapter's number."""
+    """Reject tables of contents and indexes: lines that end in a page number or begin with a chapter's number."""
     lines = p.lines
     if len(lines) < limits.list_lines:
         return None
@@ -163,7 +156,7 @@ def _is_entry(line: str) -> bool:
 
 
 def link_list(p: Passage, limits: Limits) -> str | None:
-    """Turn down what consists of links and addresses for the most part, by characters."""
+    """Reject a chunk of which most characters are links and addresses."""
     if not ("](" in p.text or "://" in p.text or "www." in p.text):
         return None
     linked = sum(match.end() - match.start() for match in _LINK.finditer(p.text))
@@ -172,7 +165,7 @@ def link_list(p: Passage, limits: Limits) -> str | None:
 
 
 def navigation(p: Passage, limits: Limits) -> str | None:
-    """Turn down menus: mostly lines of a few words without an end mark, or one line of entries between marks."""
+    """Reject menus: mostly lines of a few words without an end mark, or one line of entries between marks."""
     lines = p.lines
     most = limits.short_line_words * p.per_word
     if len(lines) < limits.list_lines:
@@ -188,7 +181,7 @@ def _is_short(line: str, most: float, spaceless: bool) -> bool:
 
 
 def licence(p: Passage, limits: Limits) -> str | None:  # noqa: ARG001 - every rule has the same form
-    """Turn down licence and copyright pages: phrases of several kinds, in the languages listed with the phrases."""
+    """Reject licence and copyright pages, which hold phrases of several kinds in ``_LICENCE``."""
     text = p.text.casefold().replace("\n", " ")
     kinds = 0
     for left, phrases in zip(range(len(_LICENCE), 0, -1), _LICENCE, strict=True):
@@ -199,10 +192,7 @@ def licence(p: Passage, limits: Limits) -> str | None:  # noqa: ARG001 - every r
 
 
 def no_sentence(p: Passage, limits: Limits) -> str | None:
-    """Turn down what holds no sentence.
-
-    A verb cannot be told in every language; this stands for it: a few words up to an end mark, or many in one line.
-    """
+    """Reject a chunk without a sentence: a few words up to an end mark, or many words on one line."""
     marked = limits.sentence_words * p.per_word
     unmarked = limits.unmarked_sentence_words * p.per_word
     for stretch, ended in _stretches(p.text):
@@ -212,7 +202,7 @@ def no_sentence(p: Passage, limits: Limits) -> str | None:
 
 
 def _stretches(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield what lies between end marks and blank lines, and whether a mark ends it."""
+    """Yield each stretch between end marks and blank lines, and whether an end mark closes it."""
     start = 0
     for mark in _END_MARK.finditer(text):
         yield text[start : mark.start()], not mark[0].isspace()
@@ -230,10 +220,10 @@ RULES: tuple[tuple[str, Callable[[Passage, Limits], str | None]], ...] = (
     ("licence", licence),
     ("no-sentence", no_sentence),
 )
-"""The rules in order; the first that gives a reason names the fault."""
+"""The rules in order; the first one that gives a reason names the fault."""
 
 
 def fault(text: str, limits: Limits) -> str | None:
-    """Return the name of the first rule that turns a chunk's text down, None for an eligible chunk."""
+    """Return the name of the first rule that rejects a chunk's text, None for an eligible chunk."""
     seen = passage(text)
     return next((name for name, rule in RULES if rule(seen, limits)), None)

@@ -1,4 +1,4 @@
-"""Clusters of chunks that say nearly the same, in memory that hardly depends on how many chunks there are.
+"""Clusters of near-duplicate chunks, found in little memory per chunk.
 
 Two chunks are near-duplicates if the Jaccard similarity of their shingles is at least ``NEAR_DUPLICATE``; clusters are
 the connected components of that relation over candidate pairs. Candidates come from MinHash signatures in bands; each
@@ -21,18 +21,18 @@ from pipeline.text.similarity import Shingles, jaccard, shingles
 NEAR_DUPLICATE = 0.80
 """Jaccard similarity from which two chunks are near-duplicates; every text that names it reads it here."""
 PERMUTATIONS = 64
-"""Hash functions in a signature; of each minimum the lowest 8 bits are kept."""
+"""Hash functions in a signature; the lowest 8 bits of each minimum are kept."""
 BAND = 4
-"""Rows in a band: a pair with similarity .80 shares none of the 16 bands once in 5,000 times, at .90 in 10**7."""
+"""Rows in a band: a pair of similarity .80 shares none of the 16 bands once in 5,000 times, at .90 once in 10**7."""
 AGREEMENT = 38
-"""Rows of two signatures that must agree before the texts are read: a pair with .80 has fewer once in 20,000 times."""
+"""Rows of two signatures that must agree before the texts are read: a pair of .80 has fewer once in 20,000 times."""
 NEIGHBOURS = 64
-"""In a band shared by more chunks than this, each is a candidate with the so many that agree with it longest."""
+"""Most candidates per chunk in one band: the chunks whose signatures agree with it longest."""
 UNLIKE = 8
-"""After so many candidates in a band that proved unlike, the likeliest first, a chunk is compared no more in that band.
+"""Candidates in one band, the likeliest first, that may prove unlike before a chunk is compared no more in that band.
 
-Together with ``NEIGHBOURS`` this bounds the work on boilerplate: of 100,000 pages that share most of their words each
-costs at most some 100 comparisons, not 100,000. Chunks that are alike cost one each."""
+Together with ``NEIGHBOURS`` this bounds the work on boilerplate: each of 100,000 pages that share most of their words
+costs at most about 100 comparisons, not 100,000. Chunks that are alike cost one comparison each."""
 
 Positions: TypeAlias = npt.NDArray[np.int32]
 _BLOCK = 1 << 10
@@ -47,7 +47,7 @@ class Sketches:
 
     @classmethod
     def empty(cls, count: int) -> Sketches:
-        """Return room for so many chunks."""
+        """Return room for ``count`` chunks."""
         return cls(np.zeros(count, np.uint64), np.zeros((count, PERMUTATIONS), np.uint8))
 
 
@@ -58,9 +58,14 @@ _AT_ONCE = 1 << 14
 
 
 def write_sketch(text: str, into: Sketches, position: int) -> None:
-    """Put the sketch of a text into its row: a digest of its shingles, and their least hash under each permutation.
+    """Write the sketch of a text: a digest of its shingles, and their least hash under each permutation.
 
     Source: Broder, On the resemblance and containment of documents (1997).
+
+    Args:
+        text: The text.
+        into: The sketches of all chunks.
+        position: Row of the text in them, from 0.
     """
     found = shingles(text)
     if not len(found):
@@ -73,11 +78,11 @@ def write_sketch(text: str, into: Sketches, position: int) -> None:
 
 
 def cluster(sketches: Sketches, *, text_at: Callable[[int], str]) -> Positions:
-    """Return for each chunk the number of its cluster, the position of a member; one without a shingle stands alone.
+    """Return the number of each chunk's cluster, the position of a member; a chunk without a shingle is alone.
 
     Args:
         sketches: One row per chunk.
-        text_at: Reads the text of the chunk at a position again.
+        text_at: Returns the text of the chunk at a position.
     """
     labels = np.arange(len(sketches.digests), dtype=np.int32)
     order = np.argsort(sketches.digests, kind="stable").astype(np.int32)
@@ -91,7 +96,7 @@ def cluster(sketches: Sketches, *, text_at: Callable[[int], str]) -> Positions:
 
 
 def _similar(distinct: Positions, text_at: Callable[[int], str]) -> Callable[[int, int], bool]:
-    """Return the exact test of a candidate pair, on texts that are read again."""
+    """Return the exact test of a candidate pair, which reads both texts again."""
 
     @lru_cache(maxsize=256)
     def of(index: int) -> Shingles:
@@ -129,9 +134,9 @@ def _components(
 def _candidates(
     signatures: npt.NDArray[np.uint8], distinct: Positions, band: int, roots: Positions
 ) -> Iterator[tuple[int, int]]:
-    """Yield pairs of rows that share this band, agree enough and are not yet one cluster.
+    """Yield pairs of rows that share this band, agree enough and are not yet in one cluster.
 
-    Each row comes with neighbours before it in its group, those first that agree with it most.
+    Each row comes with neighbours before it in its group, the ones that agree with it most first.
     """
     order, start = _groups(signatures, distinct, band)
     for begin in range(0, len(order), _BLOCK):
