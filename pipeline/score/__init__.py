@@ -1,1 +1,1 @@
-"""Runs scored, compared, gated and watched."""
+"""Score runs, compare them, gate them and watch them over time."""

@@ -1,16 +1,15 @@
-"""What a gate demands of a run and whether the run meets it."""
+"""What a gate demands of a run, as people write it (``5%``, ``ndcg@10=0.02``), and whether the run meets it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from pipeline.errors import InputError, UsageError
-from pipeline.measures.limits import parse_bound, parse_drop
 from pipeline.measures.names import parse_measure
 from pipeline.measures.statistics.regression import Check, Drop, check_drops, check_minimums
-from pipeline.measures.targets import TARGETS
 
 if TYPE_CHECKING:
     from pipeline.measures.names import Measure
@@ -19,6 +18,13 @@ if TYPE_CHECKING:
     from schemas.scorecard import Baseline
 
 DEFAULT_DROP = Drop(0.05, relative=True)
+
+TARGETS: Mapping[str, Mapping[str, float]] = {
+    "precise-qa": {"r@5": 0.8, "r@10": 0.9, "mrr": 0.7, "ndcg@10": 0.8},
+    "general": {"r@5": 0.6, "r@10": 0.8, "mrr": 0.6, "ndcg@10": 0.7},
+    "exploratory": {"r@5": 0.4, "r@10": 0.7, "mrr": 0.5, "ndcg@10": 0.6},
+}
+"""Lowest means by scenario: one right answer at the top, everyday search, browsing. Starting points to be replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,22 +39,22 @@ class Demands:
     seed: int
 
     def measures(self) -> list[Measure]:
-        """Return what has to be scored."""
+        """Return the measures to score."""
         return [parse_measure(name) for name in dict.fromkeys([*self.drops, *self.minimums])]
 
 
 def lowest_means(given: Sequence[str], target: str | None, level: int, *, option: str = "--min") -> dict[str, float]:
-    """Return the lowest mean by measure: those of the target, replaced and joined by those given.
+    """Return the lowest mean by measure: those of the target, overridden and extended by those given.
 
     Args:
-        given: as ``recall@10=0.8``.
-        target: a name in ``TARGETS``.
-        level: the smallest grade that counts as relevant.
-        option: where they were given.
+        given: Texts such as ``recall@10=0.8``.
+        target: A name in ``TARGETS``, or None.
+        level: The smallest grade that counts as relevant.
+        option: Option of the texts, for messages.
 
     Raises:
-        UsageError: One is not understood.
-        UnknownMeasure: One names no measure.
+        UsageError: A text cannot be understood.
+        UnknownMeasure: A text names an unknown measure.
     """
     named = [*(TARGETS[target].items() if target else ()), *(parse_bound(text, option) for text in given)]
     return {parse_measure(name, rel=level).name: bound for name, bound in named}
@@ -58,14 +64,14 @@ def allowed_drops(given: Sequence[str], baseline: Baseline, only: Sequence[str],
     """Return how far each measure of the baseline may fall.
 
     Args:
-        given: as ``5%`` for all or ``ndcg@10=0.02`` for one, which then counts.
-        baseline: its measures are checked.
-        only: canonical names; where there are some, these and no others.
-        level: the smallest grade that counts as relevant.
+        given: Texts such as ``5%`` for all measures, or ``ndcg@10=0.02`` for one, which overrides it.
+        baseline: Its measures are checked.
+        only: Canonical names of the measures to check; empty for all.
+        level: The smallest grade that counts as relevant.
 
     Raises:
-        UsageError: One is not understood, or names a measure the baseline does not have.
-        UnknownMeasure: One names no measure.
+        UsageError: A text cannot be understood, or names a measure that the baseline does not have.
+        UnknownMeasure: A text names an unknown measure.
     """
     everything, single = DEFAULT_DROP, dict[str, Drop]()
     for text in given:
@@ -78,14 +84,62 @@ def allowed_drops(given: Sequence[str], baseline: Baseline, only: Sequence[str],
     if absent:
         raise UsageError(
             f"the baseline has no {', '.join(dict.fromkeys(absent))}, only {', '.join(baseline.values)}; "
-            "write it anew with --init and --measure"
+            "write it again with --init and --measure"
         )
     names = list(dict.fromkeys([*only, *single])) if only else list(baseline.values)
     return {name: single.get(name, everything) for name in names}
 
 
+def parse_drop(text: str) -> tuple[str | None, Drop]:
+    """Return the measure, or None for all, and how far it may fall: ``5%`` of the baseline or ``0.02`` in all.
+
+    Raises:
+        UsageError: The text is neither a share nor a difference.
+    """
+    measure, sign, amount = text.rpartition("=")
+    number = _number(amount.removesuffix("%"))
+    if number is None or number < 0 or (sign and not measure.strip()):
+        raise UsageError(f"--max-drop {text!r}: not a valid drop; give 5%, 0.02, or ndcg@10=0.02")
+    relative = amount.rstrip().endswith("%")
+    if number > (100 if relative else 1) and not _is_unbounded(measure):
+        raise UsageError(f"--max-drop {text!r}: no mean can fall that far; write a share with %, as 5%")
+    return (measure.strip() or None), Drop(number / 100 if relative else number, relative)
+
+
+def parse_bound(text: str, option: str) -> tuple[str, float]:
+    """Return the measure and its lowest mean, of a text such as ``recall@10=0.8``.
+
+    Raises:
+        UsageError: The text does not have this form.
+    """
+    measure, _, amount = text.rpartition("=")
+    number = _number(amount)
+    if number is None or not measure.strip():
+        raise UsageError(f"{option} {text!r}: give a measure and its lowest mean, as recall@10=0.8")
+    if number > 1 and not _is_unbounded(measure):
+        raise UsageError(f"{option} {text!r}: no mean of this measure exceeds 1; give a number from 0 to 1")
+    return measure.strip(), number
+
+
+def _is_unbounded(measure: str) -> bool:
+    return measure.strip().lower().startswith(("dcg", "idcg"))
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) and "_" not in text else None
+
+
 def checks_of(result: Result, baseline: Baseline | None, demands: Demands) -> list[Check]:
     """Return every check of the run, lowest means first.
+
+    Args:
+        result: The run as it is now.
+        baseline: The run as it was, or None.
+        demands: What to check.
 
     Raises:
         InputError: The run and the baseline have no query in common.
@@ -108,12 +162,18 @@ def checks_of(result: Result, baseline: Baseline | None, demands: Demands) -> li
 
 
 def differences(baseline: Baseline, gold: Gold, result: Result) -> Iterator[str]:
-    """Yield what keeps the run and the baseline from being wholly comparable, one line each."""
+    """Yield one line for each reason why the run and the baseline are not fully comparable.
+
+    Args:
+        baseline: The run as it was.
+        gold: The judgments of the run.
+        result: The run as it is now.
+    """
     if baseline.gold.sha256 != gold.fingerprint():
-        yield "the judgments have changed since the baseline; a fall may come from them"
+        yield "the judgments have changed since the baseline, so a fall may come from them"
     common = len(set(baseline.query_ids) & set(result.query_ids))
     most = max(len(baseline.query_ids), len(result.query_ids))
     if common < most:
-        yield f"compared on the {common:,} queries both have, of {most:,}"
+        yield f"compared on the {common:,} queries that both have, of {most:,}"
     if result.counts.missing:
         yield f"judged queries missing from the run: {result.counts.missing:,}"

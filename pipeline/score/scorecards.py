@@ -1,4 +1,4 @@
-"""From judgments and runs to the records that decisions rest on: scorecards, baselines, lines of a history."""
+"""Records of runs that decisions rest on: scorecards, baselines, lines of a history."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.formats.runs.scorecard_files import explain
 from pipeline.goldset.gold_path import metadata_of
 from pipeline.goldset.gold_path import notice_of as said_of
 from pipeline.measures.statistics.comparison import scorecard
-from pipeline.measures.statistics.intervals import bootstrap_intervals
+from pipeline.measures.statistics.intervals import bootstrap_intervals, score_of
 from pipeline.score.runs import Gold, Match, Run, score_run
 from pipeline.text.display import shown
 from schemas.scorecard import Baseline, GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pipeline.measures.result import Result
 
 DECIDING = ("ndcg@10", "mrr@10", "r@10")
-"""What is compared where nothing else is asked: few measures, so that correcting for many costs little."""
+"""The measures of a comparison that names none: few, so that the correction for many comparisons costs little."""
 
 
 def reference(gold: Gold) -> GoldReference:
-    """Return which judgments these are."""
+    """Return the name, hash and size of the judgments."""
     level = metadata_of(gold.path).get("evidence_level")
     return GoldReference(
         name=shown(gold.path.name),
@@ -42,7 +42,7 @@ def reference(gold: Gold) -> GoldReference:
 
 
 def notice_of(gold: Gold) -> str | None:
-    """Return what the gold set wants said wherever it is used, if anything."""
+    """Return the gold set's warning, or None."""
     return said_of(gold.path)
 
 
@@ -51,12 +51,20 @@ def score_all(
 ) -> dict[str, Result]:
     """Return the result of every run.
 
+    Args:
+        gold: The judgments.
+        runs: The runs by name.
+        measures: The measures to compute.
+        missing: As in `score_run`.
+        scores: As in `score_run`.
+        match: As in `score_run`.
+
     Raises:
         InputError: A run or the judgments cannot be used.
-        UsageError: A run's name cannot be shown.
+        UsageError: The name of a run has characters that cannot be shown.
     """
     if not all(name.isprintable() for name in runs):
-        raise UsageError("--run: the name of a run holds characters that cannot be shown; give it as NAME=FILE")
+        raise UsageError("--run: the name of a run has characters that cannot be shown; name it with NAME=FILE")
     return {
         name: score_run(gold, run, measures, missing=missing, scores=scores, match=match) for name, run in runs.items()
     }
@@ -65,7 +73,14 @@ def score_all(
 def card_of(
     gold: Gold, results: Mapping[str, Result], measures: Sequence[Measure], *, judged: Measure, method: Method
 ) -> Scorecard:
-    """Return the scorecard of the results; ``measures`` are without ``judged``.
+    """Return the scorecard of the results.
+
+    Args:
+        gold: The judgments.
+        results: Results by the name of the run.
+        measures: The measures without ``judged``; the first one ranks.
+        judged: The measure of the share of top results that is judged.
+        method: How intervals and tests are computed.
 
     Raises:
         InputError: The runs have no query in common.
@@ -84,10 +99,16 @@ def card_of(
 
 
 def baseline_of(gold: Gold, system: str, result: Result, measures: Sequence[str]) -> Baseline:
-    """Return the values of a run as the baseline of later ones.
+    """Return the values of a run as the baseline of later runs.
+
+    Args:
+        gold: The judgments.
+        system: Name of the run.
+        result: Its values.
+        measures: Canonical names of the measures to keep.
 
     Raises:
-        InputError: A query id is no text that can be written.
+        InputError: A query id cannot be written as UTF-8.
     """
     strange = next((one for one in result.query_ids if one.encode("utf-8", "replace").decode() != one), None)
     if strange is not None:
@@ -114,7 +135,17 @@ def entry_of(
     label: str | None,
     alerts: Sequence[str],
 ) -> HistoryEntry:
-    """Return a run's means as a line of a history, with intervals where there are 2 queries or more."""
+    """Return the means of a run as a line of a history, with intervals from 2 queries on.
+
+    Args:
+        gold: As in `baseline_of`.
+        system: As in `baseline_of`.
+        result: As in `baseline_of`.
+        measures: As in `baseline_of`.
+        at: Time of the run, ISO 8601 in UTC.
+        label: What was scored, or None.
+        alerts: One line for each mean that is too low.
+    """
     return HistoryEntry(
         at=at,
         goldset=version("goldset"),
@@ -128,14 +159,7 @@ def entry_of(
 
 
 def means_of(result: Result, measures: Sequence[str]) -> dict[str, Score]:
-    """Return the mean of each measure, with a bootstrap interval where there are 2 queries or more."""
-    if len(result.query_ids) < 2:
-        return {measure: Score(mean=result.mean(measure)) for measure in measures}
+    """Return the mean of each measure, with a bootstrap interval from 2 queries on."""
     table = np.stack([np.asarray(result.values[measure], dtype=np.float64) for measure in measures], axis=1)
-    ends = bootstrap_intervals(table[:, None, :], [], resamples=10_000, seed=0)
-    return {
-        measure: Score(
-            mean=result.mean(measure), low=float(ends.mean_low[0, column]), high=float(ends.mean_high[0, column])
-        )
-        for column, measure in enumerate(measures)
-    }
+    ends = bootstrap_intervals(table[:, None, :], [], resamples=10_000, seed=0) if len(table) > 1 else None
+    return {measure: score_of(result.mean(measure), ends, 0, column) for column, measure in enumerate(measures)}

@@ -1,6 +1,6 @@
-"""Telling a web hook: tried several times, and never the end of the command.
+"""Post alerts to a web hook; a post is tried several times, and its failure does not end the command.
 
-The address is a secret (whoever has it may post), so no message shows more of it than its host.
+The URL is a secret, because anybody who has it may post, so messages show only its host.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class _Failed(Exception):
-    """One attempt came to nothing. ``again`` says whether another may do better, ``wait`` how long the server asks."""
+    """One attempt failed. ``again`` says whether another may succeed, ``wait`` what the server asks for, in seconds."""
 
     def __init__(self, reason: str, *, again: bool = True, wait: float | None = None) -> None:
         self.reason, self.again, self.wait = reason, again, wait
@@ -29,10 +29,10 @@ class _Failed(Exception):
 
 
 def check_address(url: str) -> None:
-    """Refuse what is no web address, before anything is done.
+    """Refuse a URL that cannot be posted to, before the run is scored.
 
     Raises:
-        UsageError: It is not http or https, or names no host.
+        UsageError: The URL is not http or https, or has no host.
     """
     try:
         address = httpx2.URL(url)
@@ -41,17 +41,17 @@ def check_address(url: str) -> None:
     except (httpx2.InvalidURL, ValueError):
         known = False
     if not known:
-        raise UsageError("--webhook: is no address; it should begin with https://")
+        raise UsageError("--webhook: not a valid URL; it should begin with https://")
 
 
 def tell(url: str, message: Mapping[str, Any], *, first_wait: float = 1.0, patience: float = _SECONDS) -> str | None:
-    """Send the message as JSON and return None, or in a few words why it did not arrive.
+    """Post the message as JSON and return None, or the reason in a few words if it was not delivered.
 
     Args:
-        url: where to post; redirects are not followed.
-        message: what to post; chat services show its ``text``.
-        first_wait: seconds before the second attempt; it doubles from there on, up to 20 seconds.
-        patience: seconds that one attempt may take in all, however busily the server keeps it open.
+        url: URL to post to; redirects are not followed.
+        message: The message; chat services show its ``text``.
+        first_wait: Seconds before the second attempt; each further wait doubles, up to 20 seconds.
+        patience: Seconds that one attempt may take in all, even if the server keeps sending.
     """
     growing = wait_exponential(multiplier=first_wait, max=_LONGEST_WAIT) + wait_random(0, first_wait)
 
@@ -78,7 +78,7 @@ async def _post(url: str, message: Mapping[str, Any], patience: float) -> None:
     """Post once; the body of the reply is not read."""
     host = httpx2.URL(url).host
     try:
-        async with asyncio.timeout(patience):  # the client's own bounds are on each byte, not on the whole
+        async with asyncio.timeout(patience):  # the client's own timeouts are for each read
             async with (
                 httpx2.AsyncClient(timeout=patience, follow_redirects=False) as client,
                 client.stream("POST", url, json=message) as response,

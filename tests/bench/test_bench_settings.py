@@ -74,7 +74,7 @@ def test_everything_wrong_is_named_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[published.bm25]\nhit = ["x"]', "published.bm25.hit: is no number"),
+        ('[published.bm25]\nhit = ["x"]', "published.bm25.hit: not a finite number"),
         ("[published.bm25]\nnix = 3", "published.bm25.nix"),
         ("[published.bm25]\nhit = [1,1,1,1,1,1,1]", "7 figures for 6 cutoffs"),
         ('[published.x]\nbeside = ["y"]\nhit = [1]', "published.x.beside: there is no system y"),

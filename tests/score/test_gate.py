@@ -116,7 +116,7 @@ def test_other_judgments_are_told_and_no_common_query_is_an_error(goldset: Golds
     told = goldset(*GATE, "--run", "good.trec")
     assert told.returncode == 0
     assert "the judgments have changed since the baseline" in told.stdout
-    assert "compared on the 50 queries both have, of 60" in told.stdout
+    assert "compared on the 50 queries that both have, of 60" in told.stdout
     (files / "gold.qrels").write_text("other 0 d000 1\n", encoding="utf-8")
     (files / "other.trec").write_text("other Q0 d000 1 1.0 t\n", encoding="utf-8")
     none = goldset(*GATE, "--run", "other.trec")

@@ -1,4 +1,4 @@
-"""Figures of agreement with bootstrap intervals over queries, undefined ones absent with their reason."""
+"""Figures of agreement with bootstrap intervals over queries; an undefined figure is absent with its reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from pipeline.measures.statistics import kappa
 from pipeline.measures.statistics.floats import Floats
-from pipeline.measures.statistics.intervals import widened_tail
+from pipeline.measures.statistics.intervals import rank_below, widened_tail
 from pipeline.measures.statistics.resamples import on_grid, resample_sums
 from pipeline.measures.statistics.shares import wilson
 from schemas.agreement_report import Estimate, GradeMeaning, PairFigures
@@ -16,7 +16,7 @@ from schemas.agreement_report import Estimate, GradeMeaning, PairFigures
 ONE_GRADE = "every pair has one and the same grade in both, so there is nothing to agree on beyond chance"
 NO_PAIR = "no pair was graded by both"
 _DEFINED = 0.95
-"""An interval needs so many of the resamples to have a value."""
+"""An interval is given if the figure is defined in at least this share of the resamples."""
 
 
 def pair_figures(
@@ -25,12 +25,12 @@ def pair_figures(
     """Return the agreement of two assessors.
 
     Args:
-        tables: weighted pairs of each query, shape (queries, grades, grades); rows the reference, columns the judge.
-        counts: the same in plain pairs.
-        level: the smallest grade that is relevant.
-        resamples: how many resamples of the queries, at least 100.
-        seed: not negative.
-        effective: how many equally weighted pairs these are worth; None where they are equally weighted.
+        tables: Weighted pairs of each query, shape (queries, grades, grades); rows the reference, columns the judge.
+        counts: Unweighted pairs, of the same shape.
+        level: The smallest grade that is relevant.
+        resamples: Number of resamples of the queries, at least 100.
+        seed: Not negative.
+        effective: Number of equally weighted pairs that these are worth; None if they are equally weighted.
     """
     table, plain = tables.sum(axis=0), counts.sum(axis=0)
     highest = table.shape[-1] - 1
@@ -77,10 +77,10 @@ def estimates(
     """Return each statistic of the summed tables, with its interval over resampled queries.
 
     Args:
-        tables: one matrix per query, shape (queries, n, n), not negative.
-        statistics: functions of matrices of shape (..., n, n); NaN where undefined.
-        resamples: how many resamples.
-        seed: not negative.
+        tables: One matrix per query, shape (queries, n, n), not negative.
+        statistics: Functions of matrices of shape (..., n, n); NaN where undefined.
+        resamples: As in `pair_figures`.
+        seed: As in `pair_figures`.
     """
     total = tables.sum(axis=0)
     if not total.sum():
@@ -115,7 +115,7 @@ def _ends(draws: Floats, queries: int) -> tuple[float | None, float | None]:
     defined = np.sort(draws[~np.isnan(draws)])
     if len(defined) < _DEFINED * len(draws):
         return None, None
-    below = max(0, int((len(defined) + 1) * widened_tail(0.025, queries)) - 1)
+    below = rank_below(len(defined), widened_tail(0.025, queries))
     return float(defined[below]), float(defined[len(defined) - 1 - below])
 
 
@@ -133,11 +133,11 @@ def raters_alpha(counts: Floats, query_of: Sequence[int], queries: int, *, resam
     """Return Krippendorff's ordinal alpha of any number of assessors, gaps allowed, with its interval over queries.
 
     Args:
-        counts: how many assessors gave each grade to each pair, shape (pairs, grades).
-        query_of: the position of the query of each pair.
-        queries: how many queries there are.
-        resamples: how many resamples.
-        seed: not negative.
+        counts: Number of assessors that gave each grade to each pair, shape (pairs, grades).
+        query_of: Position of the query of each pair.
+        queries: Number of queries.
+        resamples: As in `pair_figures`.
+        seed: As in `pair_figures`.
     """
     import krippendorff
 

@@ -1,6 +1,6 @@
-"""What a model's grade is worth: the gain that people give, on average, to pairs of that grade.
+"""The worth of a model's grade: the gain that people give, on average, to pairs of that grade.
 
-Fitted on a random sample of pairs that people judged blindly; each pair counts as many as it stands for.
+Fitted on a random sample of pairs that people judged blindly, each weighted by the pairs it stands for.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from pipeline.measures.statistics.floats import Floats
 
 STRENGTH = 10.0
-"""A stratum's own mean counts as much as the pooled one when it rests on so many pairs."""
+"""Number of pairs from which on a stratum's own mean counts more than the pooled gain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """One pair of the sample: the model's grade, the people's, the probability it was drawn with, its stratum."""
+    """One pair of the sample: the model's grade, the people's gain, the probability of its draw, its stratum."""
 
     judge: int
     human: float
@@ -30,8 +30,8 @@ class Rated:
 class Curve:
     """Expected gains by the model's grade: over all pairs, and by stratum.
 
-    A grade that no pair of the sample has is absent: nothing is known of it. ``effective`` is how many pairs drawn
-    with equal probabilities would settle a mean as well.
+    A grade that no pair of the sample has is absent. ``effective`` is the number of pairs drawn with equal
+    probabilities that would determine a mean as precisely.
     """
 
     pooled: Mapping[int, float]
@@ -40,15 +40,12 @@ class Curve:
     effective: float
 
     def gain(self, grade: int, stratum: str = "") -> float | None:
-        """Return the expected gain of a pair, or None where nothing is known of its grade."""
+        """Return the expected gain of a pair, or None if the sample has no pair of its grade."""
         return self.strata.get(stratum, self.pooled).get(grade, self.pooled.get(grade))
 
 
 def inverse_weights(inclusion: Sequence[float]) -> Floats:
-    """Return what each drawn pair stands for, ``1 / inclusion``, scaled so that the mean is 1.
-
-    Args:
-        inclusion: the probability each pair was drawn with, in (0, 1].
+    """Return the number of pairs that each drawn pair stands for, ``1 / inclusion``, scaled so that the mean is 1.
 
     Raises:
         ValueError: A probability is not in (0, 1].
@@ -64,7 +61,7 @@ def inverse_weights(inclusion: Sequence[float]) -> Floats:
 
 
 def effective_size(weights: Sequence[float] | Floats) -> float:
-    """Return how many equally weighted pairs settle a mean as well as these: ``(sum w)**2 / sum(w**2)``; 0 of none.
+    """Return the number of equally weighted pairs that are worth as much: ``(sum w)**2 / sum(w**2)``; 0 of none.
 
     Source: Kish, Survey sampling (1965), section 11.7.
     """
@@ -81,8 +78,8 @@ def expected_gains(rated: Sequence[Rated], *, strength: float = STRENGTH) -> Cur
     effective number of its pairs, and made isotonic in turn.
 
     Args:
-        rated: the sample; none gives an empty curve.
-        strength: how many pairs the pooled gain counts in a stratum, not negative.
+        rated: The sample; an empty one gives an empty curve.
+        strength: Number of pairs that the pooled gain counts in a stratum, not negative.
 
     Raises:
         ValueError: A probability is not in (0, 1].

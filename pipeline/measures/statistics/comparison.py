@@ -1,4 +1,4 @@
-"""The scorecard of several systems: means with intervals, every pair compared, and what to be wary of."""
+"""The scorecard of several systems: means with intervals, comparisons of all pairs, and warnings."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 
 from pipeline.measures.result import Result
 from pipeline.measures.statistics.floats import Floats
-from pipeline.measures.statistics.intervals import bootstrap_intervals
+from pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals, score_of
 from pipeline.measures.statistics.significance import Settings, compare
-from schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Score, Scorecard, SystemScores
+from schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Scorecard, SystemScores
 
 JUDGED_GAP = 0.05
-"""Two systems whose top results differ by more than this in the share that is judged are not on equal terms."""
+"""Warn if the judged shares of two systems' top results differ by more than this (0.05 = 5 %)."""
 
 HOLE_RATE = 0.1
-"""The share of unjudged results from which on scores say as much about the judgments as about the system."""
+"""Warn if more than this share of the top results is unjudged (0.1 = 10 %)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """Scores of several systems on the queries all of them have: shape (queries, systems, measures)."""
+    """Scores of several systems on the queries that all of them have: shape (queries, systems, measures)."""
 
     query_ids: Sequence[str]
     scores: Floats
@@ -54,12 +54,12 @@ def scorecard(
     """Return the scorecard, the best system by the first measure first.
 
     Args:
-        results: by system; ``values`` hold the measures and ``judged``.
-        measures: canonical names, the first one ranks.
-        judged: the measure that says which share of the top results is judged, as ``judged@10``.
-        gold: the judgments.
-        method: how it is done.
-        goldset: the version that does it.
+        results: Results by system, with values of ``measures`` and ``judged``.
+        measures: Canonical names; the first one ranks.
+        judged: Name of the measure of the share of top results that is judged, such as ``judged@10``.
+        gold: The judgments.
+        method: How intervals and tests are computed.
+        goldset: Version of goldset.
 
     Raises:
         ValueError: The results share no query.
@@ -75,7 +75,7 @@ def scorecard(
         SystemScores(
             system=name,
             scores={
-                measure: Score(mean=float(means[row, column]), **_ends(ends, row, column))
+                measure: score_of(float(means[row, column]), ends, row, column)
                 for column, measure in enumerate(measures)
             },
             judged={judged: result.mean(judged)},
@@ -96,15 +96,13 @@ def scorecard(
 
 def _intervals(
     scores: Floats, names: Sequence[str], measures: Sequence[str], method: Method
-) -> tuple[tuple[Floats, Floats] | None, Sequence[Comparison]]:
-    """Return the lower and upper ends of the means, if there can be any, and the comparisons."""
+) -> tuple[Intervals | None, Sequence[Comparison]]:
+    """Return the intervals, or None for fewer than 2 queries, and the comparisons."""
     if len(scores) < 2:
         return None, []
     if len(names) == 1:
-        alone = bootstrap_intervals(
-            scores, [], resamples=method.resamples, seed=method.seed, confidence=method.confidence
-        )
-        return (alone.mean_low, alone.mean_high), []
+        resamples, seed, confidence = method.resamples, method.seed, method.confidence
+        return bootstrap_intervals(scores, [], resamples=resamples, seed=seed, confidence=confidence), []
     settings = Settings(
         permutations=method.permutations,
         resamples=method.resamples,
@@ -113,15 +111,17 @@ def _intervals(
         confidence=method.confidence,
     )
     found = compare(scores, names, measures, settings)
-    return (found.intervals.mean_low, found.intervals.mean_high), found.comparisons
-
-
-def _ends(ends: tuple[Floats, Floats] | None, row: int, column: int) -> dict[str, float]:
-    return {} if ends is None else {"low": float(ends[0][row, column]), "high": float(ends[1][row, column])}
+    return found.intervals, found.comparisons
 
 
 def warnings(systems: Sequence[SystemScores], judged: str, *, shared: int) -> Iterator[str]:
-    """Yield what keeps the scores from being taken at their word, one line each."""
+    """Yield one line for each reason not to take the scores at face value.
+
+    Args:
+        systems: The systems with their scores.
+        judged: As in `scorecard`.
+        shared: Number of queries that all systems have.
+    """
     if shared < 2:
         yield "one query is too few for intervals and comparisons"
     for system in systems:
@@ -129,7 +129,7 @@ def warnings(systems: Sequence[SystemScores], judged: str, *, shared: int) -> It
         if counts.missing:
             yield f"{system.system}: judged queries missing from the run: {counts.missing:,}"
         if counts.tied:
-            yield f"{system.system}: queries whose value hangs on the order of equal scores: {counts.tied:,}"
+            yield f"{system.system}: queries whose value depends on the order of equal scores: {counts.tied:,}"
         if shared < counts.queries:
             yield f"{system.system}: queries left out because not every run has them: {counts.queries - shared:,}"
     for one, other in combinations(systems, 2):

@@ -1,6 +1,6 @@
-"""How far one set of queries stands in for another: likeness of words, divergence of distributions, clusters.
+"""How far one set of queries stands in for another: likeness of words, and clusters of alike queries.
 
-Nothing here knows a threshold: what counts as near is read off a set that is known to be good, by a quantile.
+There are no thresholds here: callers take what counts as near from a set that is known to be good, by a quantile.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from pipeline.measures.statistics.floats import Floats
 Positions = npt.NDArray[np.int64]
 
 _CELLS = 4_000_000
-"""The most products that are held at once."""
+"""Number of products held in memory at once; more are computed block by block."""
 _MOST_LEADERS = 4000
+"""Number of queries that may become the centre of a cluster; further queries only join one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """For each query the greatest likeness, 0 to 1, and the position of what is most like it (-1 where nothing is)."""
+    """For each query the greatest likeness, 0 to 1, and the position of what is most like it (-1 if nothing is)."""
 
     likeness: Floats
     position: Positions
@@ -48,12 +49,12 @@ class Words:
         self._unknown = math.log(count + 1) + 1
 
     def weight(self, term: str) -> float:
-        """Return what a term weighs; one that no passage holds weighs most."""
+        """Return the weight of a term; a term that no passage has weighs most."""
         column = self._columns.get(term)
         return self._unknown if column is None or column >= len(self._weights) else float(self._weights[column])
 
     def coverage(self, queries: Sequence[Sequence[str]]) -> Nearest:
-        """Return for each query the greatest share of the weight of its distinct terms that one passage holds."""
+        """Return for each query the greatest share of the weight of its distinct terms that one passage has."""
         rows = self._weighted(queries, binary=True)
         totals = np.asarray(rows.sum(axis=1)).ravel()
         found = _greatest(rows, self._widened(self._passages, rows.shape[1]))
@@ -61,7 +62,7 @@ class Words:
         return Nearest(np.minimum(share, 1.0), found.position)
 
     def likeness(self, queries: Sequence[Sequence[str]], others: Sequence[Sequence[str]] | None = None) -> Nearest:
-        """Return for each query the greatest cosine with one of the others; without others, with another of its own."""
+        """Return for each query the greatest cosine with one of the others; without others, with another query."""
         rows = _normalised(self._weighted(queries))
         if others is None:
             return _greatest(rows, rows, leave_out_own=True)
@@ -72,11 +73,11 @@ class Words:
         """Return the quantile of the cosine of two queries of different groups.
 
         Args:
-            queries: the terms of each query.
-            groups: what each query is about; two of one group are not compared.
-            quantile: from 0 to 1.
+            queries: The terms of each query.
+            groups: The group of each query; two queries of one group are not compared.
+            quantile: From 0 to 1.
         """
-        if len(queries) > _MOST_LEADERS // 2:  # more pairs would say the same
+        if len(queries) > _MOST_LEADERS // 2:  # more pairs would not change the quantile
             step = len(queries) / (_MOST_LEADERS // 2)
             kept = [int(place * step) for place in range(_MOST_LEADERS // 2)]
             queries, groups = [queries[place] for place in kept], [groups[place] for place in kept]
@@ -89,13 +90,13 @@ class Words:
     def clusters(self, queries: Sequence[Sequence[str]], weights: Sequence[int], *, likeness: float) -> list[list[int]]:
         """Return the positions of the queries in clusters, the heaviest first, its centre first in each.
 
-        The query with the heaviest neighbourhood takes all of it, then the next that is free what is free of its own.
-        Centres are sought among the first queries, the heaviest; the others go to the centre most like them.
+        The query with the heaviest neighbourhood takes all of it; the next free query takes what is free of its own.
+        Centres are chosen among the heaviest queries; the others join the centre most like them.
 
         Args:
-            queries: the terms of each query.
-            weights: how often each was asked.
-            likeness: the least cosine with the centre; above 0.
+            queries: The terms of each query.
+            weights: How often each query was asked.
+            likeness: The least cosine with the centre, above 0.
 
         Source: sphere exclusion, Butina, J. Chem. Inf. Comput. Sci. 39, 1999.
         """
@@ -161,7 +162,7 @@ def _normalised(rows: Any) -> Any:  # noqa: ANN401  scipy's matrix
 
 
 def _greatest(rows: Any, others: Any, *, leave_out_own: bool = False) -> Nearest:  # noqa: ANN401  scipy's matrices
-    """Return for each row the greatest inner product with another, block by block, so that memory is bounded."""
+    """Return for each row the greatest inner product with another, computed block by block to bound memory."""
     turned = others.T.tocsr()
     likeness, position = np.zeros(rows.shape[0]), np.full(rows.shape[0], -1, dtype=np.int64)
     size = max(1, _CELLS // max(1, others.shape[0]))

@@ -13,11 +13,12 @@ import numpy as np
 from pipeline.measures.statistics.floats import Floats
 from pipeline.measures.statistics.resamples import on_grid, parts, resample_sums
 from pipeline.measures.statistics.student import upper_quantile
+from schemas.scorecard import Score
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Lower and upper ends: of means, shape (systems, measures), and of differences, shape (pairs, measures)."""
+    """Lower and upper ends of means, shape (systems, measures), and of differences, shape (pairs, measures)."""
 
     mean_low: Floats
     mean_high: Floats
@@ -34,11 +35,11 @@ def bootstrap_intervals(
     percentiles are too narrow for few queries.
 
     Args:
-        scores: shape (queries, systems, measures), finite, at least 2 queries.
-        pairs: positions of the two systems of each pair.
-        resamples: at least 100; 10,000 settle the third digit.
-        seed: not negative; the same one gives the same bits.
-        confidence: in (0, 1).
+        scores: Shape (queries, systems, measures), finite, at least 2 queries.
+        pairs: Positions of the two systems of each pair.
+        resamples: Number of resamples, at least 100; 10,000 settle the third digit.
+        seed: Not negative; the same seed gives the same bits.
+        confidence: In (0, 1).
 
     Source: Efron and Tibshirani, An introduction to the bootstrap (1993), chapter 13; the widening of Hesterberg,
         What teachers should know about the bootstrap (The American Statistician, 2015), section 5.3.
@@ -47,7 +48,7 @@ def bootstrap_intervals(
     queries, systems, _ = scores.shape
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     sums = np.concatenate(list(resample_sums(grid.steps, draws=resamples, seed=seed)))
-    below = _rank_below(resamples, widened_tail((1 - confidence) / 2, queries))
+    below = rank_below(resamples, widened_tail((1 - confidence) / 2, queries))
     drawn = chain(
         (sums[:, some] for some in parts(systems, sums[:, 0].size)),
         (sums[:, first[some]] - sums[:, second[some]] for some in parts(len(pairs), sums[:, 0].size)),
@@ -57,19 +58,33 @@ def bootstrap_intervals(
     return Intervals(low[:systems], high[:systems], low[systems:], high[systems:])
 
 
+def score_of(mean: float, ends: Intervals | None, row: int, column: int) -> Score:
+    """Return a mean with its interval.
+
+    Args:
+        mean: The mean.
+        ends: Intervals of means, or None without any.
+        row: Position of the system in ``ends``.
+        column: Position of the measure in ``ends``.
+    """
+    if ends is None:
+        return Score(mean=mean)
+    return Score(mean=mean, low=float(ends.mean_low[row, column]), high=float(ends.mean_high[row, column]))
+
+
 def _between(drawn: Floats, below: int) -> tuple[Floats, Floats]:
-    """Return the value with so many of the draws below it, and the one with as many above."""
+    """Return the value with ``below`` draws below it, and the value with as many above it."""
     above = len(drawn) - 1 - below
     ordered = np.partition(drawn, [below, above], axis=0)
     return ordered[below], ordered[above]
 
 
 def widened_tail(tail: float, queries: int) -> float:
-    """Return the share to leave out on one side so that the interval of normal data is as wide as Student's."""
+    """Return the share to cut off on one side so that the interval of normal data is as wide as Student's."""
     reach = upper_quantile(tail, queries - 1) * sqrt(queries / (queries - 1))
     return NormalDist().cdf(-reach)
 
 
-def _rank_below(resamples: int, tail: float) -> int:
+def rank_below(resamples: int, tail: float) -> int:
     """Return the position, from 0, of the resample that bounds the tail from below."""
     return max(0, int((resamples + 1) * tail) - 1)

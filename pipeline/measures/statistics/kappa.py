@@ -1,7 +1,7 @@
-"""How far two assessors give the same grades: kappa, weighted kappa, Krippendorff's alpha, bias.
+"""Agreement of two assessors: kappa, weighted kappa, Krippendorff's alpha, bias.
 
 Every function takes tables of shape (..., grades, grades), rows the reference's grades and columns the judge's, so that
-one call serves a table or ten thousand resampled ones. Where a figure is undefined it is NaN here, and here alone:
+one call serves a table or ten thousand resampled ones. An undefined figure is NaN here;
 ``pipeline.measures.statistics.agreement_intervals`` turns it into an absent figure with its reason.
 """
 
@@ -16,7 +16,7 @@ from pipeline.measures.statistics.floats import Floats
 
 
 def combined(grades: Sequence[int]) -> int:
-    """Return the one grade of several assessors: their mean, rounded; halfway between two grades it is the lower."""
+    """Return one grade for several assessors: their rounded mean, the lower grade if it is halfway between two."""
     return ceil(sum(grades) / len(grades) - 0.5 - 1e-9)
 
 
@@ -27,7 +27,7 @@ def exact(tables: Floats) -> Floats:
 
 
 def cohen_kappa(tables: Floats) -> Floats:
-    """Return Cohen's kappa, unweighted: grades agree or they do not. NaN where both give one and the same grade.
+    """Return Cohen's kappa, unweighted: grades agree or they do not. NaN if both give one and the same grade.
 
     Source: Cohen, A coefficient of agreement for nominal scales (Educational and Psychological Measurement, 1960).
     """
@@ -62,7 +62,7 @@ def _kappa(tables: Floats, weights: Floats) -> Floats:
 
 
 def binary(tables: Floats, level: int) -> Floats:
-    """Return the tables of «relevant or not», shape (..., 2, 2); relevant are the grades from position ``level`` on."""
+    """Return the tables of relevant or not, shape (..., 2, 2); grades from position ``level`` on are relevant."""
     halves = np.add.reduceat(tables, [0, level], axis=-1)
     return np.asarray(np.add.reduceat(halves, [0, level], axis=-2))
 
@@ -73,10 +73,10 @@ def coincidences(tables: Floats) -> Floats:
 
 
 def unit_coincidences(counts: Floats) -> Floats:
-    """Return the coincidence matrix of each unit, shape (units, grades, grades); nothing where one assessor graded.
+    """Return the coincidence matrix of each unit, shape (units, grades, grades); 0 if fewer than 2 assessors graded it.
 
     Args:
-        counts: how many assessors gave each grade to each unit, shape (units, grades).
+        counts: Number of assessors that gave each grade to each unit, shape (units, grades).
     """
     graded = counts.sum(axis=1)
     pairs = counts[:, :, None] * counts[:, None, :]
@@ -85,7 +85,7 @@ def unit_coincidences(counts: Floats) -> Floats:
 
 
 def ordinal_alpha(matrices: Floats) -> Floats:
-    """Return Krippendorff's alpha for ordered grades from coincidence matrices; NaN where only one grade was given.
+    """Return Krippendorff's alpha for ordered grades from coincidence matrices; NaN if only one grade was given.
 
     The distance of two grades is the square of the number of grades given between them, both counted half.
 
@@ -118,10 +118,10 @@ def query_tables(
     """Return the queries with a pair that both graded, sorted, and the table of each, shape (queries, grades, grades).
 
     Args:
-        reference: grade by document and query, 0 to ``highest``.
-        judge: the same of the other assessor.
-        highest: the highest grade.
-        weights: what a pair counts, 1 where it is not named; None for 1 throughout.
+        reference: Grade by query and document, 0 to ``highest``.
+        judge: As in ``reference``, of the other assessor.
+        highest: The highest grade.
+        weights: Weight by query and document; pairs without one weigh 1.
     """
     query_ids = sorted(
         query_id for query_id in reference.keys() & judge.keys() if reference[query_id].keys() & judge[query_id].keys()

@@ -1,4 +1,4 @@
-"""From the seconds of single queries to the figures people compare."""
+"""Latency percentiles from the seconds of single queries."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from schemas.experiment import Latency
 
 MODEL_PARTS = ("embed", "rerank", "expand")
-"""What a model does within a search."""
+"""Parts of a search in which a model works."""
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value that a share of the values stays under, between two neighbours by linear interpolation.
+    """Return the value below which a share of the values lies, interpolated linearly between two neighbours.
 
     Args:
-        values: at least one.
-        share: from 0 to 1.
+        values: At least one value.
+        share: From 0 to 1.
 
     Source: Hyndman and Fan, Sample quantiles in statistical packages (The American Statistician 50(4), 1996), type 7.
     """
@@ -27,16 +27,16 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def latency(seconds: Sequence[float]) -> Latency:
-    """Return median and 95th percentile in milliseconds of at least one query."""
+    """Return median and 95th percentile in milliseconds, of at least one query."""
     return Latency(p50_ms=round(percentile(seconds, 0.5) * 1000, 6), p95_ms=round(percentile(seconds, 0.95) * 1000, 6))
 
 
 def parts_of(seconds: Sequence[float], parts: Sequence[Mapping[str, float]]) -> dict[str, Latency | None]:
-    """Return ``whole``, ``search`` and each part of a model in figures; a part that no query had is None.
+    """Return the latency of ``whole``, of ``search`` and of each part of a model; None for a part that no query had.
 
     Args:
-        seconds: what each query took as a whole.
-        parts: the seconds within it by part, in the same order.
+        seconds: Seconds of each query as a whole.
+        parts: Seconds within each query by part, in the same order.
     """
     without = [
         max(0.0, whole - sum(part.get(name, 0.0) for name in MODEL_PARTS))

@@ -1,4 +1,4 @@
-"""What a set of queries can tell apart: pairs of systems that differ for certain, and the least difference it shows."""
+"""What a set of queries can tell apart: significantly different pairs of systems, and the smallest difference shown."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """Pairs of systems and what the queries show of them.
+    """Numbers of pairs of systems, and how many of them the queries separate.
 
     ``separated`` of ``pairs`` differ after Holm, ``unadjusted`` before it; ``p_values`` are sorted, ``deviation`` is
-    the median standard deviation of per-query differences, ``detectable`` what four tests of five find.
+    the median standard deviation of per-query differences, ``detectable`` the difference found with probability 0.8.
     """
 
     pairs: int
@@ -31,12 +31,12 @@ class Power:
 
 
 def power(scores: Floats, *, permutations: int = 10_000, seed: int = 0) -> Power:
-    """Return what these queries tell apart among these systems.
+    """Return which of these systems the queries tell apart.
 
     Args:
-        scores: shape (queries, systems), finite; at least 2 of each.
-        permutations: draws of the paired sign-flip test.
-        seed: not negative.
+        scores: Shape (queries, systems), finite; at least 2 of each.
+        permutations: Number of draws of the paired sign-flip test.
+        seed: Not negative.
 
     Source: Sakai, Evaluating evaluation metrics based on the bootstrap (SIGIR 2006), for the curve of achieved
         significance levels.

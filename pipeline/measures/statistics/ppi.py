@@ -1,6 +1,6 @@
 """The mean of a measure under people's judgments, from few queries that people judged and many that a model judged.
 
-Prediction-powered inference: the people's queries say how far the model is off, the model's queries how the rest looks.
+Prediction-powered inference: the people's queries correct the model's error, the model's queries cover the rest.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pipeline.measures.statistics.floats import Floats
 from pipeline.measures.statistics.student import upper_quantile
 
 FEW = 20
-"""Below so many completely judged queries an interval is not to be relied on: the normal theory behind it is."""
+"""Below this number of completely judged queries the normal approximation of an interval is unreliable."""
 
 LEAST = 3
-"""Two queries fix a line through them exactly and leave nothing to tell how far off it is."""
+"""Smallest number of completely judged queries: two determine a line exactly, without an error to estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A mean under people's judgments, corrected by a model's.
 
-    ``low`` to ``high`` is for the mean over all queries like these, ``set_low`` to ``set_high`` for the mean over
-    these very queries, had people judged them all; the second is the narrower. ``human`` and ``judge`` are the plain
-    means of the completely judged queries under either's labels, ``raw`` the model's mean over all queries.
-    ``weight`` is how far the model is trusted: 0 leaves it out, 1 believes its differences between queries.
+    ``low`` to ``high`` is the interval of the mean over all queries like these, ``set_low`` to ``set_high``, which is
+    narrower, that of the mean over exactly these queries if people had judged all of them. ``human`` and ``judge`` are
+    the plain means of the completely judged queries under either's labels, ``raw`` the model's mean over all queries.
+    ``weight`` is the trust in the model: 0 leaves it out, 1 takes its differences between queries as they are.
     """
 
     mean: float
@@ -55,31 +55,31 @@ def estimate(
 ) -> Estimate:
     """Return the mean under people's judgments, with Student's intervals.
 
-    For a difference of two systems hand over the differences of their values.
+    For a difference of two systems, pass the differences of their values.
 
     ``mean(human - w * judge) + w * mean(others)`` with ``w = cov(human, judge) / (var(judge) * (1 + m / N))``, held
     within 0 and 1; its variance is ``var(human - w * judge) / m + w**2 * var(others) / N``, for ``m`` queries with
-    both and ``N`` without people's judgments. Over these very queries alone the estimate is the regression estimator
+    both and ``N`` without people's judgments. Over exactly these queries the estimate is the regression estimator
     of slope ``b = w * (m + N) / N``, and its variance ``(1 - m / (m + N)) * var(human - b * judge) / m``.
 
-    A weight that was fitted to few queries errs, and simulations showed intervals that held less than they said. So
-    the residuals are then divided by ``m - 2``, as in a regression of one variable (``m - 1`` where the weight is
-    given or at a bound), and t has as many degrees of freedom: Welch's count comes out too high, since weight and
-    residuals err together. And both variances gain what the error of the slope adds when the drawn queries differ from
-    all of them: ``residual variance * (mean(judge) - mean of all)**2 / sum of squares of judge``.
+    A weight fitted to few queries has an error, and simulations showed intervals that covered less than stated. So the
+    residuals are then divided by ``m - 2``, as in a regression of one variable (``m - 1`` if the weight is given or at
+    a bound), and t has the same degrees of freedom: Welch's count is too high, since weight and residuals err together.
+    Both variances also gain the error of the slope when the drawn queries differ from all of them:
+    ``residual variance * (mean(judge) - mean of all)**2 / sum of squares of judge``.
 
     Args:
-        human: the values of the completely judged queries under people's judgments, at least 3, finite.
-        judge: the same queries, under the model's judgments.
-        others: the other queries, under the model's judgments; no query may stand here and there.
-        weight: how far to trust the model, 0 to 1; None fits it.
-        confidence: in (0, 1).
+        human: Values of the completely judged queries under people's judgments, at least 3, finite.
+        judge: Values of the same queries under the model's judgments.
+        others: Values of the other queries under the model's judgments.
+        weight: Trust in the model, 0 to 1; None fits it.
+        confidence: In (0, 1).
 
     Raises:
         ValueError: Fewer than 3 queries, unequal lengths, or a value that is not finite.
 
-    Source: Angelopoulos, Duchi and Zrnic, PPI++: efficient prediction-powered inference (2023), section 6; for these
-        very queries Cochran, Sampling techniques (3rd ed., 1977), section 7.3.
+    Source: Angelopoulos, Duchi and Zrnic, PPI++: efficient prediction-powered inference (2023), section 6; for
+        exactly these queries Cochran, Sampling techniques (3rd ed., 1977), section 7.3.
     """
     h, g, rest = (np.asarray(values, dtype=np.float64) for values in (human, judge, others))
     if len(h) < LEAST or len(h) != len(g) or not all(np.isfinite(values).all() for values in (h, g, rest)):

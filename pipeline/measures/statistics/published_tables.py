@@ -1,4 +1,4 @@
-"""Published tables: figures that somebody printed, to stand beside ours."""
+"""Published tables: figures from a publication, to compare with our own."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _WORDS = {"beside", "note"}
 def printed_rows(
     table: Mapping[str, Any], *, cutoffs: Sequence[int], level: int
 ) -> tuple[list[PublishedRow], list[str]]:
-    """Return the rows of a published table, and what is wrong with it.
+    """Return the rows of a published table, and one line for each problem with it.
 
     Args:
-        table: by system, and within by measure, a figure; or for a measure without a cutoff a list of figures, one for
-            each of the cutoffs in the table's ``top_k``.
-        cutoffs: where the table has no ``top_k``.
-        level: the smallest grade that counts as relevant.
+        table: Figures by system and measure; for a measure without a cutoff, a list of figures, one for each of the
+            cutoffs in the table's ``top_k``.
+        cutoffs: Cutoffs of a table without ``top_k``.
+        level: The smallest grade that counts as relevant.
     """
     rows: list[PublishedRow] = []
     problems: list[str] = []
@@ -33,7 +33,7 @@ def printed_rows(
     for name, figures in table.items():
         if name in CUTOFFS or not isinstance(figures, Mapping):
             if isinstance(figures, list | int | float) and name not in CUTOFFS:
-                problems.append(f"published.{name}: name the measures it has figures of")
+                problems.append(f"published.{name}: give the figures by measure, as {name}.mrr = 0.5")
             continue
         values: dict[str, float] = {}
         for key, found in figures.items():
@@ -55,12 +55,12 @@ def printed_rows(
 def differences(
     rows: Sequence[PublishedRow], means: Mapping[str, Mapping[str, float]], queries: int
 ) -> Iterator[Difference]:
-    """Yield every published figure beside ours, in the order of the table.
+    """Yield every published figure with ours, in the order of the table.
 
     Args:
-        rows: what was published; a row without ``beside`` stands beside our system of the same name.
-        means: ours by system and measure.
-        queries: how many they are means of.
+        rows: Published rows; a row without ``beside`` is compared with our system of the same name.
+        means: Our means by system and measure.
+        queries: Number of queries of our means.
     """
     for row in rows:
         for system in row.beside or (row.published,):
@@ -81,7 +81,7 @@ def differences(
 def _values(key: str, found: object, cutoffs: Sequence[int], level: int) -> Iterator[tuple[str, float]]:
     if isinstance(found, list):
         if len(found) > len(cutoffs):
-            raise ValueError(f"{len(found)} figures for {len(cutoffs)} cutoffs; say top_k")
+            raise ValueError(f"{len(found)} figures for {len(cutoffs)} cutoffs; give the cutoffs as published.top_k")
         for cutoff, value in zip(cutoffs, found, strict=False):
             yield parse_measure(f"{key}@{cutoff}", rel=level).name, _figure(value)
     else:
@@ -90,5 +90,5 @@ def _values(key: str, found: object, cutoffs: Sequence[int], level: int) -> Iter
 
 def _figure(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise ValueError("is no number")
+        raise ValueError("not a finite number")
     return float(value)

@@ -1,4 +1,4 @@
-"""How queries are put: their length, their script, and whether they ask, name, or tell."""
+"""The form of queries: their length, their script, and whether they are questions, codes, keywords or sentences."""
 
 from __future__ import annotations
 
@@ -14,117 +14,16 @@ BANDS = ("1", "2", "3", "4-5", "6-8", "9-12", "13-20", "21+")
 _ENDS = (1, 2, 3, 5, 8, 12, 20)
 
 _MARKS = ("?", "？", "؟", "吗", "嗎", "呢", "か")
-_ASKING = frozenset(
-    [
-        "what",
-        "who",
-        "whom",
-        "whose",
-        "which",
-        "when",
-        "where",
-        "why",
-        "how",
-        "can",
-        "could",
-        "do",
-        "does",
-        "did",
-        "is",
-        "are",
-        "was",
-        "were",
-        "should",
-        "would",
-        "will",
-        "may",
-        "was",
-        "wer",
-        "wen",
-        "wem",
-        "wessen",
-        "welche",
-        "welcher",
-        "welches",
-        "wann",
-        "wo",
-        "wohin",
-        "woher",
-        "warum",
-        "wieso",
-        "weshalb",
-        "wie",
-        "kann",
-        "darf",
-        "soll",
-        "que",
-        "quoi",
-        "qui",
-        "quel",
-        "quelle",
-        "quels",
-        "quelles",
-        "quand",
-        "où",
-        "pourquoi",
-        "comment",
-        "combien",
-        "est-ce",
-        "qué",
-        "quién",
-        "cuál",
-        "cuándo",
-        "dónde",
-        "cómo",
-        "cuánto",
-        "cuántos",
-        "por-qué",
-        "cosa",
-        "chi",
-        "quale",
-        "quando",
-        "dove",
-        "perché",
-        "come",
-        "quanto",
-        "quem",
-        "qual",
-        "onde",
-        "como",
-        "por-que",
-        "что",
-        "кто",
-        "какой",
-        "какая",
-        "какие",
-        "когда",
-        "где",
-        "почему",
-        "зачем",
-        "как",
-        "сколько",
-        "чей",
-        "ما",
-        "ماذا",
-        "من",
-        "متى",
-        "أين",
-        "لماذا",
-        "كيف",
-        "كم",
-        "هل",
-        "أي",
-        "क्या",
-        "कौन",
-        "कब",
-        "कहाँ",
-        "क्यों",
-        "कैसे",
-        "कितना",
-        "कितने",
-        "किस",
-    ]
-)
+_ASKING = frozenset([
+    "what", "who", "whom", "whose", "which", "when", "where", "why", "how", "can", "could", "do", "does", "did", "is",
+    "are", "was", "were", "should", "would", "will", "may", "was", "wer", "wen", "wem", "wessen", "welche", "welcher",
+    "welches", "wann", "wo", "wohin", "woher", "warum", "wieso", "weshalb", "wie", "kann", "darf", "soll", "que",
+    "quoi", "qui", "quel", "quelle", "quels", "quelles", "quand", "où", "pourquoi", "comment", "combien", "est-ce",
+    "qué", "quién", "cuál", "cuándo", "dónde", "cómo", "cuánto", "cuántos", "por-qué", "cosa", "chi", "quale",
+    "quando", "dove", "perché", "come", "quanto", "quem", "qual", "onde", "como", "por-que", "что", "кто", "какой",
+    "какая", "какие", "когда", "где", "почему", "зачем", "как", "сколько", "чей", "ما", "ماذا", "من", "متى", "أين",
+    "لماذا", "كيف", "كم", "هل", "أي", "क्या", "कौन", "कब", "कहाँ", "क्यों", "कैसे", "कितना", "कितने", "किस"
+])  # fmt: skip
 _ASKING_INSIDE = re.compile(
     "什么|什麼|怎么|怎麼|怎样|如何|为什么|為什麼|为何|哪|谁|誰|几|幾|多少|是否|何|なぜ|どう|どこ|いつ|だれ|どの|どれ|"
     "อะไร|ใคร|เมื่อไร|เมื่อใด|ที่ไหน|ทำไม|อย่างไร|กี่|เท่าไร|무엇|누구|언제|어디|왜|어떻게|얼마"
@@ -134,20 +33,20 @@ _SENTENCE_END = (".", "!", "。", "！", "।")
 
 
 def length_band(text: str) -> str:
-    """Return the band of ``BANDS`` a query's number of words falls in; in Chinese and Japanese, of characters."""
+    """Return the band of ``BANDS`` of a query's number of words; in Chinese and Japanese, of characters."""
     count = count_words(text)
     return next((band for band, end in zip(BANDS, _ENDS, strict=False) if count <= end), BANDS[-1])
 
 
 def form_of(text: str, language: str | None) -> str:
-    """Return how a query is put: ``question``, ``code``, ``keywords`` or ``sentence``.
+    """Return the form of a query: ``question``, ``code``, ``keywords`` or ``sentence``.
 
-    A question ends in its mark or begins with (in scripts without spaces: holds) a word that asks. A code has at most
-    three words, one of them with digits and letters. Keywords are at most five words, none of them a function word.
+    A question ends in a question mark or begins with (in scripts without spaces: has) a question word. A code has at
+    most three words, one of them with digits and letters. Keywords are at most five words without a function word.
 
     Args:
         text: The query.
-        language: ISO 639-1, for its function words; None knows none.
+        language: ISO 639-1 code, for its function words; None for no function words.
     """
     stripped = text.strip()
     found = terms(stripped)
@@ -168,11 +67,11 @@ def _functional(language: str | None) -> frozenset[str]:
 
 
 def distributions(queries: Iterable[tuple[str, int]], language: str | None) -> dict[str, dict[str, int]]:
-    """Return how many queries have each length, script and form.
+    """Return the number of queries of each length, script and form.
 
     Args:
-        queries: texts, each with how often it was asked.
-        language: of their function words.
+        queries: Texts, each with how often it was asked.
+        language: As in `form_of`.
     """
     counts: dict[str, Counter[str]] = {"length": Counter(), "script": Counter(), "form": Counter()}
     for text, count in queries:

@@ -1,4 +1,4 @@
-"""The paired randomization test: how often would chance alone, swapping two systems' scores, differ as much?"""
+"""The paired randomization test: how often would random swaps of two systems' scores differ as much?"""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def sign_flip_p(scores: Floats, pairs: Sequence[tuple[int, int]], *, permutation
 
     Under the null hypothesis the two systems' labels could be swapped on any query, so every sign of a difference is
     as likely as the other. ``p = (1 + draws at least as far from 0 as the observed sum) / (1 + permutations)``; sums
-    that rounding could set apart count as equal. One matrix of signs serves all pairs and measures, so the value of
-    a pair does not depend on which other systems are compared. On measures of two or three values (hit, r with one
+    within rounding of each other count as equal. One matrix of signs serves all pairs and measures, so the value of a
+    pair does not depend on the other systems. On measures of two or three values (hit, r with one
     relevant document) many sums are equal, and the test rejects less often than its level: 2 to 4 % at 0.05.
 
     Args:
-        scores: shape (queries, systems, measures), finite.
-        pairs: positions of the two systems of each pair.
-        permutations: how many sign vectors to draw, at least 1.
-        seed: not negative; the same one gives the same values to the last bit.
+        scores: Shape (queries, systems, measures), finite.
+        pairs: Positions of the two systems of each pair.
+        permutations: Number of sign vectors to draw, at least 1.
+        seed: Not negative; the same seed gives the same bits.
 
     Source: Smucker, Allan, Carterette, A comparison of statistical significance tests for information retrieval
         evaluation (CIKM 2007); the +1 of Phipson and Smyth, Permutation p-values should never be zero (2010).

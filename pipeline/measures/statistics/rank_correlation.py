@@ -1,6 +1,6 @@
 """How alike two lists of scores order systems: Kendall's tau-b, AP correlation, the means of halves of the queries.
 
-Where a figure is undefined (one list puts all systems level) it is NaN here; callers say so in words.
+A figure is NaN if it is undefined because one list gives all systems the same score.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pipeline.measures.statistics.floats import ROUNDING, Floats, of_finite_numb
 from pipeline.measures.statistics.resamples import on_grid
 
 _SPLITS = 3
-"""The number of this use of a seed, beside those of ``pipeline.measures.statistics.resamples``."""
+"""Number that separates this use of a seed from those in ``pipeline.measures.statistics.resamples``."""
 
 
 def kendall_tau_b(first: Floats, second: Floats) -> float:
@@ -20,10 +20,6 @@ def kendall_tau_b(first: Floats, second: Floats) -> float:
 
     Pairs of systems ordered alike, less those ordered otherwise, over the geometric mean of the pairs that are not tied
     in each list.
-
-    Args:
-        first: one score per system, finite.
-        second: the same of the other list.
 
     Source: Kendall, The treatment of ties in ranking problems (Biometrika, 1945).
     """
@@ -48,8 +44,8 @@ def tau_ap(reference: Floats, judged: Floats) -> float:
     of them; systems level in ``reference`` are right to one half. Not symmetric.
 
     Args:
-        reference: one score per system, finite.
-        judged: the same, of the ranking that is examined.
+        reference: One score per system, finite.
+        judged: As in ``reference``, of the ranking that is examined.
 
     Source: Yilmaz, Aslam, Robertson, A new rank correlation coefficient for information retrieval (SIGIR 2008); ties in
         the examined ranking as in Urbano and Marrero, The treatment of ties in AP correlation (ICTIR 2017), tau_AP,a.
@@ -79,7 +75,7 @@ def tau_ap_rows(reference: Floats, judged: Floats) -> Floats:
 def _expected_share(
     ahead: npt.NDArray[np.int64], beside: npt.NDArray[np.int64], sure: Floats, mean_beside: Floats
 ) -> Floats:
-    """Return the expected share of those above that are rightly there, over the places a tied system may take."""
+    """Return the expected share of systems rightly above, over the places that a tied system may take."""
     share = np.zeros(len(ahead))
     for extra in range(int(beside.max(initial=0)) + 1):
         place = ahead + extra
@@ -92,10 +88,10 @@ def split_halves(scores: Floats, *, size: int, splits: int, seed: int) -> tuple[
     """Return the means of every system over two disjoint draws of queries, shapes (splits, systems).
 
     Args:
-        scores: shape (queries, systems), finite.
-        size: queries in each draw, at most half of them.
-        splits: how many pairs of draws.
-        seed: not negative; the same one gives the same means to the last bit.
+        scores: Shape (queries, systems), finite.
+        size: Number of queries in each draw, at most half of them.
+        splits: Number of pairs of draws.
+        seed: Not negative; the same seed gives the same bits.
     """
     queries = len(scores)
     stream = np.random.PCG64(np.random.SeedSequence([seed, _SPLITS, size]))

@@ -1,4 +1,4 @@
-"""Whether a run is still as good as it has to be: lowest means, largest drops, and the queries behind a drop."""
+"""Checks of a run against lowest means and largest drops, and the queries behind a drop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Drop:
     relative: bool
 
     def allowed(self, reference: float) -> float:
-        """The largest fall from this mean that is let pass."""
+        """Return the largest fall from this mean that passes."""
         return self.amount * reference if self.relative else self.amount
 
     def __str__(self) -> str:
@@ -41,10 +41,10 @@ class Fall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One condition and how it came out. ``fallen`` are the queries that fell most, the deepest fall first.
+    """One condition and its outcome. ``fallen`` are the queries that fell most, the deepest fall first.
 
     ``bound`` is the lowest mean that passes. ``reference``, ``p`` (randomization test, Holm) and ``fallen`` belong to
-    a drop. ``excused`` marks a drop that is too deep but could be chance, where only significant ones count.
+    a drop. ``excused`` marks a drop that is too deep but not significant, if only significant drops count.
     """
 
     kind: Literal["min", "drop"]
@@ -81,14 +81,14 @@ def check_drops(
     """Return a check for each measure that may not fall, over the queries that both sides have.
 
     Args:
-        result: the run as it is now.
-        baseline: the run as it was.
-        drops: how far each measure may fall; Holm is over these measures.
-        significant_only: let a fall pass that the randomization test does not tell from chance at ``alpha``.
-        alpha: the level of the test.
-        permutations: its draws.
-        seed: its seed.
-        show: at most so many fallen queries are named per measure.
+        result: The run as it is now.
+        baseline: The run as it was.
+        drops: How far each measure may fall; Holm is over these measures.
+        significant_only: Whether a fall passes that is not significant at ``alpha``.
+        alpha: Level of the test, in (0, 1).
+        permutations: Number of draws of the randomization test.
+        seed: Seed of the draws, not negative.
+        show: Number of fallen queries to name per measure.
 
     Raises:
         ValueError: The two sides have no query in common.

@@ -1,9 +1,8 @@
-"""Seeded random signs and resamples of queries, and sums of scores under them that are exact.
+"""Seeded random signs and resamples of queries, and exact sums of scores under them.
 
-The draws come from the raw stream of PCG64, which numpy keeps the same for good; its distributions it may change.
-Scores are rounded to a grid so fine that it does not matter and so coarse that float64 adds its numbers without an
-error. So the sums do not depend on the order of adding: every processor, thread count and library of linear algebra
-gives the same bits.
+The draws come from the raw stream of PCG64, which numpy never changes, unlike its distributions. Scores are rounded to
+a grid that is too fine to matter and coarse enough for float64 to add its numbers without an error. So the sums do not
+depend on the order of adding: every processor, thread count and library of linear algebra gives the same bits.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from pipeline.measures.statistics.floats import Floats, of_finite_numbers
 
 _SIGNS, _RESAMPLES = 1, 2
 _BLOCK = 1_000_000
-"""So many draws at a time, 8 MB as float64; no part of the result."""
+"""Number of draws held in memory at once, 8 MB as float64; it does not affect the result."""
 
 _HELD = 2_000_000
-"""So many differences at a time, 16 MB; no part of the result."""
+"""Number of differences held in memory at once, 16 MB; it does not affect the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +31,7 @@ class Grid:
 
 
 def on_grid(scores: Floats) -> Grid:
-    """Return the scores on a grid of their measure; what is lost is at most half a unit each.
-
-    Args:
-        scores: shape (queries, systems, measures), finite.
-    """
+    """Return scores, shape (queries, systems, measures), on a grid of their measure; at most half a unit is lost."""
     largest = np.abs(scores).max(axis=(0, 1), initial=0.0)
     room = np.maximum(largest, np.finfo(np.float64).tiny * 2**60) * len(scores)
     exponent = 50 - np.ceil(np.log2(room)).astype(np.int64)
@@ -50,9 +45,9 @@ def sign_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
     differences is the difference of two such sums.
 
     Args:
-        steps: shape (queries, systems, measures), whole numbers.
-        draws: how many in all.
-        seed: not negative.
+        steps: Shape (queries, systems, measures), whole numbers.
+        draws: Number of draws in all.
+        seed: Not negative.
     """
     queries = len(steps)
     words = -(-queries // 64)
@@ -67,7 +62,13 @@ def sign_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
 
 
 def resample_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
-    """Yield blocks of sums over as many queries as there are, drawn with replacement; shapes as in ``sign_sums``."""
+    """Yield blocks of sums over as many queries as there are, drawn with replacement; shapes as in `sign_sums`.
+
+    Args:
+        steps: As in `sign_sums`.
+        draws: As in `sign_sums`.
+        seed: As in `sign_sums`.
+    """
     queries = len(steps)
     halves = queries + queries % 2
     stream = _stream(seed, _RESAMPLES)
@@ -84,7 +85,7 @@ def resample_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
 
 
 def parts(pairs: int, values: int) -> Iterator[slice]:
-    """Yield slices of the pairs of which each has so many values, few enough to be held at once."""
+    """Yield slices of pairs with ``values`` values each, small enough to be held in memory at once."""
     width = max(1, _HELD // max(values, 1))
     for start in range(0, pairs, width):
         yield slice(start, start + width)

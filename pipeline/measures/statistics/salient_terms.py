@@ -1,4 +1,4 @@
-"""What a handful of queries is about, in the words they use."""
+"""Name a cluster of queries by the words they use."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pipeline.text.scripts import is_spaceless
 from pipeline.text.words import content_terms, stems, stop_words, terms
 
 MOST = 4
-"""How many terms a name has."""
+"""Number of terms in a name."""
 
 
 def salient_terms(queries: Sequence[tuple[str, int]], words: Words, language: str | None) -> list[str]:
     """Return the terms that weigh most among queries, in the spelling used most often.
 
     Args:
-        queries: texts, each with how often it was asked.
-        words: says what a term weighs.
-        language: of stemmer and function words.
+        queries: Texts, each with how often it was asked.
+        words: The weights of terms.
+        language: ISO 639-1 code, for stemmer and function words, or None.
     """
     weight: Counter[str] = Counter()
     spelled: dict[str, Counter[str]] = {}
@@ -36,7 +36,7 @@ def salient_terms(queries: Sequence[tuple[str, int]], words: Words, language: st
 
 
 def joined(names: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return names, those joined that overlap in a text: characters in a row, where a script has no spaces."""
+    """Return the names, with those of scripts without spaces joined if they overlap in a text."""
     found = [name for name in names if not is_spaceless(name)]
     grams = [name for name in names if is_spaceless(name)]
     while grams:
@@ -49,7 +49,7 @@ def joined(names: Sequence[str], texts: Sequence[str]) -> list[str]:
 
 
 def _step(run: str, grams: Sequence[str], texts: Sequence[str]) -> tuple[str, str] | None:
-    """Return the run made longer by a gram that overlaps with one of its ends in a text, and that gram."""
+    """Return the run extended by a gram that overlaps one of its ends in a text, and the gram."""
     for gram in grams:
         for longer in (run + gram[-1:], gram[:1] + run):
             if gram in longer and any(longer in text for text in texts):

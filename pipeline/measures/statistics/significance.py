@@ -1,4 +1,4 @@
-"""Whether one system is better than another on the same queries, by how much, and what could have been seen at all."""
+"""Whether and by how much one system is better than another on the same queries, and the detectable difference."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pipeline.measures.statistics.student import two_sided_p
 from schemas.scorecard import Comparison, Verdict
 
 TIE = 0.01
-"""Two scores of a query closer than this are a tie."""
+"""Two scores of a query that differ by less than this are a tie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How to compare. ``alpha`` bounds the probability of any wrong claim among all comparisons shown."""
+    """Settings of a comparison. ``alpha`` bounds the probability of any wrong claim among all comparisons shown."""
 
     permutations: int = 10_000
     resamples: int = 10_000
@@ -33,7 +33,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """All pairs on all measures, pair by pair, and the intervals behind them (see ``Intervals`` for the shapes)."""
+    """Comparisons of all pairs on all measures, pair by pair, and their intervals."""
 
     comparisons: Sequence[Comparison]
     intervals: Intervals
@@ -43,10 +43,10 @@ def compare(scores: Floats, systems: Sequence[str], measures: Sequence[str], set
     """Return every pair of systems on every measure, Holm over all of them.
 
     Args:
-        scores: shape (queries, systems, measures), finite; at least 2 queries.
-        systems: their names, at least 2.
-        measures: their names, at least 1.
-        settings: numbers of draws, seed and levels.
+        scores: Shape (queries, systems, measures), finite; at least 2 queries.
+        systems: Names of the systems, at least 2.
+        measures: Names of the measures, at least 1.
+        settings: Numbers of draws, seed and levels.
 
     Raises:
         ValueError: Fewer than 2 queries or systems, no measure, or a score that is not finite.
@@ -88,7 +88,7 @@ def compare(scores: Floats, systems: Sequence[str], measures: Sequence[str], set
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """The differences of two systems in figures. ``deviation`` is their standard deviation (n - 1)."""
+    """Figures of the differences of two systems. ``deviation`` is their standard deviation (n - 1)."""
 
     queries: int
     mean: float
@@ -114,14 +114,14 @@ class Paired:
         )
 
     def effect_size(self) -> float | None:
-        """Return Cohen's d of the differences, or None without spread.
+        """Return Cohen's d of the differences, or None if they are all equal.
 
         Source: Cohen, Statistical power analysis for the behavioral sciences (2nd ed., 1988), section 2.3.5 (d_z).
         """
         return self.mean / self.deviation if self.deviation else None
 
     def t_test(self) -> float | None:
-        """Return the two-sided p of the paired t test, in (0, 1], or None without spread.
+        """Return the two-sided p of the paired t test, in (0, 1], or None if all differences are equal.
 
         Source: Student, The probable error of a mean (Biometrika, 1908).
         """
@@ -131,7 +131,7 @@ class Paired:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return adjusted p-values in the order given: rejecting those at most alpha bounds the family-wise error by it.
+    """Return adjusted p-values in the order given; rejecting those up to alpha bounds the family-wise error by alpha.
 
     Source: Holm, A simple sequentially rejective multiple test procedure (Scandinavian Journal of Statistics, 1979).
     """
@@ -150,10 +150,10 @@ def detectable_difference(deviation: float, queries: int, *, alpha: float = 0.05
     for one comparison, without adjustment for many.
 
     Args:
-        deviation: standard deviation of the per-query differences.
-        queries: their number.
-        alpha: level of the test.
-        power: probability of finding it.
+        deviation: Standard deviation of the per-query differences.
+        queries: Number of queries.
+        alpha: Level of the test, in (0, 1).
+        power: Probability of finding the difference, in (0, 1).
 
     Source: Bloom, Minimum detectable effects (Evaluation Review 19(5), 1995).
     """

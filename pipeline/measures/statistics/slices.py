@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from pipeline.measures.statistics.floats import Floats
-from pipeline.measures.statistics.intervals import bootstrap_intervals
+from pipeline.measures.statistics.intervals import bootstrap_intervals, score_of
 from schemas.scorecard import Score
 
 FEW = 20
-"""A part with fewer queries says little."""
+"""Parts with fewer queries are marked as uncertain on the page."""
 
 FEWEST = 5
-"""Queries in the largest part; a trait that scatters the queries more than that is not shown."""
+"""A trait is shown if its largest part has at least this number of queries."""
 
 NAMED = {"kind": "type", "style": "style", "language": "language", "source": "source"}
 THIRDS = ("lowest third", "middle third", "highest third")
@@ -26,7 +26,7 @@ MOST_PARTS = 12
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some of the queries: how many, and the score of every system on them."""
+    """A part of the queries: its size, and the score of every system on it."""
 
     name: str
     queries: int
@@ -35,7 +35,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Slicing:
-    """The queries in parts by one trait; ``rest`` counts the parts that are too many to show."""
+    """The queries in parts by one trait; ``rest`` counts the parts beyond ``MOST_PARTS``, which are not shown."""
 
     trait: str
     parts: Sequence[Part]
@@ -55,13 +55,13 @@ def slicings(
     """Return the queries cut by every trait that has at least two values.
 
     Args:
-        query_ids: the queries, in the order of ``scores``.
-        scores: one measure, shape (queries, systems).
-        systems: their names.
-        texts: the queries' texts, for their length; may be empty.
-        about: what is known of the queries; a query without the trait is in no part.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+        query_ids: The queries, in the order of ``scores``.
+        scores: Scores of one measure, shape (queries, systems).
+        systems: Names of the systems.
+        texts: Texts of the queries, for their length; may be empty.
+        about: Notes by query; a query without the trait is in no part.
+        resamples: Number of resamples of the bootstrap.
+        seed: Seed of the bootstrap.
     """
     labels = {title: _named(query_ids, about, key) for key, title in NAMED.items()}
     labels["word overlap with the source"] = _thirds(query_ids, lambda one: about.get(one, {}).get("overlap"))
@@ -88,7 +88,7 @@ def _named(query_ids: Sequence[str], about: Mapping[str, Mapping[str, Any]], key
 
 
 def _thirds(query_ids: Sequence[str], number_of: Callable[[str], float | None]) -> dict[str, str]:
-    """Return which third of the values each query is in; equal values are in the same one."""
+    """Return which third of the values each query is in; equal values are in the same third."""
     numbers = {one: number for one in query_ids if (number := number_of(one)) is not None}
     if len(set(numbers.values())) < len(THIRDS):
         return {}
@@ -97,13 +97,6 @@ def _thirds(query_ids: Sequence[str], number_of: Callable[[str], float | None]) 
 
 
 def _scores(scores: Floats, systems: Sequence[str], *, resamples: int, seed: int) -> dict[str, Score]:
-    means = scores.mean(axis=0)
-    if len(scores) < 2:
-        return {system: Score(mean=float(mean)) for system, mean in zip(systems, means, strict=True)}
-    ends = bootstrap_intervals(scores[:, :, None], [], resamples=resamples, seed=seed)
-    return {
-        system: Score(
-            mean=float(means[column]), low=float(ends.mean_low[column, 0]), high=float(ends.mean_high[column, 0])
-        )
-        for column, system in enumerate(systems)
-    }
+    means = scores.mean(axis=0).tolist()
+    ends = bootstrap_intervals(scores[:, :, None], [], resamples=resamples, seed=seed) if len(scores) > 1 else None
+    return {system: score_of(means[row], ends, row, 0) for row, system in enumerate(systems)}

@@ -10,11 +10,7 @@ _STEPS = 100_000
 
 
 def two_sided_p(t: float, freedom: int) -> float:
-    """Return the probability of a t at least as far from 0, in (0, 1]; never 0, however far ``t`` lies out.
-
-    Args:
-        t: the statistic.
-        freedom: degrees of freedom, at least 1.
+    """Return the probability of a t at least as far from 0 with ``freedom`` (1 or more) degrees of freedom; never 0.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.5.27 and 26.7.1:
         p = I_x(freedom / 2, 1 / 2) with x = freedom / (freedom + t**2).
@@ -26,12 +22,7 @@ def two_sided_p(t: float, freedom: int) -> float:
 
 
 def upper_quantile(tail: float, freedom: int) -> float:
-    """Return the t that is exceeded with probability ``tail``.
-
-    Args:
-        tail: in (0, 0.5].
-        freedom: degrees of freedom, at least 1.
-    """
+    """Return the t that is exceeded with probability ``tail``, in (0, 0.5], with ``freedom`` degrees of freedom."""
     low, high = 0.0, 1.0
     while two_sided_p(high, freedom) > 2 * tail:
         low, high = high, 2 * high
@@ -46,7 +37,7 @@ def upper_quantile(tail: float, freedom: int) -> float:
 
 
 def _regularized_beta(x: float, complement: float, a: float, b: float) -> float:
-    """Return I_x(a, b); ``complement`` is 1 - x, handed over because a difference would lose its digits."""
+    """Return I_x(a, b); ``complement`` is 1 - x, passed because a difference would lose digits."""
     if x == 0 or complement == 0:
         return float(complement == 0)
     if x > (a + 1) / (a + b + 2):

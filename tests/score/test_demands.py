@@ -1,12 +1,12 @@
-"""Limits as people write them."""
+"""Demands as people write them."""
 
 from __future__ import annotations
 
 import pytest
 
 from pipeline.errors import UsageError
-from pipeline.measures.limits import parse_bound, parse_drop
 from pipeline.measures.statistics.regression import Drop
+from pipeline.score.demands import parse_bound, parse_drop
 
 
 @pytest.mark.parametrize(
