@@ -201,7 +201,7 @@ def load_config(path: Path | None, overrides: Mapping[str, Mapping[str, Any]]) -
     Raises:
         ConfigError: With every problem found: unknown keys, wrong types, impossible values.
     """
-    data: dict[str, Any] = _read_toml(path) if path else {}
+    data: dict[str, Any] = read_toml(path) if path else {}
     tables = Config.model_fields
     for table, values in overrides.items():
         given = {key: value for key, value in values.items() if value is not None}
@@ -226,14 +226,21 @@ def _merge(table: dict[str, Any], values: Mapping[str, Any]) -> None:
             table[key] = {k: v for k, v in value.items() if v is not None} if isinstance(value, Mapping) else value
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    Raises:
+        ConfigError: The file cannot be read, or is not TOML.
+    """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(path, ["there is no such file"]) from None
     except IsADirectoryError:
         raise ConfigError(path, ["is a folder, not a configuration file"]) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(path, [f"cannot be read ({(error.strerror or 'unknown reason').lower()})"]) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(path, [f"is not TOML: {error}"]) from None
 
 

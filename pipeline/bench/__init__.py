@@ -1,5 +1,7 @@
 """The experiment: which retriever, with which settings. Described in ``bench.toml``, measured, compared.
 
-``settings`` reads the file, ``sweeps`` makes one system into many, ``running`` searches and times each of them unless
-``fingerprints`` says that it was done before, ``finding`` turns the runs into figures, ``conducting`` does all of it.
+``trial`` conducts it from the first search to the last figure. ``bench_file`` reads the description and ``sweeps``
+turns one system into many; ``searched_texts`` holds the queries and passages; ``search`` runs and times each system
+unless ``fingerprints`` shows that its run in ``experiment_files`` is still valid; ``measurements`` turns runs into
+figures.
 """

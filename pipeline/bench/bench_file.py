@@ -1,10 +1,10 @@
-"""``bench.toml``: read, checked as a whole, every problem named at once."""
+"""``bench.toml``: read and checked as a whole; every problem is reported at once."""
 
 from __future__ import annotations
 
+import contextlib
 import re
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from pipeline.bench.sweeps import Point, points_of
-from pipeline.config import Config, load_config
+from pipeline.config import Config, load_config, read_toml
 from pipeline.errors import ConfigError, UnknownMeasure
 from pipeline.measures.names import Measure, parse_measure, parse_measures
 from pipeline.measures.statistics.published_tables import printed_rows
@@ -23,27 +23,27 @@ from schemas.record import ID_PATTERN, Record
 
 DEFAULT_SYSTEMS = ("bm25", "ngrams", "lsi", "hybrid")
 DECIDING_FAMILIES = ("ndcg", "mrr", "r")
-"""What is tested pair by pair where nothing else is asked: few measures, so that correcting for many costs little."""
-
+"""Measures that are tested pair by pair by default: few, so that the correction for many tests costs little."""
 DECIDING_CUTOFF = 10
+"""The cutoff of the tested measures, if it is among the measured ones."""
 DEPTH = 100
-"""So many results of each query are kept, more where a measure looks deeper."""
+"""Results of each query that are kept by default; a measure that looks deeper raises it."""
 
 
 class BenchFile(Record):
-    """``bench.toml`` as it stands, before its systems are looked at."""
+    """The tables of ``bench.toml``, before the systems in it are checked."""
 
     measures: tuple[str, ...] = Field(default=("hit", "mrr", "r", "ndcg"), min_length=1)
     cutoffs: tuple[int, ...] = Field(default=(1, 2, 3, 4, 5, 10), min_length=1)
-    compare: tuple[str, ...] | None = None
-    run: tuple[str, ...] | None = None
-    baseline: str | None = None
-    depth: int | None = Field(default=None, ge=1)
-    warm_up: int = Field(default=10, ge=0)
-    seed: int = Field(default=0, ge=0)
-    timeout_seconds: float = Field(default=30, gt=0)
-    match: Literal["id", "text"] = "id"
-    corpus: Path | None = None
+    compare: tuple[str, ...] | None = Field(default=None, description="Measures that are tested; by default a few.")
+    run: tuple[str, ...] | None = Field(default=None, description="Systems that are measured; by default all.")
+    baseline: str | None = Field(default=None, description="System that every other is tested with.")
+    depth: int | None = Field(default=None, ge=1, description="Results of each query that are kept.")
+    warm_up: int = Field(default=10, ge=0, description="Queries searched before the clock starts.")
+    seed: int = Field(default=0, ge=0, description="Seed of the bootstrap and of permutations.")
+    timeout_seconds: float = Field(default=30, gt=0, description="Seconds that a system may take for one query.")
+    match: Literal["id", "text"] = Field(default="id", description="How results are recognised as judged passages.")
+    corpus: Path | None = Field(default=None, description="Passages to search instead of the gold set's own.")
     systems: dict[str, dict[str, Any]] = Field(default_factory=dict)
     sweep: dict[str, dict[str, Any] | list[dict[str, Any]]] = Field(default_factory=dict)
     model: dict[str, Any] = Field(default_factory=dict)
@@ -54,8 +54,8 @@ class BenchFile(Record):
 class Bench:
     """An experiment that can be run.
 
-    ``points`` are its systems; ``described`` the settings they are built from, by name; ``measures`` what is measured,
-    ``compared`` what is tested, the first of them ranks. ``folder`` is where relative paths begin.
+    ``points`` are its systems, ``described`` the settings they are built from, by name. ``measures`` are measured,
+    ``compared`` tested; the first compared measure ranks the systems. Relative paths begin in ``folder``.
     """
 
     points: tuple[Point, ...]
@@ -75,6 +75,18 @@ class Bench:
     folder: Path
 
 
+class _Problems(list[str]):
+    """The problems found so far."""
+
+    @contextlib.contextmanager
+    def noted(self, place: str = "") -> Iterator[None]:
+        """Note the problems of an error raised inside the block, each behind its place."""
+        try:
+            yield
+        except (ConfigError, UnknownMeasure) as error:
+            self += [f"{place}{problem}" for problem in error.problems]
+
+
 def load_bench(
     path: Path | None,
     *,
@@ -87,41 +99,38 @@ def load_bench(
     """Return the experiment that a file and the command line describe.
 
     Args:
-        path: a ``bench.toml``, or None for what is measured by default.
-        level: the smallest grade that counts as relevant.
-        systems: only these, instead of what the file says.
-        measures: instead of the file's.
-        cutoffs: instead of the file's.
-        published: instead of the file's table of that name.
+        path: A ``bench.toml``, or None for the default experiment.
+        level: The smallest grade that counts as relevant.
+        systems: Measure only these systems; () leaves the file's.
+        measures: Replace the file's measures; () leaves them.
+        cutoffs: Replace the file's cutoffs; () leaves them.
+        published: Replaces the file's table ``published``; None leaves it.
 
     Raises:
         ConfigError: With every problem found.
-        UnknownMeasure: The command line names measures that cannot be understood.
+        UnknownMeasure: The command line names unknown measures.
     """
-    data = _read_toml(path) if path else {}
     where = str(path) if path else "command line"
-    problems: list[str] = []
-    file = _checked(data, problems)
+    folder = path.resolve().parent if path else Path.cwd()
+    problems = _Problems()
+    file = _checked(read_toml(path) if path else {}, problems)
     printed_at = file.cutoffs
     if measures:
         parse_measures(measures, cutoffs=cutoffs)
-    if cutoffs or measures:
-        file = file.model_copy(
-            update={"measures": tuple(measures) or file.measures, "cutoffs": tuple(cutoffs) or file.cutoffs}
-        )
-    if published is not None:
-        file = file.model_copy(update={"published": dict(published)})
-    config = _config(file.model, problems)
+    given = {"measures": measures or None, "cutoffs": cutoffs or None, "published": published}
+    file = file.model_copy(update={key: value for key, value in given.items() if value is not None})
+    config = Config()
+    with problems.noted():
+        config = load_config(None, {"model": file.model})
     described, points = _systems(file, systems or file.run, config, problems)
     rows, wrong = printed_rows(file.published, cutoffs=printed_at, level=level)
     problems += wrong
     asked = _measures(file, level, problems)
     compared = _compared(file, asked, level, problems)
     asked = list(dict.fromkeys([*asked, *compared, *(parse_measure(name) for row in rows for name in row.values)]))
-    depth = file.depth or max([DEPTH, *(one.k or 0 for one in asked)])
-    _check_rest(file, points, asked, rows, problems)
-    folder = path.resolve().parent if path else Path.cwd()
-    problems += _unusable(points, described, where=where)
+    problems += _contradictions(file, points, asked, rows)
+    with problems.noted():
+        resolve(list(dict.fromkeys([*(point.system for point in points), *described])), described, where=where)
     if problems:
         raise ConfigError(where, list(dict.fromkeys(problems)))
     return Bench(
@@ -130,7 +139,7 @@ def load_bench(
         measures=tuple(asked),
         compared=tuple(compared),
         baseline=file.baseline,
-        depth=depth,
+        depth=file.depth or max([DEPTH, *(one.k or 0 for one in asked)]),
         warm_up=file.warm_up,
         seed=file.seed,
         timeout_s=file.timeout_seconds,
@@ -143,51 +152,31 @@ def load_bench(
     )
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(path, ["there is no such file"]) from None
-    except OSError as error:
-        raise ConfigError(path, [f"cannot be read ({(error.strerror or 'unknown reason').lower()})"]) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(path, [f"is not TOML: {error}"]) from None
-
-
 def _checked(data: Mapping[str, Any], problems: list[str]) -> BenchFile:
-    """Return the file without what is wrong with it, and note that."""
+    """Return the file without the keys that are wrong, which are noted."""
     try:
         return BenchFile.model_validate(data)
     except ValidationError as error:
-        for item in error.errors(include_url=False):
-            place = ".".join(str(part) for part in item["loc"])
-            known = f" (keys: {', '.join(BenchFile.model_fields)})" if len(item["loc"]) == 1 else ""
-            unknown = item["type"] == "extra_forbidden"
-            problems.append(f"unknown key {place}{known}" if unknown else f"{place}: {item['msg']}")
-        wrong = {item["loc"][0] for item in error.errors(include_url=False)}
-        return BenchFile.model_validate({key: value for key, value in data.items() if key not in wrong})
-
-
-def _config(model: Mapping[str, Any], problems: list[str]) -> Config:
-    try:
-        return load_config(None, {"model": model})
-    except ConfigError as error:
-        problems += error.problems
-        return Config()
+        items = error.errors(include_url=False)
+    for item in items:
+        place = ".".join(str(part) for part in item["loc"])
+        known = f" (keys: {', '.join(BenchFile.model_fields)})" if len(item["loc"]) == 1 else ""
+        unknown = item["type"] == "extra_forbidden"
+        problems.append(f"unknown key {place}{known}" if unknown else f"{place}: {item['msg']}")
+    wrong = {item["loc"][0] for item in items}
+    return BenchFile.model_validate({key: value for key, value in data.items() if key not in wrong})
 
 
 def _systems(
     file: BenchFile, wanted: Sequence[str] | None, config: Config, problems: list[str]
 ) -> tuple[dict[str, Any], list[Point]]:
-    """Return the settings by name, those of sweeps too, and the points that are to be measured."""
+    """Return the settings by name, those of sweeps too, and the points to measure."""
     described: dict[str, Any] = dict(file.systems)
     swept: dict[str, list[Point]] = {}
     for name, grids in file.sweep.items():
         table = file.systems.get(name)
-        if table is None and name in PRESETS:
-            table = PRESETS[name].model_dump(mode="json", by_alias=True, exclude_defaults=True) | {
-                "kind": PRESETS[name].kind
-            }
+        if table is None and (preset := PRESETS.get(name)) is not None:
+            table = {**preset.model_dump(mode="json", by_alias=True, exclude_defaults=True), "kind": preset.kind}
         if table is None:
             problems.append(f"sweep.{name}: there is no system {name}")
             continue
@@ -196,74 +185,54 @@ def _systems(
         described |= {point.system: settings for point, settings in points.items()}
         swept[name] = list(points)
     known = {point.name: point for points in swept.values() for point in points}
-    names = wanted or _by_default(file, config)
-    chosen = [one for name in names for one in swept.get(name) or [known.get(name) or Point(name, name, name)]]
+    if not wanted and (file.systems or file.sweep):
+        wanted = [*file.systems, *file.sweep]
+    elif not wanted:
+        wanted = [*DEFAULT_SYSTEMS, *(["embedding"] if config.model.embedding else [])]
+    chosen = [one for name in wanted for one in swept.get(name) or [known.get(name) or Point(name, name)]]
     return described, list(dict.fromkeys(chosen))
 
 
-def _by_default(file: BenchFile, config: Config) -> list[str]:
-    if file.systems or file.sweep:
-        return list(dict.fromkeys([*file.systems, *file.sweep]))
-    return [*DEFAULT_SYSTEMS, *(["embedding"] if config.model.embedding else [])]
-
-
-def _unusable(points: Iterable[Point], described: Mapping[str, Any], *, where: str) -> list[str]:
-    """Return what is wrong with the settings of systems."""
-    names = list(dict.fromkeys([*(point.system for point in points), *described]))
-    try:
-        resolve(names, described, where=where)
-    except ConfigError as error:
-        return error.problems
-    return []
-
-
-def _measures(file: BenchFile, level: int, problems: list[str]) -> list[Measure]:
+def _measures(file: BenchFile, level: int, problems: _Problems) -> list[Measure]:
     wrong = [str(cutoff) for cutoff in file.cutoffs if cutoff < 1]
     if wrong:
-        problems.append(f"cutoffs: {', '.join(wrong)} is no rank; give whole numbers from 1")
+        problems.append(f"cutoffs: {', '.join(wrong)} is not a rank; give whole numbers from 1")
     cutoffs = sorted({cutoff for cutoff in file.cutoffs if cutoff >= 1}) or [1]
-    try:
-        return [one for one in parse_measures(file.measures, cutoffs=cutoffs, rel=level) if one.family != "judged"]
-    except UnknownMeasure as error:
-        problems += [f"measures: {problem}" for problem in error.problems]
-        return []
+    found: tuple[Measure, ...] = ()
+    with problems.noted("measures: "):
+        found = tuple(parse_measures(file.measures, cutoffs=cutoffs, rel=level))
+    return [one for one in found if one.family != "judged"]
 
 
-def _compared(file: BenchFile, asked: Sequence[Measure], level: int, problems: list[str]) -> list[Measure]:
-    """Return what is tested: as asked, or few measures at one cutoff of those that are measured."""
+def _compared(file: BenchFile, asked: Sequence[Measure], level: int, problems: _Problems) -> list[Measure]:
+    """Return the measures that are tested: those of the file, or a few at one cutoff of those that are measured."""
     if file.compare is not None:
-        try:
-            return [one for one in parse_measures(file.compare, rel=level) if one.family != "judged"] or list(asked[:1])
-        except UnknownMeasure as error:
-            problems += [f"compare: {problem}" for problem in error.problems]
-            return []
+        named: tuple[Measure, ...] = ()
+        with problems.noted("compare: "):
+            named = tuple(parse_measures(file.compare, rel=level))
+        return [one for one in named if one.family != "judged"] or list(asked[:1])
     cutoffs = [one.k for one in asked if one.k]
     cutoff = DECIDING_CUTOFF if DECIDING_CUTOFF in cutoffs else max(cutoffs, default=None)
     found = {one.family: one for one in asked if one.k == cutoff and not one.options}
     return [found[family] for family in DECIDING_FAMILIES if family in found] or list(asked[-1:])
 
 
-def _check_rest(
-    file: BenchFile,
-    points: Sequence[Point],
-    asked: Sequence[Measure],
-    rows: Sequence[PublishedRow],
-    problems: list[str],
-) -> None:
+def _contradictions(
+    file: BenchFile, points: Sequence[Point], asked: Sequence[Measure], rows: Sequence[PublishedRow]
+) -> Iterator[str]:
     names = [point.name for point in points]
-    bad = [name for name in [*names, *file.systems] if not _is_name(name)]
-    problems += [f"systems: {name!r} is no name: letters, digits and marks without white space" for name in bad]
+    for name in [*names, *file.systems]:
+        if not (re.match(ID_PATTERN, name) and name.isprintable() and len(name) <= 200):
+            yield f"systems: {name!r} is not a valid name; use letters, digits and marks without white space"
     deepest = max((one.k for one in asked if one.k), default=0)
     if file.depth is not None and deepest > file.depth:
-        problems.append(f"depth: {file.depth} results are fewer than the cutoff {deepest} asks for")
+        yield f"depth: {file.depth} results are fewer than the cutoff {deepest} asks for"
     if file.baseline is not None and file.baseline not in names:
-        problems.append(f"baseline: {file.baseline} is none of the systems measured: {', '.join(names[:20])}")
+        yield f"baseline: {file.baseline} is not one of the measured systems: {', '.join(names[:20])}"
     for row in rows:
         missing = [name for name in row.beside if name not in names]
-        problems += [f"published.{row.published}.beside: there is no system {name}" for name in missing]
+        yield from (f"published.{row.published}.beside: there is no system {name}" for name in missing)
     if file.corpus is not None and any(point.cut for point in points):
-        problems.append("corpus: passages of your own cannot be cut anew; leave out chunk_size")
-
-
-def _is_name(name: str) -> bool:
-    return bool(re.match(ID_PATTERN, name)) and name.isprintable() and len(name) <= 200
+        yield "corpus: passages of your own cannot be cut anew; leave out chunk_size"
+    if file.match == "text" and any(point.cut for point in points):
+        yield 'match: "text" does not work for other cuts, whose labels are projected; leave out chunk_size'

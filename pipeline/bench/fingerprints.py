@@ -1,4 +1,4 @@
-"""What shapes a run, as one digest: a run with the same one need not be made again."""
+"""Everything that shapes a run, as one digest: a run with the same fingerprint need not be made again."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.bench.experiment_files import digest_of
-from schemas.record import Record
+from pipeline.systems.resolution import reached
 
 if TYPE_CHECKING:
     from pipeline.bench.bench_file import Bench
     from pipeline.bench.sweeps import Point
+    from pipeline.retrieval.system_settings import SystemSettings
 
 
-def fingerprint_of(bench: Bench, settings: Mapping[str, Any], point: Point, *, queries: str, corpus: str) -> str:
+def fingerprint_of(
+    bench: Bench, settings: Mapping[str, SystemSettings], point: Point, *, queries: str, corpus: str
+) -> str:
     """Return the SHA-256 of everything that shapes a run.
 
     Args:
-        bench: the experiment.
-        settings: of every system by name.
-        point: the system.
-        queries: the digest of the queries.
-        corpus: the digest of the passages.
+        bench: The experiment.
+        settings: The settings of every system by name.
+        point: The system.
+        queries: The digest of the queries.
+        corpus: The digest of the passages.
     """
     own = parts_with_settings(settings, point.system, bench.folder)
     model = bench.config.model.model_dump(mode="json")
@@ -43,31 +46,18 @@ def fingerprint_of(bench: Bench, settings: Mapping[str, Any], point: Point, *, q
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
 
 
-def parts_with_settings(settings: Mapping[str, Any], name: str, folder: Path) -> dict[str, dict[str, Any]]:
+def parts_with_settings(settings: Mapping[str, SystemSettings], name: str, folder: Path) -> dict[str, dict[str, Any]]:
     """Return the settings of a system and of every system it is made of, by name, as JSON holds them.
 
     Args:
-        settings: of every system by name.
-        name: the system.
-        folder: paths below it are given from there, so that they are the same on another machine.
+        settings: The settings of every system by name.
+        name: The system.
+        folder: Paths in it are given relative to it, so that they are the same on another machine.
     """
-    found: dict[str, dict[str, Any]] = {}
-    waiting = [name]
-    while waiting:
-        one = waiting.pop(0)
-        record = settings.get(one)
-        if one in found or record is None:
-            continue
-        table = (
-            record.model_dump(mode="json", by_alias=True)
-            if isinstance(record, Record)
-            else {"object": str(type(record))}
-        )
-        found[one] = {key: _below(value, folder) for key, value in table.items()}
-        for key in ("of", "by"):
-            other = table.get(key) or ()
-            waiting += [other] if isinstance(other, str) else list(other)
-    return found
+    return {
+        one: {key: _below(value, folder) for key, value in settings[one].model_dump(mode="json", by_alias=True).items()}
+        for one in reached([name], settings)
+    }
 
 
 def _below(value: object, folder: Path) -> object:
@@ -87,18 +77,18 @@ def digest(texts: Mapping[str, str]) -> str:
 
 
 def _contents(table: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return the digests of the files that settings name, and of a Python module where it can be found."""
+    """Return the digests of the files that settings name, and of a Python module if it can be found."""
     digests = []
     for value in table.values():
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, str) and "\n" not in one and len(one) < 1000:
                 is_function = table.get("kind") == "python" and ":" in one
-                # A path that was written out begins here, one that is described beside its description.
+                # A path of the command line begins here, a path of a file beside that file.
                 paths = _modules(one, folder) if is_function else dict.fromkeys((folder / one, Path.cwd() / one))
                 try:
                     digests += [digest_of(path) for path in paths if path.is_file()]
                 except (OSError, ValueError):
-                    continue  # what cannot be read here is said when the system is built
+                    continue  # building the system reports a file that cannot be read
     return digests
 
 

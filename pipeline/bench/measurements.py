@@ -1,8 +1,8 @@
-"""From runs to figures: means with intervals for every system and measure, tests, and published figures beside."""
+"""From runs to figures: means with intervals for every system and measure, tests, and published figures to compare."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
 from importlib.metadata import version
 from itertools import combinations
@@ -25,34 +25,38 @@ from pipeline.measures.statistics.intervals import bootstrap_intervals
 from pipeline.measures.statistics.published_tables import differences
 from pipeline.measures.statistics.significance import Settings, compare, holm
 from pipeline.score.runs import load_run
-from schemas.experiment import Chunking, Experiment, Measurable, PublishedRow, Timings
+from pipeline.score.scorecards import notice_of, reference
+from pipeline.systems.resolution import reached
+from pipeline.text.display import queries
+from schemas.experiment import Chunking, Experiment, Measurable, PublishedRow
 from schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Score, Scorecard, SystemScores, Verdict
 
 if TYPE_CHECKING:
     from pipeline.bench.bench_file import Bench
-    from pipeline.bench.sweeps import Point
     from pipeline.measures.names import Measure
     from pipeline.measures.result import Result
     from pipeline.measures.statistics.floats import Floats
+    from pipeline.retrieval.system_settings import SystemSettings
     from pipeline.score.runs import Gold
 
 MOST_COMPARED = 40
-"""From more systems than this no pair stands out after correcting for all of them: a baseline is to be named."""
+"""Limits the systems of which every pair is tested: among more, no pair stands out after correcting for all of them."""
 
-_PRESENT = ("embedding", "rewrite", "hyde", "listwise")
+_SERVED = frozenset({"embedding", "rewrite", "hyde", "listwise"})
+"""Kinds of systems that a model's server answers."""
 
 
 def results_of(
     bench: Bench, gold: Gold, outcome: Outcome, query_ids: Iterable[str], *, folder: Path
 ) -> dict[str, Result]:
-    """Return the result of every measured system, each by the judgments of the passages it searched.
+    """Return the result of every measured system by the judgments of the passages it searched; count empty results.
 
     Args:
-        bench: the experiment.
-        gold: the judgments.
-        outcome: what was measured.
-        query_ids: the queries that were searched; one for which nothing was found is not missing.
-        folder: where the runs are.
+        bench: The experiment.
+        gold: The judgments.
+        outcome: The finished runs; the number of queries without results is added.
+        query_ids: The queries that were searched; one without results is not missing.
+        folder: The folder of the experiment.
 
     Raises:
         InputError: A run cannot be read again.
@@ -81,24 +85,22 @@ def results_of(
 
 def experiment_of(
     bench: Bench,
-    gold: GoldReference,
+    gold: Gold,
     outcome: Outcome,
     results: Mapping[str, Result],
     *,
-    settings: Mapping[str, object],
-    notice: str | None,
+    settings: Mapping[str, SystemSettings],
 ) -> Experiment:
-    """Return what was found, of at least one system.
+    """Return the figures of at least one system.
 
     Args:
-        bench: the experiment.
-        gold: which judgments.
-        outcome: what was measured and what failed.
-        results: by system.
-        settings: of every system, by name.
-        notice: what the gold set wants said.
+        bench: The experiment.
+        gold: The judgments.
+        outcome: The finished runs and the failures.
+        results: Results by system.
+        settings: The settings of every system by name.
     """
-    card = card_of(bench, gold, results)
+    card = card_of(bench, reference(gold), results)
     means = {system.system: {name: score.mean for name, score in system.scores.items()} for system in card.systems}
     points = {point.name: point for point in outcome.measured}
     systems = [
@@ -121,19 +123,20 @@ def experiment_of(
         systems=systems,
         failures=outcome.failures,
         published=list(bench.published),
-        differences=list(differences(bench.published, means, gold.queries)),
+        differences=list(differences(bench.published, means, card.gold.queries)),
         notes=list(_notes(bench, outcome, settings)),
-        notice=notice,
+        notice=notice_of(gold),
     )
 
 
-def timings_of(outcome: Outcome) -> Timings:
-    """Return how long every system took."""
-    return Timings(timings={point.name: known.timing for point, known in outcome.measured.items()})
-
-
 def card_of(bench: Bench, gold: GoldReference, results: Mapping[str, Result]) -> Scorecard:
-    """Return the scorecard of all measures, the best system by the first compared measure first."""
+    """Return the scorecard of all measures, the best system by the first compared measure first.
+
+    Args:
+        bench: The experiment.
+        gold: The gold set, as scorecards name it.
+        results: Results by system.
+    """
     first = bench.compared[0].name
     judged = _judged(bench).name
     measures = list(dict.fromkeys([first, *(one.name for one in bench.measures)]))
@@ -169,7 +172,7 @@ def card_of(bench: Bench, gold: GoldReference, results: Mapping[str, Result]) ->
 
 
 def _warnings(systems: Sequence[SystemScores], judged: str, *, shared: int) -> list[str]:
-    """Return what to be wary of; of all pairs that differ in what is judged only the one that differs most."""
+    """Return the warnings; of all pairs that differ in the share of judged results only the one that differs most."""
     gap = f"{judged} is "
     ordered = sorted(systems, key=lambda system: (system.judged[judged], system.system))
     widest = warnings([ordered[0], ordered[-1]], judged, shared=shared) if len(ordered) > 1 else ()
@@ -178,7 +181,13 @@ def _warnings(systems: Sequence[SystemScores], judged: str, *, shared: int) -> l
 
 
 def comparisons_of(bench: Bench, ranked: Mapping[str, Result], method: Method) -> list[Comparison]:
-    """Return every pair of systems, or each with the baseline, by every compared measure; Holm over all of them."""
+    """Return the tests of every pair of systems, or of each with the baseline, corrected by Holm for all of them.
+
+    Args:
+        bench: The experiment, whose compared measures are tested.
+        ranked: Results by system, the best first.
+        method: Permutations, resamples, seed and levels of the tests.
+    """
     names = list(ranked)
     measures = [one.name for one in bench.compared]
     scores = aligned(ranked, measures).scores
@@ -199,7 +208,7 @@ def comparisons_of(bench: Bench, ranked: Mapping[str, Result], method: Method) -
 
 
 def _corrected(found: Sequence[Comparison], alpha: float) -> Iterator[Comparison]:
-    """Yield the comparisons with p-values adjusted for all of them, and what they say then."""
+    """Yield the comparisons with p-values adjusted for all of them, and the verdict by those."""
     for one, p_holm in zip(found, holm([one.p for one in found]), strict=True):
         verdict = one.verdict
         if verdict is not Verdict.SAME:
@@ -209,7 +218,7 @@ def _corrected(found: Sequence[Comparison], alpha: float) -> Iterator[Comparison
 
 
 def _ends(scores: Floats, method: Method) -> tuple[Floats, Floats] | None:
-    """Return lower and upper ends of the means, system by system and measure by measure, for 2 queries or more."""
+    """Return the lower and upper ends of the means, systems by measures; None for fewer than 2 queries."""
     if len(scores) < 2:
         return None
     ends = [
@@ -230,34 +239,35 @@ def _truths(gold: Gold) -> dict[str, str]:
     judged = {doc_id for grades in gold.qrels.values() for doc_id in grades}
     texts = gold.corpus(judged)
     if not texts:
-        raise InputError(str(gold.path), 'has no texts beside the judgments, which match = "text" needs')
+        raise InputError(str(gold.path), 'has no texts of judged passages, which match = "text" needs')
     return texts
 
 
-def _notes(bench: Bench, outcome: Outcome, settings: Mapping[str, object]) -> Iterator[str]:
+def _notes(bench: Bench, outcome: Outcome, settings: Mapping[str, SystemSettings]) -> Iterator[str]:
     """Yield what a reader must know beside the figures, a line each."""
-    points: list[Point] = list(outcome.measured)
-    parts = (parts_with_settings(settings, point.system, bench.folder) for point in points)
-    kinds = {table.get("kind") for tables in parts for table in tables.values()}
-    if kinds & set(_PRESENT):
-        yield "what a model's server answered before comes from the store: such times are the store's, not the server's"
-    yield from (f"{name}: found nothing for {count:,} queries" for name, count in outcome.empty.items() if count)
+    points = list(outcome.measured)
+    if any(settings[one].kind in _SERVED for one in reached([point.system for point in points], settings)):
+        yield "answers of a model's server that were stored come from the store, and so do their times"
+    for name, count in outcome.empty.items():
+        if count:
+            yield f"{name}: no results for {queries(count)}"
     if any(point.cut for point in points):
         yield "other cuts are measured by labels projected from evidence spans; k counts passages of any length"
     for cut, corpus in outcome.corpora.items():
         if cut and corpus.lost:
-            yield f"cut {cut.size}/{cut.overlap}: {len(corpus.lost):,} queries have no evidence in any passage: 0"
+            lost = queries(len(corpus.lost))
+            yield f"cut {cut.size}/{cut.overlap}: no passage holds the evidence of {lost}, scored 0"
     if bench.baseline is None and len(points) > MOST_COMPARED:
-        yield f"{len(points):,} systems are too many to test every pair; name a baseline and each is tested with it"
+        yield f"{len(points):,} systems are too many to test every pair; name a baseline to test each with it"
     names = {point.name for point in points}
     if bench.baseline and bench.baseline not in names:
         yield f"the baseline {bench.baseline} was not measured, so nothing is tested"
     yield from (line for row in bench.published for line in _about(row, names))
 
 
-def _about(row: PublishedRow, ours: Collection[str]) -> Iterator[str]:
-    """Yield what is to be said of a published row."""
-    if set(ours).isdisjoint(row.beside or (row.published,)):
-        yield f"published {row.published}: no system of ours stands beside it" + (f" ({row.note})" if row.note else "")
+def _about(row: PublishedRow, ours: Set[str]) -> Iterator[str]:
+    if ours.isdisjoint(row.beside or (row.published,)):
+        note = f" ({row.note})" if row.note else ""
+        yield f"published {row.published}: no measured system to compare it with{note}"
     elif row.note:
         yield f"published {row.published}: {row.note}"

@@ -1,8 +1,9 @@
-"""Sweeps: one system becomes many, one for every combination of the values to be tried."""
+"""Sweeps: one system becomes many, one for every combination of the values to try."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -11,7 +12,9 @@ CHUNK_SIZE, CHUNK_OVERLAP = "chunk_size", "chunk_overlap"
 """Parameters of the corpus, not of the system: the documents are cut anew and the labels projected."""
 
 MOST_POINTS = 1000
+"""Limits the combinations of one sweep; a larger sweep is refused."""
 _LONGEST_VALUE = 40
+"""Characters of a value in the name of a point; of a longer value the end is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,63 +29,56 @@ class Cut:
 class Point:
     """One system of the experiment.
 
-    ``name`` is what tables call it, ``system`` its settings' name, which points that differ in the cut alone share,
-    ``base`` the system it was made from, ``cut`` None where the gold set's own passages are searched.
+    ``name`` is its name in tables; ``system`` the name of its settings, which points that differ only in the cut share;
+    ``cut`` is None if the gold set's own passages are searched.
     """
 
     name: str
     system: str
-    base: str
     cut: Cut | None = None
 
 
 def points_of(
     name: str, table: Mapping[str, Any], grids: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[Point, dict[str, Any]], list[str]]:
-    """Return the points of one system with the settings of each, and what is wrong with its sweep.
+    """Return the points of one system with the settings of each, and the problems of its sweep.
 
     Args:
-        name: the system.
-        table: its settings as they stand in the file.
-        grids: each a parameter's values by its name; the points are all combinations within a grid.
+        name: The system.
+        table: Its settings as in the file.
+        grids: Values to try by parameter; the points are all combinations within a grid.
     """
     points: dict[Point, dict[str, Any]] = {}
     problems: list[str] = []
     for grid in grids:
-        wrong = list(_wrong(name, grid))
-        problems += wrong
-        if wrong:
-            continue
-        for values in product(*grid.values()):
-            chosen = dict(zip(grid, values, strict=True))
+        wrong = _wrong(grid)
+        problems += [f"sweep.{name}{problem}" for problem in wrong]
+        for values in product(*grid.values()) if not wrong else ():
             try:
-                point, settings = _point(name, table, chosen)
+                point, settings = _point(name, table, dict(zip(grid, values, strict=True)))
             except ValueError as error:
                 problems.append(f"sweep.{name}: {error}")
                 continue
             if points.setdefault(point, settings) != settings:
-                problems.append(f"sweep.{name}: two combinations are called {point.name}; make them systems by name")
+                problems.append(
+                    f"sweep.{name}: two combinations are called {point.name}; describe them as systems with names"
+                )
     return points, list(dict.fromkeys(problems))
 
 
-def _wrong(name: str, grid: Mapping[str, Any]) -> Iterator[str]:
+def _wrong(grid: Mapping[str, Any]) -> list[str]:
     if not isinstance(grid, Mapping) or not grid:
-        yield f"sweep.{name}: name parameters with the values to be tried, as k1 = [0.9, 1.2]"
-        return
-    size = 1
-    for key, values in grid.items():
-        if not isinstance(values, list) or not values:
-            yield f"sweep.{name}.{key}: give a list of the values to be tried"
-        else:
-            size *= len(values)
-    if size > MOST_POINTS:
-        yield f"sweep.{name}: {size:,} combinations, more than {MOST_POINTS:,}"
+        return [": name parameters with the values to try, as k1 = [0.9, 1.2]"]
+    empty = [key for key, values in grid.items() if not isinstance(values, list) or not values]
+    size = math.prod(len(values) for key, values in grid.items() if key not in empty)
+    problems = [f".{key}: give a list of the values to try" for key in empty]
+    return problems + [f": {size:,} combinations, more than {MOST_POINTS:,}"] * (size > MOST_POINTS)
 
 
 def _point(name: str, table: Mapping[str, Any], chosen: Mapping[str, Any]) -> tuple[Point, dict[str, Any]]:
     own = {key: value for key, value in chosen.items() if key not in {CHUNK_SIZE, CHUNK_OVERLAP}}
     system = f"{name}[{_label(own)}]" if own else name
-    return Point(f"{name}[{_label(chosen)}]", system, name, _cut(chosen)), {**table, **own}
+    return Point(f"{name}[{_label(chosen)}]", system, _cut(chosen)), {**table, **own}
 
 
 def _cut(chosen: Mapping[str, Any]) -> Cut | None:
@@ -91,16 +87,12 @@ def _cut(chosen: Mapping[str, Any]) -> Cut | None:
         return None
     if size is None:
         raise ValueError(f"{CHUNK_OVERLAP} needs {CHUNK_SIZE}")
-    if not _is_whole(size) or size < 1:
-        raise ValueError(f"{CHUNK_SIZE} {size!r} is no whole number of characters from 1 on")
+    if type(size) is not int or size < 1:
+        raise ValueError(f"{CHUNK_SIZE} {size!r} is not a whole number of characters from 1")
     overlap = size // 10 if overlap is None else overlap
-    if not _is_whole(overlap) or not 0 <= overlap < size:
-        raise ValueError(f"{CHUNK_OVERLAP} {overlap!r} is no whole number from 0 to below {CHUNK_SIZE} {size}")
+    if type(overlap) is not int or not 0 <= overlap < size:
+        raise ValueError(f"{CHUNK_OVERLAP} {overlap!r} is not a whole number from 0 to below {CHUNK_SIZE} {size}")
     return Cut(size, overlap)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _label(chosen: Mapping[str, Any]) -> str:

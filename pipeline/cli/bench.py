@@ -13,7 +13,7 @@ from pipeline.errors import OutputError, UnknownMeasure
 from pipeline.goldset.file_names import BENCH, MANIFEST, answers_beside
 
 if TYPE_CHECKING:
-    from pipeline.bench.trial import Found, Recut
+    from pipeline.bench.trial import Found
     from schemas.experiment import Experiment, Timings
 
 
@@ -68,7 +68,6 @@ def bench(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         loaded,
         folder=folder,
         answers=answers or answers_beside(home if is_build else folder),
-        rechunk=_rechunk,
         progress=TerminalProgress(messages),
         again=again,
         replay=replay,
@@ -94,12 +93,6 @@ def _cutoffs(k: str | None) -> list[int]:
             raise UnknownMeasure([f"--k {k}: {text!r} is no cutoff; give whole numbers from 1, as 1,3,5,10"])
         cutoffs.append(int(text))
     return cutoffs
-
-
-def _rechunk(gold: Path, size: int, overlap: int) -> Recut:
-    from pipeline.goldset.projection import rechunk
-
-    return rechunk(gold if gold.is_dir() else gold.parent, size=size, overlap=overlap)
 
 
 def _show(found: Experiment, timings: Timings) -> None:
