@@ -1,4 +1,4 @@
-"""Two sets of labels compared: on the pairs both graded, and on the order of systems that each of them gives."""
+"""Compare two sets of labels: on the pairs that both graded, and on the order of systems that each gives."""
 
 from pipeline.agreement.label_pairs import agree, agree_within, final_grades
 from pipeline.agreement.rankings import rank_runs, rank_scores

@@ -1,4 +1,4 @@
-"""The order of systems under two sets of labels, beside the order two halves of the same queries give."""
+"""How alike two sets of labels order systems, beside how alike two halves of the same queries order them."""
 
 from __future__ import annotations
 
@@ -27,28 +27,30 @@ if TYPE_CHECKING:
     from pipeline.measures.statistics.floats import Floats
 
 FEWEST_SYSTEMS = 3
+"""A rank correlation needs at least this number of systems."""
 TOP = 10
 SPLITS = 200
+"""Number of random halvings of the queries."""
 FEWEST_QUERIES = 4
-LEVEL_SYSTEMS = "one of the two orders puts all systems level"
+LEVEL_SYSTEMS = "one of the two orders gives all systems the same score"
 
 
 def rank_runs(reference: Grades, judge: Grades, runs: Mapping[str, Run], *, measure: Measure, seed: int = 0) -> Ranking:
     """Return how alike two sets of labels order runs, over the queries that both sets grade.
 
     Args:
-        reference: grade by document and query.
-        judge: the same of the other set.
-        runs: the runs by name.
-        measure: what orders them.
-        seed: of the halves.
+        reference: Grade by query and document.
+        judge: As in ``reference``, of the other set.
+        runs: The runs by name.
+        measure: The measure that orders them.
+        seed: Seed of the halves, not negative.
 
     Raises:
         InputError: The sets share no query, a run cannot be read, or no document reaches the measure's grade.
     """
     shared = sorted(reference.keys() & judge.keys())
     if not shared:
-        raise InputError("--run", "the two sets of labels share no query, so they rank nothing in common")
+        raise InputError("--run", "the two sets of labels share no query; give labels of the same queries")
     sides = []
     for name, grades in (("the reference", reference), ("the judge", judge)):
         gold = Gold(Path(name), {query_id: grades[query_id] for query_id in shared}, measure.rel)
@@ -59,14 +61,14 @@ def rank_runs(reference: Grades, judge: Grades, runs: Mapping[str, Run], *, meas
 
 
 def rank_scores(table: ScoreTable, first: str, second: str, *, measure: str, seed: int = 0) -> Ranking:
-    """Return how alike two sets of labels order systems whose scores are given, each set over its own queries.
+    """Return how alike two sets of labels order systems with given scores, each set over its own queries.
 
     Args:
-        table: the scores.
-        first: the set of labels taken for right.
-        second: the other.
-        measure: which scores, one of ``table.measures``.
-        seed: of the halves.
+        table: The scores.
+        first: Name of the set of labels that is taken as right.
+        second: Name of the other set.
+        measure: One of ``table.measures``.
+        seed: As in `rank_runs`.
 
     Raises:
         InputError: The sets have fewer than two systems in common.
@@ -82,10 +84,8 @@ def rank_scores(table: ScoreTable, first: str, second: str, *, measure: str, see
             raise InputError(table.name, "the systems have no query in common")
         sides.append(np.array([[side[system][query_id] for system in systems] for query_id in common]))
         queries.append(set(common))
-    counts = (len(queries[0]), len(queries[1]), len(queries[0] & queries[1]))
-    per_system = not table.has_queries
-    if per_system:
-        counts = (0, 0, 0)
+    shared = len(queries[0] & queries[1])
+    counts = (len(queries[0]), len(queries[1]), shared) if table.has_queries else (0, 0, 0)
     return ranking(systems, sides[0], sides[1], measure=measure, counts=counts, seed=seed, own=True)
 
 
@@ -102,19 +102,18 @@ def ranking(
     """Return the correlation of two orders of systems.
 
     Args:
-        systems: their names.
-        reference: scores under the one set of labels, shape (queries, systems).
-        judge: scores under the other, shape (its queries, systems).
-        measure: what the scores are.
-        counts: queries of the reference, of the judge, and of both; 0 where only means were given.
-        seed: of the halves.
-        own: whether each side has queries of its own.
+        systems: Names of the systems.
+        reference: Scores under the labels taken as right, shape (queries, systems).
+        judge: Scores under the other labels, shape (their queries, systems).
+        measure: Name of the measure of the scores.
+        counts: Numbers of queries of the reference, of the judge, and of both; 0 if only means were given.
+        seed: As in `rank_runs`.
+        own: Whether each side has queries of its own.
     """
     means = reference.mean(axis=0), judge.mean(axis=0)
     best = sorted(range(len(systems)), key=lambda place: (-means[0][place], systems[place]))
     ceiling, ceiling_ap, half = halves(reference if counts[0] else reference[:0], seed=seed)
     top = best[:TOP]
-    same = len(systems) <= TOP
     return Ranking(
         measure=measure,
         systems=[
@@ -128,9 +127,9 @@ def ranking(
         tau=_tau(*means, kendall_tau_b),
         tau_ap=_tau(*means, tau_ap),
         top=TOP,
-        tau_top=Estimate(reason=f"there are no more than {TOP} systems")
-        if same
-        else _tau(means[0][top], means[1][top], kendall_tau_b),
+        tau_top=_tau(means[0][top], means[1][top], kendall_tau_b)
+        if len(systems) > TOP
+        else Estimate(reason=f"there are no more than {TOP} systems"),
         ceiling=ceiling,
         ceiling_ap=ceiling_ap,
         half=half,
@@ -142,9 +141,9 @@ def halves(scores: Floats, *, seed: int, size: int | None = None) -> tuple[Estim
     """Return tau and tau_AP between disjoint draws of the queries (mean, middle 95 % of the splits), and their size.
 
     Args:
-        scores: shape (queries, systems); no query where only means are known.
-        seed: not negative.
-        size: queries in each draw; None for half of them.
+        scores: Shape (queries, systems); no query if only means are known.
+        seed: As in `rank_runs`.
+        size: Number of queries in each draw; None for half of them.
     """
     queries, systems = scores.shape
     half = queries // 2 if size is None else size
@@ -153,23 +152,27 @@ def halves(scores: Floats, *, seed: int, size: int | None = None) -> tuple[Estim
     elif queries < FEWEST_QUERIES or half < 2:
         reason = f"{queries} queries are too few to halve"
     elif systems < FEWEST_SYSTEMS:
-        reason = f"{systems} systems have hardly an order; {FEWEST_SYSTEMS} are the least"
+        reason = _few(systems)
     else:
         one, other = split_halves(scores, size=half, splits=SPLITS, seed=seed)
         return _middle(tau_b_rows(one, other)), _middle(tau_ap_rows(one, other)), half
     return Estimate(reason=reason), Estimate(reason=reason), half
 
 
+def _few(systems: int) -> str:
+    return f"{systems} systems are too few to compare their order; at least {FEWEST_SYSTEMS} are needed"
+
+
 def _middle(values: Floats) -> Estimate:
     defined = np.sort(values[~np.isnan(values)])
     if len(defined) < len(values) / 2:
-        return Estimate(reason="in most halves all systems are level")
+        return Estimate(reason="in most halves all systems have the same score")
     cut = int(0.025 * len(defined))
     return Estimate(value=float(defined.mean()), low=float(defined[cut]), high=float(defined[len(defined) - 1 - cut]))
 
 
 def _tau(reference: Floats, judge: Floats, correlation: Callable[[Floats, Floats], float]) -> Estimate:
     if len(reference) < FEWEST_SYSTEMS:
-        return Estimate(reason=f"{len(reference)} systems have hardly an order; {FEWEST_SYSTEMS} are the least")
+        return Estimate(reason=_few(len(reference)))
     value = correlation(reference, judge)
     return Estimate(reason=LEVEL_SYSTEMS) if np.isnan(value) else Estimate(value=value)

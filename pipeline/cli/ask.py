@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pipeline.config import Config
-    from pipeline.explore.dialogue import Asking, Chat
+    from pipeline.explore.dialogue import Chat, Dialogue
 
 _ENDS = frozenset({"exit", "quit", ":q"})
 
@@ -76,15 +76,15 @@ def ask(  # noqa: PLR0913, PLR0917  a command has as many options as it has
             chat = stack.enter_context(Models(settings, answers=store, replay=replay)).chat()
         retriever = systems.retriever(name)
         retriever.index(corpus)
-        from pipeline.explore.dialogue import Asking
+        from pipeline.explore.dialogue import Dialogue
 
-        asking = Asking(loaded, corpus, retriever=retriever, k=k, chat=chat)
+        asking = Dialogue(loaded, corpus, retriever=retriever, k=k, chat=chat)
         answering = f"answers by {settings.model.name}" if asks else "no model: passages only"
         typer.echo(f"{len(corpus):,} passages, {name}, {answering}" + ("" if question else "; exit ends"), err=True)
         _converse(asking, _given(question) if question else _questions(), k=k, width=width)
 
 
-def _converse(asking: Asking, questions: Iterable[str], *, k: int, width: int) -> None:
+def _converse(asking: Dialogue, questions: Iterable[str], *, k: int, width: int) -> None:
     """Take questions until there are no more, and print what comes of each."""
     from pipeline.explore.dialogue import LONGEST, shown
 

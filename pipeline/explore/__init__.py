@@ -1,1 +1,1 @@
-"""Looking before measuring: one question at a time, and a log of queries against a set."""
+"""Look before measuring: ask one question at a time, and compare a log of queries with a gold set."""

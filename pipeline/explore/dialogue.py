@@ -1,7 +1,7 @@
-"""One question at a time: what a retriever finds for it, how good that is where it is known, and a model's answer.
+"""Ask one question at a time: the passages that a retriever finds, their measures if known, and a model's answer.
 
-The question and the passages reach the model as data between markers that no text can close, and what is shown of them
-and of the answer holds no character that could steer a terminal.
+The question and the passages reach the model as data between markers that no text can close, and shown text has no
+character that could control a terminal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from schemas.replies import Answer
 PROMPT = "answer.v1"
 STAGE = "ask"
 LONGEST = 10_000
-"""The longest question, in characters."""
+"""Length of the longest question, in characters; the command refuses longer ones."""
 
 MEASURES = ("hit", "p", "r", "f1")
 
@@ -40,14 +40,14 @@ class GroundedAnswer(Answer):
 
 
 Chat = Callable[[Sequence[ChatRequest[GroundedAnswer]]], Sequence[Completion[GroundedAnswer] | ModelError]]
-"""Asks a model questions at once, and gives an answer or an error for each."""
+"""Sends requests to a model at once and returns an answer or an error for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A passage that was retrieved; ``grade`` is None where nobody judged it for this question.
+    """A retrieved passage; ``grade`` is None if nobody judged it for this question.
 
-    ``text`` is None where the retriever gave back a text that is no passage.
+    ``text`` is None if the retriever returned a text that is not a passage.
     """
 
     chunk_id: str
@@ -58,11 +58,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a question.
+    """The reply to a question.
 
-    ``query_id`` is that of the gold set's query with the same words, and ``figures`` its measures at the cutoff; None
-    and empty where there is none. ``answer`` is the model's, with the numbers of the passages it used; ``problem`` says
-    in one line why there is none although a model was asked.
+    ``query_id`` is the gold set's query with the same words, and ``figures`` its measures at the cutoff, or None.
+    ``answer`` is the model's, with the numbers of the passages it used; ``problem`` says in one line why there is no
+    answer although a model was asked.
     """
 
     found: tuple[Found, ...]
@@ -73,13 +73,21 @@ class Reply:
     problem: str | None = None
 
 
-class Asking:
-    """A retriever over a gold set's passages, and a model or none, open for questions."""
+class Dialogue:
+    """A retriever over a gold set's passages, with or without a model that answers."""
 
     def __init__(
         self, gold: Gold, corpus: Mapping[str, str], *, retriever: Retriever, k: int, chat: Chat | None = None
     ) -> None:
-        """Take the judgments, the passages as they are indexed, what retrieves how many, and what asks a model."""
+        """Take the parts of the dialogue.
+
+        Args:
+            gold: The judgments.
+            corpus: Text by id of the indexed passages.
+            retriever: A retriever that has indexed them.
+            k: Number of passages to retrieve, 1 or more.
+            chat: Sends requests to a model, or None.
+        """
         self._gold, self._corpus, self._retriever, self._k, self._chat = gold, corpus, retriever, k, chat
         self._known: dict[str, str] = {}
         for query_id, text in gold.queries().items():
@@ -88,11 +96,7 @@ class Asking:
         self._prompt = load(PROMPT)
 
     def ask(self, question: str) -> Reply:
-        """Return what comes of a question; nothing that fails ends the conversation.
-
-        Args:
-            question: One line, as typed; at most ``LONGEST`` characters.
-        """
+        """Return the reply to one line of at most ``LONGEST`` characters; a failure is part of the reply."""
         try:
             scores = self._retriever.search({_QUESTION: question}, k=self._k)[_QUESTION]
         except GoldsetError as error:
@@ -108,7 +112,7 @@ class Asking:
         return Reply(found, query_id, figures, answer, used, problem)
 
     def _figures(self, query_id: str, scores: Mapping[str, float]) -> dict[str, float] | None:
-        """Return the measures at the cutoff; None for a query without a relevant passage."""
+        """Return the measures at the cutoff, or None for a query without a relevant passage."""
         grades = self._gold.qrels[query_id]
         if not any(grade >= self._gold.level for grade in grades.values()):
             return None
@@ -134,7 +138,7 @@ class Asking:
 
 
 def request_for(prompt: Prompt, question: str, passages: Sequence[str]) -> ChatRequest[GroundedAnswer]:
-    """Return what a model is asked: the passages numbered from 1, the best first."""
+    """Return the request to the model, with the passages numbered from 1, best first."""
     marker = delimiter(question, *passages)
     system, user = prompt.render(
         count=str(len(passages)),
@@ -151,9 +155,9 @@ def shown(reply: Reply, *, k: int, width: int) -> Iterator[str]:
     """Yield a reply as lines that are safe to print.
 
     Args:
-        reply: What came of a question.
+        reply: The reply.
         k: The cutoff.
-        width: How many characters of a passage are shown.
+        width: Number of characters of a passage to show.
     """
     if not reply.found and reply.problem is None:
         yield "Nothing was found."
@@ -161,7 +165,7 @@ def shown(reply: Reply, *, k: int, width: int) -> Iterator[str]:
         judged = "" if reply.query_id is None else f"  {'not judged' if one.grade is None else f'grade {one.grade}'}"
         yield f"{number:>2}. {one_line(one.chunk_id)}  {one.score:.4f}{judged}"
         if one.text is None:
-            yield "    a text that is no passage of the gold set"
+            yield "    a text that is not a passage of the gold set"
             continue
         text = one_line(one.text[: 4 * width])
         yield f"    {text[:width]}{'…' if len(text) > width or len(one.text) > 4 * width else ''}"

@@ -1,8 +1,8 @@
-"""How far a log of users' queries is covered: by the passages, and by the queries of the gold set.
+"""How far a log of users' queries is covered by the passages, and by the queries of the gold set.
 
-What counts as covered is calibrated on the gold set itself. Its queries have an answer among the passages, so a user's
-query is near enough to a passage if it is as near as all but the least near of those. A gold set that stands for its
-users has queries as near to theirs as its queries are to one another, each looked for among the others.
+Coverage is calibrated on the gold set itself. Its queries have an answer among the passages, so a user's query is near
+enough to a passage if it is as near as all but the least near of those. A gold set that represents its users has
+queries as near to theirs as its queries are to one another, each compared with the others.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
 
 SAMPLED = 300
-"""How many passages are looked at to tell the language of the collection."""
+"""Number of passages sampled to detect the language of the collection."""
 
 UNRELATED = 0.99
-"""Two queries belong together if they are more alike than this share of pairs about different passages."""
+"""Two queries are in one cluster if they are more alike than this share of pairs about different passages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is asked for.
+    """Settings of the comparison.
 
-    ``quantile`` of the gold set's own queries is left out as the least near; ``most`` distinct queries are compared,
-    the most frequent first; ``clusters`` and ``examples`` are how many are shown.
+    ``quantile`` is the share of the gold set's own queries left out as the least near; ``most`` is the number of
+    distinct queries compared, the most frequent first; ``clusters`` and ``examples`` are the numbers shown.
     """
 
     quantile: float = 0.05
@@ -70,8 +70,8 @@ def drift(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retri
     Args:
         gold: A gold set with its texts.
         log: The users' queries.
-        settings: What is asked for.
-        vectors: A system whose scores are cosines, and its name; None compares words.
+        settings: Settings of the comparison.
+        vectors: Name of a system whose scores are cosines, and the system; None compares words.
 
     Raises:
         InputError: The gold set has no texts, or fewer than two queries.
@@ -80,7 +80,9 @@ def drift(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retri
     queries, corpus = gold.queries(), gold.corpus()
     queries = {query_id: text for query_id, text in queries.items() if query_id in gold.qrels}
     if len(queries) < 2 or not corpus:
-        raise InputError(str(gold.path), "holds no texts of passages and of at least two queries to compare with")
+        raise InputError(
+            str(gold.path), "has no texts of passages and of at least two queries; give the folder of a gold set"
+        )
     language = main_language(corpus.values())
     compared = _compared(log, settings)
     texts = [asked.text for asked in compared]
@@ -89,11 +91,11 @@ def drift(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retri
         near = _by_words(words, texts, queries, language)
     else:
         near = _by_vectors(*vectors, corpus, texts, queries)
-    return _report(gold, log, settings, queries, list(corpus), compared, words, near, language)
+    return _Comparison(gold, log, settings, queries, list(corpus), compared, words, near, language).report()
 
 
 def main_language(texts: Iterable[str]) -> str | None:
-    """Return the language of most of the texts that can be told, None where it is none of them."""
+    """Return the most frequent language of the texts, or None if it cannot be detected."""
     sample = list(texts)
     step = max(1, len(sample) // SAMPLED)
     found = Counter(detect_language(text[:1000]) for text in sample[::step][:SAMPLED])
@@ -102,7 +104,7 @@ def main_language(texts: Iterable[str]) -> str | None:
 
 
 def _compared(log: Log, settings: Settings) -> list[Asked]:
-    """Return the most frequent queries; among those asked equally often an even sample of the log."""
+    """Return the most frequent queries; of those asked equally often, a random sample."""
     asked = list(log.queries.values())
     if len(asked) <= settings.most:
         return asked
@@ -156,58 +158,9 @@ def _first(
 
 
 def _covered(near: Floats, calibration: Floats, quantile: float) -> tuple[Flags, float]:
-    """Return which are near enough, and from which likeness on that is; nothing in common is never near."""
+    """Return which queries are near enough, and the least likeness for it; without anything in common none is."""
     threshold = float(np.quantile(calibration, quantile, method="lower"))
     return (near >= threshold - 1e-9) & (near > 0), threshold
-
-
-def _report(  # noqa: PLR0913, PLR0917  every part of the comparison
-    gold: Gold,
-    log: Log,
-    settings: Settings,
-    queries: Mapping[str, str],
-    passage_ids: Sequence[str],
-    compared: Sequence[Asked],
-    words: Words,
-    near: Neighbours,
-    language: str | None,
-) -> dict[str, Any]:
-    counts = np.array([asked.count for asked in compared])
-    known = {folded(text) for text in queries.values()}
-    same = np.array([folded(asked.text) in known for asked in compared], dtype=bool)
-    by_passages, passages_from = _covered(near.log_passages.likeness, near.gold_passages.likeness, settings.quantile)
-    by_gold, gold_from = _covered(near.log_gold.likeness, near.gold_gold.likeness, settings.quantile)
-    by_passages, by_gold = by_passages | same, by_gold | same  # what the gold set asks has its answer
-    groups = [next(iter(sorted(d for d, g in gold.qrels[q].items() if g >= gold.level)), "") for q in queries]
-    own = [content_terms(text, language) or terms(text) for text in queries.values()]
-    together = words.unrelated(own, groups, quantile=UNRELATED)
-    naming = _Naming(words, language, compared, list(queries.values()), near, passage_ids, together, settings)
-    missing, absent = by_passages & ~by_gold, ~by_passages
-    shapes = _shapes(log, queries, language, settings)
-    return {
-        "log": {
-            "name": log.name,
-            "lines": log.lines,
-            "distinct": len(log.queries),
-            "compared": len(compared),
-            "compared_lines": int(counts.sum()),
-            "passed_over": dict(sorted(log.passed_over.items())),
-            "in_gold": sum(asked.count for key, asked in log.queries.items() if key in known),
-        },
-        "gold": {"queries": len(queries), "passages": len(passage_ids), "language": language},
-        "measure": near.measure,
-        "quantile": settings.quantile,
-        "passages": {"covered": _share(by_passages, counts), "threshold": passages_from},
-        "queries": {
-            "covered": _share(by_gold, counts),
-            "threshold": gold_from,
-            "nearness": _nearness(near.log_gold.likeness, near.gold_gold.likeness, counts),
-        },
-        "distributions": shapes,
-        "together_from": together,
-        "not_in_gold": naming.clusters(np.flatnonzero(missing).tolist()),
-        "not_in_passages": naming.clusters(np.flatnonzero(absent).tolist()),
-    }
 
 
 def _share(covered: Flags, counts: Counts) -> dict[str, float]:
@@ -217,81 +170,121 @@ def _share(covered: Flags, counts: Counts) -> dict[str, float]:
 def _nearness(log: Floats, own: Floats, counts: Counts) -> float:
     """Return the chance that a line of the log is nearer to the gold set than one of its own queries to the others.
 
-    One half: the log might be drawn from the same; ties count half.
+    At 0.5 log and gold set are alike. Ties count half.
     """
     ordered = np.sort(own)
     below, upto = np.searchsorted(ordered, log - 1e-12), np.searchsorted(ordered, log + 1e-12, side="right")
     return float(np.average((below + upto) / (2 * len(own)), weights=counts))
 
 
-def _shapes(
-    log: Log, queries: Mapping[str, str], language: str | None, settings: Settings
-) -> dict[str, dict[str, Any]]:
-    asked = distributions(((asked.text, asked.count) for asked in log.queries.values()), language)
-    known = distributions(((text, 1) for text in queries.values()), language)
-    return {
-        name: {
-            "log": asked[name],
-            "gold": known[name],
-            "divergence": jensen_shannon(asked[name], known[name]),
-            "by_chance": divergence_by_chance(asked[name], known[name], seed=settings.seed),
-        }
-        for name in asked
-    }
-
-
 @dataclass(frozen=True, slots=True)
-class _Naming:
-    """Makes clusters of uncovered queries fit to be read: what they are about, how many, examples, what is nearest."""
+class _Comparison:
+    """A log and a gold set with everything that was found out about the two."""
 
-    words: Words
-    language: str | None
-    compared: Sequence[Asked]
-    gold: Sequence[str]
-    near: Neighbours
-    passage_ids: Sequence[str]
-    together: float
+    gold: Gold
+    log: Log
     settings: Settings
+    queries: Mapping[str, str]
+    passage_ids: Sequence[str]
+    compared: Sequence[Asked]
+    words: Words
+    near: Neighbours
+    language: str | None
 
-    def clusters(self, places: Sequence[int]) -> dict[str, Any]:
-        """Return the clusters of the queries at these places, the heaviest first."""
+    def report(self) -> dict[str, Any]:
+        """Return the report as plain values fit for JSON."""
+        near, quantile = self.near, self.settings.quantile
+        counts = np.array([asked.count for asked in self.compared])
+        known = {folded(text) for text in self.queries.values()}
+        same = np.array([folded(asked.text) in known for asked in self.compared], dtype=bool)
+        by_passages, passages_from = _covered(near.log_passages.likeness, near.gold_passages.likeness, quantile)
+        by_gold, gold_from = _covered(near.log_gold.likeness, near.gold_gold.likeness, quantile)
+        by_passages, by_gold = by_passages | same, by_gold | same  # the gold set's own queries have an answer
+        together = self._together()
+        return {
+            "log": {
+                "name": self.log.name,
+                "lines": self.log.lines,
+                "distinct": len(self.log.queries),
+                "compared": len(self.compared),
+                "compared_lines": int(counts.sum()),
+                "passed_over": dict(sorted(self.log.passed_over.items())),
+                "in_gold": sum(asked.count for key, asked in self.log.queries.items() if key in known),
+            },
+            "gold": {"queries": len(self.queries), "passages": len(self.passage_ids), "language": self.language},
+            "measure": near.measure,
+            "quantile": quantile,
+            "passages": {"covered": _share(by_passages, counts), "threshold": passages_from},
+            "queries": {
+                "covered": _share(by_gold, counts),
+                "threshold": gold_from,
+                "nearness": _nearness(near.log_gold.likeness, near.gold_gold.likeness, counts),
+            },
+            "distributions": self._shapes(),
+            "together_from": together,
+            "not_in_gold": self._clusters(by_passages & ~by_gold, together),
+            "not_in_passages": self._clusters(~by_passages, together),
+        }
+
+    def _together(self) -> float:
+        """Return the likeness from which on two queries are in one cluster."""
+        own = [content_terms(text, self.language) or terms(text) for text in self.queries.values()]
+        level, qrels = self.gold.level, self.gold.qrels
+        groups = [min((d for d, grade in qrels[q].items() if grade >= level), default="") for q in self.queries]
+        return self.words.unrelated(own, groups, quantile=UNRELATED)
+
+    def _shapes(self) -> dict[str, dict[str, Any]]:
+        asked = distributions(((asked.text, asked.count) for asked in self.log.queries.values()), self.language)
+        known = distributions(((text, 1) for text in self.queries.values()), self.language)
+        return {
+            name: {
+                "log": asked[name],
+                "gold": known[name],
+                "divergence": jensen_shannon(asked[name], known[name]),
+                "by_chance": divergence_by_chance(asked[name], known[name], seed=self.settings.seed),
+            }
+            for name in asked
+        }
+
+    def _clusters(self, chosen: Flags, together: float) -> dict[str, Any]:
+        """Return the clusters of the chosen queries, the heaviest first."""
+        places: list[int] = np.flatnonzero(chosen).tolist()
         found = [content_terms(self.compared[place].text, self.language) for place in places]
         weights = [self.compared[place].count for place in places]
-        groups = self.words.clusters(found, weights, likeness=self.together)
-        shown = groups[: self.settings.clusters]
+        groups = self.words.clusters(found, weights, likeness=together)
         return {
             "lines": sum(weights),
             "distinct": len(weights),
             "clusters": len(groups),
-            "shown": [self._described([places[member] for member in group]) for group in shown],
+            "shown": [
+                self._described([places[member] for member in group]) for group in groups[: self.settings.clusters]
+            ],
         }
 
     def _described(self, members: Sequence[int]) -> dict[str, Any]:
+        """Return what a cluster is about, its size, examples, and what is nearest to its centre, its first member."""
         centre = members[0]
         ranked = [centre, *sorted(members[1:], key=lambda place: (-self.compared[place].count, place))]
         passage, query = int(self.near.log_passages.position[centre]), int(self.near.log_gold.position[centre])
+        asked = [(self.compared[place].text, self.compared[place].count) for place in members]
         return {
-            "about": salient_terms(
-                [(self.compared[place].text, self.compared[place].count) for place in members],
-                self.words,
-                self.language,
-            ),
-            "lines": sum(self.compared[place].count for place in members),
+            "about": salient_terms(asked, self.words, self.language),
+            "lines": sum(count for _, count in asked),
             "distinct": len(members),
             "examples": [
                 {"text": self.compared[p].text, "line": self.compared[p].line, "lines": self.compared[p].count}
                 for p in ranked[: self.settings.examples]
             ],
             "nearest_passage": self.passage_ids[passage] if passage >= 0 else None,
-            "nearest_query": one_line(self.gold[query]) if query >= 0 else None,
+            "nearest_query": one_line(list(self.queries.values())[query]) if query >= 0 else None,
         }
 
 
 def check_quantile(quantile: float) -> None:
-    """Refuse a quantile that is none.
+    """Refuse a quantile out of range.
 
     Raises:
-        UsageError: it is not from 0 to below 1.
+        UsageError: The quantile is not from 0 to below 1.
     """
     if not 0 <= quantile < 1:
         raise UsageError(f"--quantile {quantile}: give a share from 0 to below 1, as 0.05")

@@ -159,7 +159,7 @@ def test_a_negative_grade_is_no_judgment_and_one_beyond_the_scale_is_bounded() -
 
 
 def test_grades_that_are_no_scale_are_refused() -> None:
-    with pytest.raises(InputError, match="no scale of relevance"):
+    with pytest.raises(InputError, match="not a scale of relevance"):
         agree(labels({"q": {"a": 1000}}), labels({"q": {"a": 1}}), **FEW)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.cli import app
 from pipeline.errors import ModelError, UsageError
-from pipeline.explore.dialogue import PROMPT, Asking, GroundedAnswer, request_for, shown
+from pipeline.explore.dialogue import PROMPT, Dialogue, GroundedAnswer, request_for, shown
 from pipeline.ports import ChatRequest, Completion, Usage
 from pipeline.score.runs import load_gold
 from pipeline.systems import adapt
@@ -114,12 +114,12 @@ def test_a_text_that_is_no_passage_keeps_its_place_and_no_model_reads_it(gold: P
         asked.extend(request.user for request in requests)
         return [Completion(GroundedAnswer(used=[1, 2], answer="Below forty."), "m", Usage(0, 0))]
 
-    reply = Asking(load_gold(str(gold)), CORPUS, retriever=own, k=2, chat=chat).ask("When does the pump start?")
+    reply = Dialogue(load_gold(str(gold)), CORPUS, retriever=own, k=2, chat=chat).ask("When does the pump start?")
     assert [one.text for one in reply.found] == [None, CORPUS["pump"]]
     assert reply.used == (2,)
     assert len(asked) == 1
     assert "somebody else" not in asked[0]
-    assert "    a text that is no passage of the gold set" in list(shown(reply, k=2, width=80))
+    assert "    a text that is not a passage of the gold set" in list(shown(reply, k=2, width=80))
 
 
 def test_an_error_of_the_model_does_not_end_the_loop(gold: Path, model_server: ServerHandle) -> None:
