@@ -1,17 +1,17 @@
-"""The books of a run: counts, failures and files as it goes, and the manifest they end in."""
+"""The books of a run: counts and failures as it goes, and the manifest they end in."""
 
 from __future__ import annotations
 
-import datetime
 import importlib.metadata
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pipeline.build.waves import Drawn
 from pipeline.config import Config
 from pipeline.goldset.file_names import CHUNKS, CORPUS_COPY
+from pipeline.goldset.folder import stamp
 from pipeline.offline.notice import notice
 from pipeline.ports import QueryGenerator
 from schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
@@ -20,33 +20,40 @@ SHAPING_PACKAGES = ("langchain-text-splitters", "numpy", "openai", "py3langid", 
 """The packages whose behaviour shapes a gold set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One line of the table of contents."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What became of the items that a stage read; ``rules`` counts the rejected ones by rule."""
 
-    name: str
-    reads: str
-    writes: str
-    work: str
+    read: int
+    written: int
+    failed: int = 0
+    unused: int = 0
+    rules: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Books:
-    """The counts, failures and files of one run, as it goes."""
+    """The counts and failures of one run, as it goes."""
 
-    stages: Sequence[Stage]
     reports: list[StageReport] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
-    def close(self, name: str, *, rules: Mapping[str, int] | None = None, **counts: int) -> None:
-        """Enter a stage's report; its counts must add up."""
-        stage = next(stage for stage in self.stages if stage.name == name)
-        used = {rule: count for rule, count in sorted((rules or {}).items()) if count}
-        rejected = sum(used.values())
-        self.reports.append(
-            StageReport(stage=name, reads=stage.reads, writes=stage.writes, rejected=rejected, rules=used, **counts)
+    def enter(self, counts: Counts, *, stage: str, reads: str, writes: str) -> None:
+        """Enter the report of a stage; its counts must add up."""
+        used = {rule: count for rule, count in sorted(counts.rules.items()) if count}
+        report = StageReport(
+            stage=stage,
+            reads=reads,
+            writes=writes,
+            read=counts.read,
+            written=counts.written,
+            rejected=sum(used.values()),
+            failed=counts.failed,
+            unused=counts.unused,
+            rules=used,
         )
+        self.reports.append(report)
 
     def manifest(
         self,
@@ -58,11 +65,18 @@ class Books:
         prompts: Mapping[str, str],
         usage: Mapping[str, StageUsage],
     ) -> Manifest:
-        """Return the record of the run; which files it wrote is entered when they are put in place."""
+        """Return the record of the run; its files are entered when they are put in place.
+
+        Args:
+            config: The configuration of the run.
+            drawn: The candidates and queries.
+            generator: Who wrote the queries.
+            documents: How many documents were read.
+            prompts: The digest of every prompt in use, by its id.
+            usage: What the calls cost, by stage.
+        """
         return Manifest(
-            goldset=importlib.metadata.version("goldset"),
-            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            seconds=round(time.monotonic() - self.started, 3),
+            **stamp(self.started),
             generator=generator.name,
             evidence_level=generator.evidence_level,
             model=config.model.name if generator.evidence_level == "model" else None,

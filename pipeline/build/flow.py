@@ -1,7 +1,8 @@
-"""The way data takes, top to bottom: documents, chunks, selection, candidates, queries, gold set.
+"""The way of the data, top to bottom: documents, chunks, selection, candidates, queries, gold set.
 
-There are no checkpoints. What a stage writes is a function of what it reads and of the stored answers of the model,
-so running again resumes, and running again with more documents adds to the set.
+``STAGES`` is the table of contents and the program: a build and a dry run walk it with the same loop. There are no
+checkpoints. What a stage writes is a function of what it reads and of the stored answers of the model, so running
+again resumes, and running again with more documents adds to the set.
 """
 
 from __future__ import annotations
@@ -9,29 +10,28 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.build.books import Books, Stage, described
+from pipeline.build.books import Books, Counts, described
+from pipeline.build.inputs import brief_for, reading
 from pipeline.build.progress import Watched, calls_shown, counted
 from pipeline.build.waves import Drawing, Drawn
 from pipeline.config import Config
 from pipeline.errors import GoldsetError, UnreadableDocument
-from pipeline.formats.documents.fields import ReadOptions
 from pipeline.formats.documents.reader import read_documents
-from pipeline.formats.documents.sources import Found, find_files
+from pipeline.formats.documents.sources import Found
 from pipeline.formats.jsonl import RecordFile
 from pipeline.goldset.dataset import GoldSet, passages
 from pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
 from pipeline.goldset.folder import Claim, Draft, GoldFolder
-from pipeline.ports import Brief, Progress, Stored, Writing
+from pipeline.ports import Progress, QueryGenerator, Stored, Writing
 from pipeline.stages.assemble import label
 from pipeline.stages.chunk import chunk_documents
-from pipeline.stages.generate import assign
-from pipeline.stages.select import READY, Limits, Selection, fault, select
+from pipeline.stages.select import Selection, select
 from pipeline.text.language import detect_language
 from schemas.corpus import Chunk, Document
 from schemas.manifest import Failure, Manifest, StageUsage
@@ -40,20 +40,176 @@ FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 """How many unreadable documents are named on the screen and in the manifest; all are counted."""
 
 UP_TO = 300
-"""How many queries are drawn where no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
+"""How many queries are drawn if no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
+
+WARM_UP = "Words in Latin letters load the tables of the language detector before the first request."
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """What the stages of one run pass on; each stage sets what it makes.
+
+    Args:
+        config: The configuration.
+        found: The files to read.
+        place: Where the set is written.
+        progress: Shows how far the run is.
+        accept: Takes the documents, or refuses those of another corpus.
+        opened: Opens who writes the queries, for a corpus.
+    """
+
+    config: Config
+    found: Found
+    place: Draft
+    progress: Progress
+    accept: Callable[[RecordFile[Document]], None]
+    opened: Callable[[RecordFile[Chunk]], AbstractAsyncContextManager[Writing]]
+    books: Books = field(default_factory=Books)
+
+    documents: RecordFile[Document] = field(init=False)
+    chunks: RecordFile[Chunk] = field(init=False)
+    selection: Selection = field(init=False)
+    generator: QueryGenerator = field(init=False)
+    drawn: Drawn = field(init=False)
+
+
+async def load(run: Run) -> Counts:
+    """Read every file; a bad one is skipped, counted and named, or ends the run when strict."""
+    failures: list[Failure] = []
+    failed = 0
+
+    def on_failure(error: UnreadableDocument) -> None:
+        nonlocal failed
+        if run.config.documents.strict:
+            raise error
+        failed += 1
+        if failed <= FAILURES_LISTED:
+            failures.append(Failure(stage="load", item=str(error.path), kind="unreadable", message=str(error)))
+        if failed <= FAILURES_SHOWN:
+            run.progress.note(f"skipped {error}")
+
+    for problem in run.found.failures:
+        on_failure(problem)
+    with run.progress.stage("load", None) as step:
+        texts = read_documents(run.found.files, reading(run.config), on_failure=on_failure)
+        run.documents = run.place.documents.write(counted(texts, step))
+    if failed > FAILURES_SHOWN:
+        run.progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
+    count = len(run.documents)
+    if not count:
+        first = f", the first: {failures[0].message}" if failures else ""
+        raise GoldsetError(f"no document could be read, {failed:,} {'is' if failed == 1 else 'are'} bad{first}")
+    run.accept(run.documents)
+    run.books.failures.extend(failures)
+    return Counts(read=count + failed, written=count, failed=failed)
+
+
+async def chunk(run: Run) -> Counts:
+    """Cut the documents; those without any word give no chunk."""
+    count, settings = len(run.documents), run.config.chunk
+    with run.progress.stage("chunk", count) as step:
+        cut = chunk_documents(counted(run.documents, step), size=settings.size, overlap=settings.overlap_characters)
+        run.chunks = run.place.chunks.write(cut)
+    return Counts(read=count, written=count)
+
+
+async def choose(run: Run) -> Counts:
+    """Decide which chunks may be asked about, and in which order."""
+    seed, ready = run.config.generate.seed, run.config.documents.no_chunk
+    with run.progress.stage("select", len(run.chunks)) as step:
+        run.selection = select(Watched(run.chunks, step), seed=seed, ready=ready)
+    rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
+    return Counts(read=len(run.chunks), written=len(run.selection.order), rules=rules)
+
+
+async def generate(run: Run) -> Counts:
+    """Propose queries, first chunks first, until there are enough.
+
+    The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
+    """
+    config, settings = run.config, run.config.generate
+    async with run.opened(run.chunks) as writing:
+        run.generator = writing.generator
+        with run.progress.stage("generate", None) as step:
+            drawing = Drawing(
+                chunks=run.chunks,
+                generator=writing.generator,
+                critics=writing.critics,
+                brief=functools.partial(brief_for, config),
+                cluster_of=run.selection.cluster_of,
+                concurrency=writing.at_once
+                or 2 * config.model.concurrency,  # so that a slot is never idle while an answer is being stored
+                advance=step.advance,
+            )
+            async with calls_shown(writing, step, run.progress):
+                run.drawn = await drawing.draw(
+                    run.selection.order, target=settings.queries or UP_TO, per_chunk=settings.constraints.per_chunk
+                )
+    drawn, eligible = run.drawn, len(run.selection.order)
+    run.place.candidates.write(drawn.candidates)
+    run.books.failures.extend(drawn.failures)
+    return Counts(
+        read=eligible,
+        written=drawn.chunks_with_candidates,
+        rules={"skipped": drawn.chunks_skipped},
+        failed=drawn.chunks_failed,
+        unused=eligible - drawn.chunks_drawn,
+    )
+
+
+async def check(run: Run) -> Counts:
+    """Write what the checks, made while candidates were generated, kept and rejected."""
+    drawn = run.drawn
+    run.place.queries.write(drawn.queries)
+    run.place.rejections.write(drawn.rejections)
+    return Counts(
+        read=len(drawn.candidates),
+        written=len(drawn.queries),
+        rules=Counter(item.filter for item in drawn.rejections if item.candidate is not None),
+        failed=sum(failure.stage != "generate" for failure in drawn.failures),
+    )
+
+
+async def assemble(run: Run) -> Counts:
+    """Label the chunks that hold the evidence and write the gold set; its corpus holds every chunk."""
+    queries, chunks = run.drawn.queries, run.chunks
+    relevance = {
+        query.query_id: label(query, position, chunks=chunks, cluster_of=run.selection.cluster_of)
+        for query, position in zip(queries, run.drawn.positions, strict=True)
+    }
+    corpus = functools.partial(passages, chunks, queries)
+    run.place.write_gold(GoldSet(queries, corpus, relevance, described(run.config, run.drawn, run.generator)))
+    return Counts(read=len(queries), written=len(queries))
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One line of the table: its work in a few words, and the function that does it."""
+
+    name: str
+    reads: str
+    writes: str
+    work: str
+    function: Callable[[Run], Awaitable[Counts]]
 
 
 STAGES = (
-    Stage("load", "files", DOCUMENTS, "decode files and rows into texts that every span refers to"),
-    Stage("chunk", DOCUMENTS, CHUNKS, "cut documents into passages, each an exact span"),
-    Stage("select", CHUNKS, "drawing order", "leave out what cannot stand alone; one of near-duplicates"),
-    Stage("generate", "drawing order", CANDIDATES, "propose queries, one prompt per chunk"),
-    Stage("check", CANDIDATES, QUERIES, "keep what passes every check, the rest with its reason"),
-    Stage("assemble", QUERIES, DATASET, "label the chunks that hold the evidence; write the gold set"),
+    Stage("load", "files", DOCUMENTS, "decode files and rows into texts that every span refers to", load),
+    Stage("chunk", DOCUMENTS, CHUNKS, "cut documents into passages, each an exact span", chunk),
+    Stage("select", CHUNKS, "drawing order", "leave out what cannot stand alone; one of near-duplicates", choose),
+    Stage("generate", "drawing order", CANDIDATES, "propose queries, one prompt per chunk", generate),
+    Stage("check", CANDIDATES, QUERIES, "keep what passes every check, the rest with its reason", check),
+    Stage("assemble", QUERIES, DATASET, "label the chunks that hold the evidence; write the gold set", assemble),
 )
 
 
-LATIN = "Words in Latin letters make the detector of languages read its tables, while no answer is waited for."
+async def walk(run: Run, *, until: str) -> None:
+    """Do the stages of the table in order and enter their counts in the books, up to and including ``until``."""
+    for stage in STAGES:
+        counts = await stage.function(run)
+        run.books.enter(counts, stage=stage.name, reads=stage.reads, writes=stage.writes)
+        if stage.name == until:
+            return
 
 
 class Writer(Protocol):
@@ -107,232 +263,69 @@ async def build(
         writer: Who writes the queries, and the configuration of the run.
         found: The files.
         out: The run folder.
-        progress: Shows how far it is.
+        progress: Shows how far the run is.
         replace: Whether a run of other documents or with other settings may be replaced.
-        finish: What else is to be done to the set before it is put in place: grading.
+        finish: What else is done to the set before it is put in place: grading.
 
     Raises:
         InputError: Nothing could be read, or (strict) one document could not.
         OutputError: The output folder cannot be written.
-        ModelUnavailable: The model's server cannot be used; what was answered is in the store.
+        ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
-    books, config = Books(STAGES), writer.config
-    folder, settings = GoldFolder(out), config.shaping()
+    config, folder = writer.config, GoldFolder(out)
+    settings = config.shaping()
     claim = Claim(settings, config.fingerprint(writer.prompts), replace=replace, graded=finish is not None)
     with folder.replacing(claim) as place:
-        documents = load(config, found, place, books, progress)
-        if not replace:
-            folder.check_same_corpus(documents)
-        chunks = chunk(config, documents, place, books, progress)
-        selection = choose(config, chunks, books, progress)
-        async with contextlib.AsyncExitStack() as stack:
-            with progress.stage("fit", len(chunks)) as step:
-                detect_language(LATIN)
-                writing = await stack.enter_async_context(writer.open(Watched(chunks, step)))
-            drawn = await draw(config, chunks, selection, writing, place, books, progress)
-        generator = writing.generator
-        assemble(chunks, selection, drawn, place, books, metadata=described(config, drawn, generator))
-        place.write_settings(settings)
-        manifest = books.manifest(
-            config, drawn, generator, documents=len(documents), prompts=writer.prompts, usage=writer.usage()
+        run = Run(
+            config=config,
+            found=found,
+            place=place,
+            progress=progress,
+            accept=(lambda _: None) if replace else folder.check_same_corpus,
+            opened=functools.partial(_fitted, writer, progress=progress),
         )
-        if finish is not None:
-            manifest = await finish(place, manifest)
-        place.finish(manifest)
-    asked = config.generate.queries
-    return Result(folder.manifest(), drawn.limit, len(drawn.queries) >= (asked or 1))
+        await walk(run, until="assemble")
+        place.write_settings(settings)
+        manifest = run.books.manifest(
+            config,
+            run.drawn,
+            run.generator,
+            documents=len(run.documents),
+            prompts=writer.prompts,
+            usage=writer.usage(),
+        )
+        place.finish(manifest if finish is None else await finish(place, manifest))
+    drawn = run.drawn
+    return Result(folder.manifest(), drawn.limit, len(drawn.queries) >= (config.generate.queries or 1))
+
+
+@contextlib.asynccontextmanager
+async def _fitted(writer: Writer, chunks: RecordFile[Chunk], *, progress: Progress) -> AsyncIterator[Writing]:
+    """Open the writer for a corpus and show how far it has read it."""
+    async with contextlib.AsyncExitStack() as stack:
+        with progress.stage("fit", len(chunks)) as step:
+            detect_language(WARM_UP)
+            writing = await stack.enter_async_context(writer.open(Watched(chunks, step)))
+        yield writing
 
 
 async def plan(config: Config, found: Found, place: Path, writing: Writing, *, progress: Progress) -> Drawn:
-    """Go the way of a build up to its last request.
+    """Walk the stages of a build up to its last request, and return what is known of the queries.
 
     Args:
         config: The configuration of the run.
         found: The files.
         place: An empty folder for what is read and cut, to be thrown away.
-        writing: Whoever answers what is known and counts what would be asked; see ``pipeline.llm.rehearsal``.
-        progress: Shows how far it is.
+        writing: Who answers from the store and counts what would be asked; see ``pipeline.llm.rehearsal``.
+        progress: Shows how far the run is.
     """
-    books = Books(STAGES)
-    documents = load(config, found, Draft(place), books, progress)
-    chunks = chunk(config, documents, Draft(place), books, progress)
-    selection = choose(config, chunks, books, progress)
-    return await propose(config, chunks, selection, writing, progress)
-
-
-def load(config: Config, found: Found, place: Draft, books: Books, progress: Progress) -> RecordFile[Document]:
-    """Read every file; a bad one is skipped, counted and named, or ends the run when strict."""
-    failures: list[Failure] = []
-    failed = 0
-
-    def on_failure(error: UnreadableDocument) -> None:
-        nonlocal failed
-        if config.documents.strict:
-            raise error
-        failed += 1
-        if failed <= FAILURES_LISTED:
-            failures.append(Failure(stage="load", item=str(error.path), kind="unreadable", message=str(error)))
-        if failed <= FAILURES_SHOWN:
-            progress.note(f"skipped {error}")
-
-    for problem in found.failures:
-        on_failure(problem)
-    with progress.stage("load", None) as step:
-        texts = read_documents(found.files, reading(config), on_failure=on_failure)
-        documents = place.documents.write(counted(texts, step))
-    if failed > FAILURES_SHOWN:
-        progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
-    if not documents:
-        first = f", the first: {failures[0].message}" if failures else ""
-        raise GoldsetError(f"no document could be read, {failed:,} {'is' if failed == 1 else 'are'} bad{first}")
-    books.failures.extend(failures)
-    books.close("load", read=len(documents) + failed, written=len(documents), failed=failed)
-    return documents
-
-
-def find_documents(paths: Sequence[str]) -> Found:
-    """Return the files to read; the folders of earlier runs among them are left out."""
-    return find_files(paths, is_run=lambda folder: GoldFolder(folder).holds_documents())
-
-
-def reading(config: Config) -> ReadOptions:
-    """Return how files and rows become documents."""
-    return ReadOptions(
-        text_field=config.documents.text_field,
-        id_field=config.documents.id_field,
-        title_field=config.documents.title_field,
-        ready_chunks=config.documents.no_chunk,
-        limit_documents=config.documents.limit,
-        max_megabytes=config.documents.max_megabytes,
+    run = Run(
+        config=config,
+        found=found,
+        place=Draft(place),
+        progress=progress,
+        accept=lambda _: None,
+        opened=lambda _: contextlib.nullcontext(writing),
     )
-
-
-def cut(config: Config, found: Found, *, on_failure: Callable[[UnreadableDocument], None]) -> Iterator[Chunk]:
-    """Yield the chunks of files without keeping anything: what ``goldset chunk`` prints."""
-
-    def report(error: UnreadableDocument) -> None:
-        if config.documents.strict:
-            raise error
-        on_failure(error)
-
-    documents = read_documents(found.files, reading(config), on_failure=report)
-    return chunk_documents(documents, size=config.chunk.size, overlap=config.chunk.overlap_characters)
-
-
-def chunk(
-    config: Config, documents: RecordFile[Document], place: Draft, books: Books, progress: Progress
-) -> RecordFile[Chunk]:
-    """Cut the documents; those without any word give no chunk."""
-    with progress.stage("chunk", len(documents)) as step:
-        cut = chunk_documents(counted(documents, step), size=config.chunk.size, overlap=config.chunk.overlap_characters)
-        chunks = place.chunks.write(cut)
-    books.close("chunk", read=len(documents), written=len(documents))
-    return chunks
-
-
-def choose(config: Config, chunks: RecordFile[Chunk], books: Books, progress: Progress) -> Selection:
-    """Decide which chunks may be asked about, and in which order."""
-    with progress.stage("select", len(chunks)) as step:
-        selection = select(Watched(chunks, step), seed=config.generate.seed, ready=config.documents.no_chunk)
-    rules = Counter(selection.ineligible)
-    rules["near-duplicate"] = selection.near_duplicates
-    books.close("select", read=len(chunks), written=len(selection.order), rules=rules)
-    return selection
-
-
-async def draw(
-    config: Config,
-    chunks: RecordFile[Chunk],
-    selection: Selection,
-    writing: Writing,
-    place: Draft,
-    books: Books,
-    progress: Progress,
-) -> Drawn:
-    """Propose and check queries, first chunks first, until there are enough; write what came of it."""
-    drawn = await propose(config, chunks, selection, writing, progress)
-    books.close(
-        "generate",
-        read=len(selection.order),
-        written=drawn.chunks_with_candidates,
-        rules={"skipped": drawn.chunks_skipped},
-        failed=drawn.chunks_failed,
-        unused=len(selection.order) - drawn.chunks_drawn,
-    )
-    turned_down = Counter(item.filter for item in drawn.rejections if item.candidate is not None)
-    calls_failed = sum(failure.stage != "generate" for failure in drawn.failures)
-    books.close(
-        "check",
-        read=len(drawn.candidates),
-        written=len(drawn.queries),
-        rules=turned_down,
-        failed=calls_failed,
-    )
-    books.failures.extend(drawn.failures)
-    place.candidates.write(drawn.candidates)
-    place.queries.write(drawn.queries)
-    place.rejections.write(drawn.rejections)
-    return drawn
-
-
-def brief_for(config: Config, chunk: Chunk) -> Brief:
-    """Return what to ask of one chunk, and in which language."""
-    settings = config.generate
-    asked = assign(
-        chunk.chunk_id, seed=settings.seed, kinds=settings.kinds, styles=settings.styles, personas=settings.personas
-    )
-    language = settings.constraints.language or detect_language(chunk.text)
-    return Brief(chunk=chunk, assignment=asked, constraints=settings.constraints, language=language)
-
-
-def first_brief(config: Config, found: Found) -> Brief:
-    """Return what would be asked of the first chunk that may be asked about: what ``goldset prompts render`` shows.
-
-    Raises:
-        GoldsetError: There is none.
-    """
-    limits = READY if config.documents.no_chunk else Limits()
-    for chunk in cut(config, found, on_failure=lambda _: None):
-        if fault(chunk.text, limits) is None:
-            return brief_for(config, chunk)
-    raise GoldsetError("no chunk of these documents may be asked about")
-
-
-async def propose(
-    config: Config, chunks: RecordFile[Chunk], selection: Selection, writing: Writing, progress: Progress
-) -> Drawn:
-    """Propose and check queries, first chunks first, until there are enough."""
-    settings = config.generate
-    target = settings.queries or UP_TO
-    with progress.stage("generate", None) as step:
-        drawing = Drawing(
-            chunks=chunks,
-            generator=writing.generator,
-            critics=writing.critics,
-            brief=functools.partial(brief_for, config),
-            cluster_of=selection.cluster_of,
-            concurrency=writing.at_once
-            or 2 * config.model.concurrency,  # so that a slot is never idle while an answer is being stored
-            advance=step.advance,
-        )
-        async with calls_shown(writing, step, progress):
-            return await drawing.draw(selection.order, target=target, per_chunk=settings.constraints.per_chunk)
-
-
-def assemble(
-    chunks: RecordFile[Chunk],
-    selection: Selection,
-    drawn: Drawn,
-    place: Draft,
-    books: Books,
-    *,
-    metadata: dict[str, object],
-) -> None:
-    """Label the chunks that hold the evidence and write the gold set; its corpus holds every chunk."""
-    relevance = {
-        query.query_id: label(query, position, chunks=chunks, cluster_of=selection.cluster_of)
-        for query, position in zip(drawn.queries, drawn.positions, strict=True)
-    }
-    corpus = functools.partial(passages, chunks, drawn.queries)
-    place.write_gold(GoldSet(queries=drawn.queries, corpus=corpus, relevance=relevance, metadata=metadata))
-    books.close("assemble", read=len(drawn.queries), written=len(drawn.queries))
+    await walk(run, until="generate")
+    return run.drawn

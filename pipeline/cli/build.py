@@ -146,12 +146,13 @@ async def _build(
     config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool, replay: bool, grade: bool
 ) -> Result:
     from pipeline.build import flow
+    from pipeline.build.inputs import find_documents
     from pipeline.build.writers import ModelWriter, writer_for
     from pipeline.report.build_text import passed_over
     from pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
-    found = flow.find_documents(paths)
+    found = find_documents(paths)
     writer = await writer_for(config, answers, replay=replay)
     if batch and isinstance(writer, ModelWriter):
         writer.batches = messages.print
@@ -185,13 +186,14 @@ async def _plan(
     from tempfile import TemporaryDirectory
 
     from pipeline.build import flow
+    from pipeline.build.inputs import find_documents
     from pipeline.build.writers import OfflineWriter, writer_for
     from pipeline.goldset.folder import Claim, GoldFolder
     from pipeline.report.build_text import plan_notes, plan_table
     from pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
-    found = flow.find_documents(paths)
+    found = find_documents(paths)
     writer = await writer_for(config, answers, asks=False)
     fingerprint = writer.config.fingerprint(writer.prompts)
     claim = Claim(writer.config.shaping(), fingerprint, replace=replace, graded=grade)
@@ -234,7 +236,7 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         documents=documents_table(text_field, id_field, title_field, limit_documents, no_chunk=no_chunk, strict=strict),
         chunk={"size": chunk_size, "overlap": chunk_overlap},
     )
-    from pipeline.build.flow import cut, find_documents
+    from pipeline.build.inputs import cut, find_documents
     from pipeline.errors import explained
     from pipeline.formats.jsonl import write_lines
     from pipeline.text.display import amount

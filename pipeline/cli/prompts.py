@@ -39,7 +39,7 @@ def render(
     config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A goldset.toml.")] = None,
 ) -> None:
     """Show the generation prompt filled for a chunk of your documents."""
-    from pipeline.build.flow import find_documents, first_brief
+    from pipeline.build.inputs import find_documents, first_brief
     from pipeline.config import load_config
     from pipeline.stages.generate import generation_prompt
     from prompts.loader import load

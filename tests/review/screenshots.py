@@ -14,7 +14,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from pipeline.build.flow import cut
+from pipeline.build.inputs import cut
 from pipeline.config import load_config
 from pipeline.formats.documents.sources import find_files
 from schemas.corpus import Chunk

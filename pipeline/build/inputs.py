@@ -1,0 +1,70 @@
+"""What a configuration makes of files: the documents to read, their chunks, the request about a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from pipeline.config import Config
+from pipeline.errors import GoldsetError, UnreadableDocument
+from pipeline.formats.documents.fields import ReadOptions
+from pipeline.formats.documents.reader import read_documents
+from pipeline.formats.documents.sources import Found, find_files
+from pipeline.goldset.folder import GoldFolder
+from pipeline.ports import Brief
+from pipeline.stages.chunk import chunk_documents
+from pipeline.stages.generate import assign
+from pipeline.stages.select import READY, Limits, fault
+from pipeline.text.language import detect_language
+from schemas.corpus import Chunk
+
+
+def find_documents(paths: Sequence[str]) -> Found:
+    """Return the files to read; the folders of earlier runs among them are left out."""
+    return find_files(paths, is_run=lambda folder: GoldFolder(folder).holds_documents())
+
+
+def reading(config: Config) -> ReadOptions:
+    """Return how files and rows become documents."""
+    return ReadOptions(
+        text_field=config.documents.text_field,
+        id_field=config.documents.id_field,
+        title_field=config.documents.title_field,
+        ready_chunks=config.documents.no_chunk,
+        limit_documents=config.documents.limit,
+        max_megabytes=config.documents.max_megabytes,
+    )
+
+
+def cut(config: Config, found: Found, *, on_failure: Callable[[UnreadableDocument], None]) -> Iterator[Chunk]:
+    """Yield the chunks of files without keeping anything: what ``goldset chunk`` prints."""
+
+    def report(error: UnreadableDocument) -> None:
+        if config.documents.strict:
+            raise error
+        on_failure(error)
+
+    documents = read_documents(found.files, reading(config), on_failure=report)
+    return chunk_documents(documents, size=config.chunk.size, overlap=config.chunk.overlap_characters)
+
+
+def brief_for(config: Config, chunk: Chunk) -> Brief:
+    """Return what to ask of one chunk, and in which language."""
+    settings = config.generate
+    asked = assign(
+        chunk.chunk_id, seed=settings.seed, kinds=settings.kinds, styles=settings.styles, personas=settings.personas
+    )
+    language = settings.constraints.language or detect_language(chunk.text)
+    return Brief(chunk=chunk, assignment=asked, constraints=settings.constraints, language=language)
+
+
+def first_brief(config: Config, found: Found) -> Brief:
+    """Return what would be asked of the first chunk that may be asked about: what ``goldset prompts render`` shows.
+
+    Raises:
+        GoldsetError: There is none.
+    """
+    limits = READY if config.documents.no_chunk else Limits()
+    for chunk in cut(config, found, on_failure=lambda _: None):
+        if fault(chunk.text, limits) is None:
+            return brief_for(config, chunk)
+    raise GoldsetError("no chunk of these documents may be asked about")
