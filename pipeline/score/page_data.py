@@ -1,4 +1,4 @@
-"""What a page shows beyond its scorecard, read from the judgments and the runs; and the two files of a report."""
+"""Write the page of a scorecard, with what it shows of the judgments and the runs, and ``scorecard.json``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ R = TypeVar("R", bound=Record)
 FAMILIES = ("hit", "r", "ndcg", "judged")
 CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 RESAMPLES = 1000
-"""For bands and parts; the leaderboard's intervals take the method's number."""
+"""Number of resamples for bands and parts; the leaderboard's intervals use the method's number."""
 
 DEPTH = 10
 
@@ -44,12 +44,12 @@ def write_report(
     """Write the page and the ``scorecard.json`` beside it, and return both paths.
 
     Args:
-        path: where the page goes.
-        gold: the judgments.
-        runs: the runs by name.
-        measures: what to show, the first one ranks; ``judged`` among them is shown beside the others.
-        match: by what a retrieved passage is known.
-        method: how intervals and tests are made.
+        path: File of the page.
+        gold: The judgments.
+        runs: The runs by name.
+        measures: The measures to show; the first one ranks, ``judged`` is shown beside the others.
+        match: How retrieved passages are matched with the judgments.
+        method: How intervals and tests are computed.
 
     Raises:
         InputError: A run cannot be used.
@@ -71,7 +71,15 @@ def write_report(
 def details_of(
     gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result], card: Scorecard, *, match: Match
 ) -> Details:
-    """Return what the page shows, the systems in the order of the card."""
+    """Return what the page shows, the systems in the order of the card.
+
+    Args:
+        gold: As in `write_report`.
+        runs: As in `write_report`.
+        results: Results by the name of the run.
+        card: The scorecard of the results.
+        match: As in `write_report`.
+    """
     names = [system.system for system in card.systems]
     ordered = {name: results[name] for name in names}
     first = card.measures[0]
@@ -109,10 +117,9 @@ def details_of(
 
 
 def trust_in(gold: Gold) -> Trust:
-    """Return the card and the agreement that lie beside the judgments; what cannot be used is said to be there.
+    """Return the card and the agreement in the folder of the judgments, with a remark for each that cannot be used.
 
-    Args:
-        gold: judgments from the folder of a set, or from its ``dataset.json``.
+    Judgments that are not from the folder of a gold set, or from its ``dataset.json``, have neither.
     """
     folder = gold.path if gold.path.is_dir() else gold.path.parent
     if not (gold.path.is_dir() or gold.path.name == DATASET):
@@ -123,7 +130,7 @@ def trust_in(gold: Gold) -> Trust:
     if card is not None:
         provenance = next((one for one in card.figures if one.name == "provenance"), None)
         if provenance is None or provenance.values.get("judgments sha256") != gold.fingerprint():
-            remarks.append(f"{CARD_JSON} is of other judgments than these: make it again with goldset card.")
+            remarks.append(f"{CARD_JSON} belongs to other judgments; make it again with goldset card.")
             card = None
     return Trust(card, agreement, tuple(remarks))
 
@@ -134,7 +141,7 @@ def _beside(path: Path, kind: type[R], remarks: list[str]) -> R | None:
     try:
         return read_record(path, kind)
     except InputError:
-        remarks.append(f"{path.name} cannot be read: make it again.")
+        remarks.append(f"{path.name} cannot be read; make it again.")
         return None
 
 
@@ -148,7 +155,7 @@ def _relevant(gold: Gold, query_id: str) -> dict[str, int]:
 
 
 def _curves(results: Mapping[str, Result], level: int) -> dict[str, list[Points]]:
-    """Return the mean at every cutoff by family and system, with bands where there are 2 queries or more."""
+    """Return the mean at every cutoff by family and system, with bands from 2 queries on."""
     curves: dict[str, list[Points]] = {}
     for family in FAMILIES:
         measures = [parse_measure(f"{family}@{k}", rel=level).name for k in CUTOFFS]
@@ -166,7 +173,7 @@ def _curves(results: Mapping[str, Result], level: int) -> dict[str, list[Points]
 
 
 def _with_source(about: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, object]]:
-    """Return the notes with the document that a query's evidence is from as its source."""
+    """Return the notes with the document of a query's evidence as its source."""
     return {query_id: {**notes, "source": _source(notes)} for query_id, notes in about.items()}
 
 

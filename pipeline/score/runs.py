@@ -1,10 +1,11 @@
-"""Files in, figures out: joins what reads judgments and runs with what measures them."""
+"""Score files: join the readers of judgments and runs with the measures."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -30,15 +31,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 Match = Literal["id", "text"]
-"""By what a retrieved passage is known: its document id, or its text."""
+"""A retrieved passage is matched with the judgments by its document id, or by its text."""
 
 _SMALL = 5 * 2**20
-"""Up to here, in bytes, a run is read in plain Python: importing polars would take longer than reading it."""
+"""A run up to this size in bytes is read in plain Python, which takes less time than importing polars."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """Judgments, and where the texts beside them are.
+    """Judgments, and the path that their texts are read from.
 
     ``qrels`` is the grade of each judged document by query, ``level`` the smallest grade that counts as relevant.
     """
@@ -48,15 +49,15 @@ class Gold:
     level: int = 1
 
     def queries(self) -> dict[str, str]:
-        """Return the text of each query; nothing where the judgments stand alone."""
+        """Return the text of each query; empty if the judgments have no texts."""
         return gold_path.texts_of_queries(self.path)
 
     def corpus(self, doc_ids: Collection[str] | None = None) -> dict[str, str]:
-        """Return the text of each document, or of those asked for; nothing where the judgments stand alone."""
+        """Return the text of each document, or of those given; empty if the judgments have no texts."""
         return gold_path.texts_of_documents(self.path, doc_ids)
 
     def about(self) -> dict[str, dict[str, Any]]:
-        """Return what a build noted of each query; nothing where this is none."""
+        """Return the notes of a build on each query; empty if the judgments are not of a build."""
         return gold_path.notes_of_queries(self.path)
 
     def fingerprint(self) -> str:
@@ -73,7 +74,7 @@ class Gold:
 
 @dataclass(slots=True)
 class Run:
-    """The results of one system, in a file that is read whenever they are needed."""
+    """The results of one system, in a file that is read again for each use."""
 
     source: Source
     _kind: run_tables.Kind | None = field(default=None, init=False)
@@ -92,7 +93,7 @@ class Run:
 
 
 class Retrieved(NamedTuple):
-    """A retrieved document; ``grade`` is ``None`` where it was not judged, ``text`` where it is not matched by text."""
+    """A retrieved document; ``grade`` is None if it was not judged, ``text`` unless documents are matched by text."""
 
     doc_id: str
     score: float
@@ -101,37 +102,37 @@ class Retrieved(NamedTuple):
 
 
 def load_gold(path: Path | str) -> Gold:
-    """Return judgments with what belongs to them.
+    """Return the judgments at a path.
 
     Args:
         path: TREC or BEIR judgments, a table, ``dataset.json``, the folder of a build or of BEIR; ``-`` is stdin.
 
     Raises:
-        InputError: it cannot be read, or something in it is wrong.
+        InputError: The judgments cannot be read, or are not valid.
     """
     grades, level = gold_path.read_gold(path)
     return Gold(Path(path), grades, level)
 
 
 def load_run(path: Path | str) -> Run:
-    """Return the results in a file: TREC, JSON, JSON Lines, CSV, TSV, Parquet, packed or not; ``-``: standard input.
+    """Return the run in a file: TREC, JSON, JSON Lines, CSV, TSV or Parquet, packed or not; ``-`` is standard input.
 
     Raises:
-        InputError: there is no such file, or it cannot be read.
+        InputError: The file does not exist or cannot be read.
     """
     source = Source(path)
     if os.path.isdir(source.path) and str(path) != STDIN:  # noqa: PTH112  Path's own raises on a name too long
-        raise InputError(source.name, "is a folder: name the file of a run")
+        raise InputError(source.name, "is a folder; give the file of a run")
     source.size()
     return Run(source)
 
 
 def named_runs(given: Sequence[str]) -> dict[str, Run]:
-    """Return the runs of ``NAME=FILE`` or ``FILE``, which is then called by the file's name without suffixes.
+    """Return the runs of ``NAME=FILE`` or ``FILE``; the name of the latter is the file's name without suffixes.
 
     Raises:
-        UsageError: two have the same name, or standard input is asked for twice.
-        InputError: a file cannot be read.
+        UsageError: Two runs have the same name, or two are standard input.
+        InputError: A file cannot be read.
     """
     named: dict[str, str] = {}
     for text in given:
@@ -141,9 +142,9 @@ def named_runs(given: Sequence[str]) -> dict[str, Run]:
         if not name or not path:
             raise UsageError(f"--run {text}: give it as NAME=FILE")
         if name in named:
-            raise UsageError(f"--run {text}: there is a run called {name} already; name it otherwise, NAME=FILE")
+            raise UsageError(f"--run {text}: another run is called {name} already; give this one a name with NAME=FILE")
         if path == STDIN and STDIN in named.values():
-            raise UsageError("--run: standard input can be one run only")
+            raise UsageError("--run: only one run can be standard input; give a file for the other")
         named[name] = path
     return {name: load_run(path) for name, path in named.items()}
 
@@ -160,15 +161,15 @@ def score_run(
     """Return the value of every measure for every query of the gold set.
 
     Args:
-        gold: the judgments.
-        run: the results.
-        measures: what to measure.
-        missing: what a judged query that the run lacks counts.
-        scores: how scores are compared.
-        match: by what a retrieved passage is known.
+        gold: The judgments.
+        run: The run.
+        measures: The measures to compute, at least 1.
+        missing: What a judged query that the run lacks counts.
+        scores: How scores are compared.
+        match: How retrieved passages are matched with the judgments.
 
     Raises:
-        InputError: the run is not what it should be, or does not fit the judgments.
+        InputError: The run is not valid, or does not fit the judgments.
     """
     placed, extra = _place(gold, run, scores, match)
     names = (str(gold.path), run.source.name)
@@ -184,18 +185,18 @@ def top_documents(
     scores: Scores = "float64",
     match: Match = "id",
 ) -> dict[str, list[Retrieved]]:
-    """Return the first ``depth`` documents of each query, or of those asked for, in the order that is measured.
+    """Return the first ``depth`` documents of each query, or of those given, in the order that is measured.
 
     Args:
-        gold: the judgments.
-        run: the results.
-        depth: how many documents.
-        query_ids: only these queries; those that the run lacks are absent from the answer.
-        scores: how scores are compared.
-        match: by what a retrieved passage is known.
+        gold: As in `score_run`.
+        run: As in `score_run`.
+        depth: Number of documents, 1 or more.
+        query_ids: The queries; those that the run lacks are absent from the result. None for all.
+        scores: As in `score_run`.
+        match: As in `score_run`.
 
     Raises:
-        InputError: the run is not what it should be.
+        InputError: The run is not valid.
     """
     wanted = None if query_ids is None else set(query_ids)
     texts = _texts_in_order(run) if match == "text" else {}
@@ -222,7 +223,7 @@ def _place(gold: Gold, run: Run, scores: Scores, match: Match) -> tuple[dict[str
 
 
 def _is_columnar(run: Run) -> bool:
-    """Return whether the run is a table, or a TREC file that polars reads sooner than plain Python."""
+    """Return whether the run is a table, or a TREC file that polars reads faster than plain Python."""
     if run.kind == "trec":
         return run.source.size() * (4 if run.source.is_packed() else 1) > _SMALL
     return run.kind in {"csv", "tsv", "parquet"}
@@ -231,21 +232,24 @@ def _is_columnar(run: Run) -> bool:
 def _place_columns(gold: Gold, run: Run, scores: Scores) -> tuple[dict[str, Placed], int]:
     from pipeline.measures.ranks.grouped import place_frames
 
+    frames, repeated = _columns(run)
+    try:
+        return place_frames(gold.qrels, frames, scores=scores)
+    except DuplicateDocument as error:
+        raise repeated(error.query_id, error.doc_id) from None
+
+
+def _columns(run: Run) -> tuple[Callable[[], Iterator[pl.DataFrame]], Callable[[str, str], InputError]]:
+    """Return a reader of the rows frame by frame, and what makes the error for a document that a query has twice."""
     if run.kind == "trec":
         from pipeline.formats.runs.trec_frames import find_duplicate, run_frames
 
-        try:
-            return place_frames(gold.qrels, lambda: run_frames(run.source), scores=scores)
-        except DuplicateDocument as error:
-            raise find_duplicate(run.source, error.query_id, error.doc_id) from None
+        return lambda: run_frames(run.source), partial(find_duplicate, run.source)
     from pipeline.measures.ranks.columns import repeated, results
 
     table, where = run_tables.read_table(run.source, run.kind)
     rows = results(table, run.source.name, where)
-    try:
-        return place_frames(gold.qrels, lambda: iter([rows] if rows.height else []), scores=scores)
-    except DuplicateDocument as error:
-        raise repeated(rows, error.query_id, error.doc_id, run.source.name, where) from None
+    return lambda: iter([rows] if rows.height else []), partial(repeated, rows, name=run.source.name, where=where)
 
 
 def _mapping(gold: Gold, run: Run, match: Match) -> Mapping[str, Mapping[str, float]]:
@@ -255,14 +259,14 @@ def _mapping(gold: Gold, run: Run, match: Match) -> Mapping[str, Mapping[str, fl
         judged = {doc_id for grades in gold.qrels.values() for doc_id in grades}
         texts = gold.corpus(judged)
         if not texts:
-            raise InputError(str(gold.path), "has no texts beside the judgments, which --match text needs")
+            raise InputError(str(gold.path), "has no texts, which --match text needs; give the folder of a gold set")
         return match_texts(gold.qrels, texts, _texts_in_order(run))
     return read_run(run.source) if run.kind == "trec" else run_tables.read_json_run(run.source)
 
 
 def _texts_in_order(run: Run) -> dict[str, list[str]]:
     if run.kind not in {"json", "jsonl"}:
-        raise InputError(run.source.name, "holds no texts: --match text needs JSON, {query: [text, ...]}")
+        raise InputError(run.source.name, "has no texts; --match text needs JSON, {query: [text, ...]}")
     return {
         query_id: [passage.text for passage in found]
         for query_id, found in run_tables.read_passages(run.source).items()
@@ -280,7 +284,7 @@ def _queries(
 
         gathered: dict[str, dict[str, float]] = {}
         asked = in_utf8(gold.qrels if wanted is None else wanted)
-        for frame in _frames(run):
+        for frame in _columns(run)[0]():
             kept = frame.filter(frame["query"].is_in(asked))
             for query_id, doc_id, score in kept.iter_rows():
                 gathered.setdefault(query_id, {})[doc_id] = score
@@ -288,15 +292,3 @@ def _queries(
     for query_id, documents in mapping.items():
         if query_id in gold.qrels and (wanted is None or query_id in wanted):
             yield query_id, documents
-
-
-def _frames(run: Run) -> Iterator[pl.DataFrame]:
-    if run.kind == "trec":
-        from pipeline.formats.runs.trec_frames import run_frames
-
-        yield from run_frames(run.source)
-    else:
-        from pipeline.measures.ranks.columns import results
-
-        table, where = run_tables.read_table(run.source, run.kind)
-        yield results(table, run.source.name, where)

@@ -65,14 +65,14 @@ def test_a_card_of_other_judgments_is_not_shown(folder: Path) -> None:
     (folder / "card.json").write_text(card_for("0" * 64).model_dump_json())
     found = trust_in(load_gold(folder))
     assert found.card is None
-    assert found.remarks == ("card.json is of other judgments than these: make it again with goldset card.",)
+    assert found.remarks == ("card.json belongs to other judgments; make it again with goldset card.",)
 
 
 def test_damaged_files_are_said_to_be_so(folder: Path) -> None:
     (folder / "card.json").write_text("{")
     (folder / "agreement.json").write_text("[]")
     remarks = trust_in(load_gold(folder / "dataset.json")).remarks
-    assert remarks == ("card.json cannot be read: make it again.", "agreement.json cannot be read: make it again.")
+    assert remarks == ("card.json cannot be read; make it again.", "agreement.json cannot be read; make it again.")
 
 
 def test_judgments_that_stand_alone_have_no_card(tmp_path: Path) -> None:
