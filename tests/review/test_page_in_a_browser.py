@@ -19,7 +19,7 @@ def test_a_set_is_graded_by_keys_to_the_end_and_the_digit_is_the_grade(site: Sit
     served = site(queries=3, passages=4)
     anna = person(served.links["anna"])
     for i in range(12):
-        assert anna.text("count") == f"{i} of 12, lane A"
+        assert anna.text("count") == f"{i} of 12, random sample"
         anna.press(str(i % 4))
     assert "Nothing is left to judge" in anna.text("asks")
     anna.saved()
@@ -54,7 +54,7 @@ def test_undo_goes_back_as_far_as_one_likes_and_redo_forward_also_after_a_reload
     anna.saved()
     assert fold(served.events()).reviews() == []
     anna.press("Control+Shift+z", moves=False)
-    anna.page.wait_for_function("() => document.getElementById('live').textContent === 'Brought back.'")
+    anna.page.wait_for_function("() => document.getElementById('live').textContent === 'Redone.'")
     assert [review.grade for review in fold(anna and served.events()).reviews()] == [3]
 
 

@@ -131,7 +131,7 @@ def test_a_third_decision_settles_what_two_disagree_on(site: Sites, person: Peop
     assert "anna" not in told
     assert "bob" not in told
     carl.page.keyboard.press("1")
-    carl.page.wait_for_function("() => document.getElementById('left').textContent === 'Nothing is disputed.'")
+    carl.page.wait_for_function("() => document.getElementById('left').textContent === 'No disagreements left.'")
     state = fold(served.events())
     first = next(item for item in served.queue if state.adjudication(item.pair))
     assert state.gold()[first.query_id][first.chunk_id] == 1

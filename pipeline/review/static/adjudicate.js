@@ -1,5 +1,5 @@
 "use strict";
-// Third decisions, and queries somebody calls bad; texts become text nodes, never HTML.
+// Third decisions, and queries reported as bad. Texts become text nodes, never HTML.
 
 const $ = (id) => document.getElementById(id);
 const WRONG = { unclear: "unclear", not_stand_alone: "does not stand alone", unrealistic: "nobody would ask it", too_broad: "too broad", wrong_language: "wrong language" };
@@ -30,7 +30,7 @@ async function call(path, body) {
 
 function show() {
   const one = disputes[0];
-  $("left").textContent = disputes.length ? `${disputes.length} left` : "Nothing is disputed.";
+  $("left").textContent = disputes.length ? `${disputes.length} ${disputes.length === 1 ? "passage" : "passages"} left` : "No disagreements left.";
   $("dispute").hidden = !one;
   if (!one) return;
   $("asks").textContent = one.asks;
@@ -64,7 +64,7 @@ async function undo() {
 function bad(query) {
   const entry = make("li", `${query.asks} (${query.reasons.map((reason) => WRONG[reason]).join(", ")}) `);
   const row = make("span", "", { className: "row" });
-  for (const [kind, name] of [["reopen", "Judge it after all"], ["reject_query", "Reject it"]]) {
+  for (const [kind, name] of [["reopen", "Judge it anyway"], ["reject_query", "Reject it"]]) {
     const button = make("button", name, { type: "button" });
     button.addEventListener("click", async () => {
       if (await call("/api/event", { kind, query: query.query })) load();

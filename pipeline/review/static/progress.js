@@ -1,7 +1,9 @@
 "use strict";
-// Counts and figures; texts become text nodes, never HTML.
+// Counts and figures. Texts become text nodes, never HTML.
 
 const $ = (id) => document.getElementById(id);
+const LANES = { A: "random sample", B: "likely judge errors", C: "queries judged completely" };
+const amount = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
 const figure = (x) => (x.value === null ? `– (${x.reason})` : x.value.toFixed(2) + (x.low === null ? "" : ` [${x.low.toFixed(2)}, ${x.high.toFixed(2)}]`));
 
 function make(tag, text, more = {}) {
@@ -34,25 +36,25 @@ function table(head, rows, title) {
 }
 
 function show(found) {
-  const lanes = Object.entries(found.lanes).map(([name, lane]) => [name, `${lane.done}`, `${lane.mine}`, `${lane.total}`]);
+  const lanes = Object.entries(found.lanes).map(([name, lane]) => [LANES[name], `${lane.done}`, `${lane.mine}`, `${lane.total}`]);
   $("counts").replaceChildren(
-    table(["Lane", "judged", "by you", "of"], lanes, "Pairs"),
-    make("p", `${found.twice} of ${found.wanted_twice} pairs for two people are judged twice; ${found.disputed} disputed, ${found.bad_queries} bad queries.`),
-    make("p", `You judged ${found.judged}, ${found.median_s === null ? "no time known" : `${found.median_s} s in the middle`}; ${found.too_fast} in under 0.7 s.`),
-    make("p", found.again.pairs ? `Second looks: ${found.again.same} of ${found.again.pairs} the same as at first.` : "No second looks yet."),
+    table(["Part", "judged", "by you", "total"], lanes, "Pairs"),
+    make("p", `Judged twice: ${found.twice} of ${amount(found.wanted_twice, "pair")} for two people. Disagreements: ${found.disputed}. Bad queries: ${found.bad_queries}.`),
+    make("p", `You judged ${amount(found.judged, "pair")}; median time ${found.median_s === null ? "not known" : `${found.median_s} s`}; ${found.too_fast} in under 0.7 s.`),
+    make("p", found.again.pairs ? `Repeated pairs: you gave the same grade to ${found.again.same} of ${found.again.pairs}.` : "No repeated pairs yet."),
   );
-  $("rules-list").replaceChildren(...found.rules.map((rule) => make("li", `${rule.holds === null ? "not known yet" : rule.holds ? "yes" : "no"}: ${rule.rule} (${rule.now})`)));
+  $("rules-list").replaceChildren(...found.rules.map((rule) => make("li", `${rule.rule}: ${rule.now} (${rule.holds === null ? "not known yet" : rule.holds ? "done" : "not done"})`)));
   agreement(found);
 }
 
 function agreement(found) {
   const box = $("agreement");
-  if (!found.figures) return box.replaceChildren(make("p", "Figures appear after 60 pairs of lane A, so that they lead nobody."));
+  if (!found.figures) return box.replaceChildren(make("p", "Figures appear after 60 pairs of the random sample, so that they influence nobody."));
   const { agreement: judge, people, kinds, styles } = found.figures;
-  box.replaceChildren(make("p", `Of the first ${found.shown} pairs of lane A, weighted to the pool they were drawn from.`));
+  box.replaceChildren(make("p", `The first ${amount(found.shown, "pair")} of the random sample, weighted to represent the pool they were drawn from.`));
   if (judge) box.append(confusion(judge.confusion, found.finished), figures(judge), meaning(judge));
   else box.append(make("p", "The judge graded none of these pairs."));
-  if (people) box.append(table(["Between people", "value"], [["pairs", `${people.figures.pairs}`], ["kappa", figure(people.figures.kappa)], ["kappa, quadratic", figure(people.figures.kappa_quadratic)], ["alpha, ordinal", figure(people.alpha)]], "Agreement between people: no judge agrees better"));
+  if (people) box.append(table(["Between people", "value"], [["pairs", `${people.figures.pairs}`], ["kappa", figure(people.figures.kappa)], ["kappa, quadratic", figure(people.figures.kappa_quadratic)], ["alpha, ordinal", figure(people.alpha)]], "Agreement between people, the ceiling for a judge"));
   for (const [name, groups] of [["kind", kinds], ["style", styles]]) {
     const rows = Object.entries(groups).map(([value, one]) => [value, `${one.pairs}`, one.exact === null ? "–" : one.exact.toFixed(2), one.kappa === null ? "–" : one.kappa.toFixed(2)]);
     if (rows.length) box.append(table([`Query ${name}`, "pairs", "exact", "kappa, quadratic"], rows, `By query ${name}`));
@@ -66,7 +68,7 @@ function confusion(cells, finished) {
 
 function drill(n, human, judge) {
   const button = make("button", `${n}`, { type: "button" });
-  button.setAttribute("aria-label", `${n} pairs: people ${human}, judge ${judge}`);
+  button.setAttribute("aria-label", `${amount(n, "pair")}: people ${human}, judge ${judge}`);
   button.addEventListener("click", async () => {
     const answer = await fetch(`/api/cell?human=${human}&judge=${judge}`);
     const body = await answer.json();
@@ -86,12 +88,12 @@ function pair(item) {
 function figures(judge) {
   const names = { exact: "exact", kappa: "kappa", kappa_quadratic: "kappa, quadratic", kappa_binary: "kappa, relevant or not", alpha: "alpha, ordinal", bias: "bias (judge − people)" };
   const rows = Object.entries(names).map(([key, name]) => [name, figure(judge[key])]);
-  return table(["Figure", "value [95 %]"], [...rows, ["pairs", `${judge.pairs}, worth ${judge.effective_pairs.toFixed(0)} drawn evenly`]], "Agreement");
+  return table(["Figure", "value [95 %]"], [...rows, ["pairs", `${judge.pairs}, equivalent to ${judge.effective_pairs.toFixed(0)} drawn with equal probability`]], "Agreement");
 }
 
 function meaning(judge) {
   const rows = judge.relevant_by_grade.map((one) => [`judge ${one.grade}`, `${one.relevant} of ${one.pairs}`, figure(one.share)]);
-  return table(["", "people say 2 or 3", "share [95 %]"], rows, "What a grade of the judge is worth");
+  return table(["", "people say 2 or 3", "share [95 %]"], rows, "Share of pairs that people find relevant, by the judge's grade");
 }
 
 async function load() {

@@ -1,20 +1,21 @@
 "use strict";
-// The judging loop. What is pressed is on the screen at once, in the browser's store before it is sent, and sent until
-// the server has it. Texts become text nodes, never HTML.
+// The judging loop. A decision is shown at once, kept in the browser's storage, and sent until the server confirms it.
+// Texts become text nodes, never HTML.
 
 const $ = (id) => document.getElementById(id);
 const AHEAD = 3;
-const TOO_SOON_MS = 40; // a key is meant for what is on the screen: sooner, it is the second half of a double press
+const TOO_SOON_MS = 40; // a key pressed sooner after a passage appears is the second half of a double press
 const REASONS = ["unclear", "not_stand_alone", "unrealistic", "too_broad", "wrong_language"];
-const SAID = { judge: "grade ", later: "put off", cannot: "cannot judge" };
+const LANES = { A: "random sample", B: "likely judge errors", C: "queries judged completely" };
+const SAID = { judge: "grade ", later: "postponed", cannot: "cannot judge" };
 
-let me = null; // who is judging, as the server says
-let items = []; // what was and will be shown, in order
+let me = null; // the annotator, as the server knows them
+let items = []; // passages shown and to be shown, in order
 let at = 0;
-let acts = []; // of this page since it was opened, the last at the end; older ones only the server knows
+let acts = []; // decisions on this page since it was opened, the last at the end; only the server knows older ones
 let undone = [];
-let queue = []; // what the server has not confirmed yet
-let store = ""; // where the queue is kept
+let queue = []; // events that the server has not confirmed yet
+let store = ""; // the storage key of the queue
 let pumping = false, retry = null, fetching = false, dry = false;
 let shownAt = 0, painted = false, started = Date.now(), times = [];
 let counted = {};
@@ -36,7 +37,7 @@ function post(path, body) {
   return fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 }
 
-// --- what is not saved yet -----------------------------------------------------------------------------------------
+// --- saving --------------------------------------------------------------------------------------------------------
 
 function keep() {
   if (queue.length) localStorage.setItem(store, JSON.stringify(queue));
@@ -44,7 +45,7 @@ function keep() {
   $("saved").textContent = queue.length ? `saving ${queue.length} …` : "saved ✓";
 }
 
-function adopt(prefix) { // also what a tab that is gone left behind: sent twice, it is stored once
+function adopt(prefix) { // also the queues of closed tabs: an event sent twice is stored once
   for (const key of Object.keys(localStorage).filter((name) => name.startsWith(prefix))) {
     queue.push(...JSON.parse(localStorage.getItem(key)));
     localStorage.removeItem(key);
@@ -58,7 +59,7 @@ function send(event) {
   return queue[queue.length - 1].client_id;
 }
 
-function waiting() { // pairs that the server must not give again: those that are here, and those it has not heard of yet
+function waiting() { // pairs that the server must not hand out again: those on this page, and those in the queue
   const here = items.filter((item) => !item.said).map((item) => item.pair);
   return [...new Set([...here, ...queue.map((event) => event.pair).filter(Boolean)])].slice(-60);
 }
@@ -98,7 +99,7 @@ function stuck(why) {
 }
 
 function alarm(why) {
-  const text = queue.length ? `${why} ${queue.length} not saved yet: kept in this browser and sent again. Do not close this page.` : why;
+  const text = queue.length ? `${why} ${queue.length} not saved yet: kept in this browser, and sent again. Keep this page open.` : why;
   if ($("alarm").textContent !== text) $("alarm").textContent = text;
   $("alarm").hidden = false;
 }
@@ -115,17 +116,17 @@ function confirmed(event, body) {
   if (body.items) append(body.items);
   const item = items.find((one) => one.pair === event.pair);
   const act = acts.find((one) => one.id === event.client_id);
-  if (body.again && act && act.first) { // a second look is no further pair
+  if (body.again && act && act.first) { // a repeated pair is not counted twice
     act.first = false;
     tally(item, -1);
     if (current()) count(current());
   }
   if (!body.revealed || !item) return;
   item.revealed = body.revealed;
-  reveal(item, item === current() ? "" : "The passage before: ");
+  reveal(item, item === current() ? "" : "Previous passage: ");
 }
 
-// --- what comes next -----------------------------------------------------------------------------------------------
+// --- fetching and moving -------------------------------------------------------------------------------------------
 
 function append(more) {
   const have = new Set(items.filter((item) => !item.said).map((item) => item.pair));
@@ -145,7 +146,7 @@ async function fill() {
     append(more);
     const passed = items.findIndex((item) => !item.said);
     if (!current()) {
-      if (dry && passed >= 0) at = passed; // what was passed over without judging comes again
+      if (dry && passed >= 0) at = passed; // passages skipped without judging are shown again
       show();
     }
     if (!queue.length) $("alarm").hidden = true;
@@ -202,9 +203,9 @@ function show() {
 }
 
 function nothing() {
-  $("asks").textContent = dry ? "Nothing is left to judge." : "One moment …";
+  $("asks").textContent = dry ? "Nothing is left to judge." : "Loading …";
   $("path").textContent = $("state").textContent = "";
-  $("text").textContent = dry ? "Everything that was yours is judged. The progress page shows how far people and the judge agree." : "";
+  $("text").textContent = dry ? "You have judged all your passages. The progress page shows how far people and the judge agree." : "";
   if (!dry) fill();
 }
 
@@ -230,7 +231,7 @@ function press(act, on) {
 
 function count(item) {
   const lane = counted[item ? item.lane : ""];
-  if (lane) $("count").textContent = `${lane.done} of ${lane.total}, lane ${item.lane}`;
+  if (lane) $("count").textContent = `${lane.done} of ${lane.total}, ${LANES[item.lane]}`;
   const sorted = [...times].sort((a, b) => a - b);
   const middle = sorted.length ? sorted[Math.floor((sorted.length - 1) / 2)] / 1000 : me.median_s;
   $("pace").textContent = middle ? `${middle.toFixed(1)} s each` : "– s each";
@@ -261,7 +262,7 @@ function quoted(item) {
   $("evidence").hidden = !item.evidence;
 }
 
-// --- what one can do -----------------------------------------------------------------------------------------------
+// --- actions -------------------------------------------------------------------------------------------------------
 
 function decide(kind, more = {}) {
   const item = current();
@@ -292,7 +293,7 @@ function badQuery(reason) {
   acts.push({ id, item, was: { said: item.said, grade: item.grade }, is: { said: item.said, grade: item.grade } });
   if (text) acts.push({ id: send({ kind: "edit_query", query: item.query, text }), item, was: {}, is: {} });
   undone = [];
-  say("Bad query noted.");
+  say("Query reported as bad.");
   const rest = items.slice(at).filter((one) => one.query !== item.query);
   items = [...items.slice(0, at), item, ...rest];
   go(at + 1);
@@ -305,7 +306,7 @@ function undo() {
   send({ kind: "undo", undoes: act.id });
   if (act.first && act.is.said !== "later") tally(act.item, -1);
   Object.assign(act.item, act.was);
-  say("Taken back.");
+  say("Undone.");
   goTo(act.item);
 }
 
@@ -316,23 +317,23 @@ function redo() {
   send({ kind: "redo", undoes: act.id });
   if (act.first && act.is.said !== "later") tally(act.item, 1);
   Object.assign(act.item, act.is);
-  say("Brought back.");
+  say("Redone.");
   goTo(act.item);
   advance();
 }
 
-async function older(kind) { // from before this page was opened: only the server knows
-  if (queue.length) return say("Not everything is saved yet.");
+async function older(kind) { // decisions from before this page was opened: only the server knows them
+  if (queue.length) return say("Wait: not everything is saved yet.");
   try {
     const answer = await post(`/api/${kind}`, { client_id: fresh() });
     const body = await answer.json();
     if (!answer.ok) return say(`There is ${body.error}.`);
     const item = body.item;
-    if (!item) return say(kind === "undo" ? "Taken back." : "Brought back.");
+    if (!item) return say(kind === "undo" ? "Undone." : "Redone.");
     const old = items.find((one) => one.pair === item.pair);
     if (old) Object.assign(old, item);
     tally(item, kind === "undo" ? -1 : 1);
-    say(kind === "undo" ? "Taken back." : "Brought back.");
+    say(kind === "undo" ? "Undone." : "Redone.");
     goTo(old || item);
     if (kind === "redo") advance();
   } catch {
@@ -364,7 +365,7 @@ function quote() {
   item.evidence = text;
   send({ kind: "note", pair: item.pair, evidence: text });
   quoted(item);
-  say("Quoted.");
+  say("Quote saved.");
 }
 
 async function context() {
@@ -375,7 +376,7 @@ async function context() {
     $("before").hidden = $("after").hidden = true;
     return press("context", false);
   }
-  if (!item.around) return say("Nothing is known of the passages around it.");
+  if (!item.around) return say("The passages around this one are not known.");
   try {
     item.near ||= await ask(`/api/context?pair=${item.pair}`);
   } catch {
@@ -460,7 +461,7 @@ function key(event) {
     event.preventDefault();
     return event.shiftKey ? redo() : undo();
   }
-  const letter = event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase(); // whatever Caps Lock says
+  const letter = event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase(); // whether or not Caps Lock is on
   if (/^[0-3]$/.test(event.key)) decide("judge", { grade: Number(event.key) });
   else if (Object.hasOwn(KEYS, letter)) DO[KEYS[letter]]();
   else return;
@@ -493,7 +494,7 @@ async function start() {
   addEventListener("beforeunload", (event) => { if (queue.length) event.preventDefault(); });
   setInterval(() => { $("clock").textContent = `${Math.floor((Date.now() - started) / 60000)} min`; }, 5000);
   setInterval(recount, 30000);
-  setInterval(() => ask(`/api/next?n=0&have=${waiting().join(",")}`).catch(() => {}), 240000); // what is on the screen stays lent
+  setInterval(() => ask(`/api/next?n=0&have=${waiting().join(",")}`).catch(() => {}), 240000); // renews the lease of the passages on the page
   show();
 }
 
