@@ -55,8 +55,8 @@ def lines(found: ReviewReport) -> Iterator[str]:
     yield ""
     yield "When to stop"
     for rule in found.stop:
-        word = {True: "yes", False: "no", None: "not known yet"}[rule.holds]
-        yield f"  {word}: {rule.rule}: {rule.found}"
+        word = {True: "done", False: "not done", None: "not known yet"}[rule.holds]
+        yield f"  {rule.rule}: {rule.found} ({word})"
     for remark in found.remarks:
         yield f"Note: {printable(remark)}"
     yield f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}"

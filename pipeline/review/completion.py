@@ -1,4 +1,4 @@
-"""How far the judging is, and how far people and the judge agree by now: numbers only."""
+"""How far the judging is, how far people and the judge agree by now, and whether people may stop: numbers only."""
 
 from __future__ import annotations
 
@@ -9,29 +9,45 @@ from statistics import median
 from typing import Any
 
 from pipeline.measures.statistics.agreement_intervals import pair_figures, raters_alpha
-from pipeline.measures.statistics.calibration import inverse_weights
+from pipeline.measures.statistics.calibration import effective_size, inverse_weights
 from pipeline.measures.statistics.kappa import query_tables
+from pipeline.review.people import Grades
 from pipeline.review.queue import Item
 from pipeline.review.reviewable_set import ReviewableSet
 from pipeline.review.state import Pair, State
-from pipeline.review.stop_rule import CHANGED, LAST, narrow_enough
+from pipeline.text.display import amount
 from schemas.agreement_report import PairFigures
 from schemas.judgment import RELEVANT, Relevance
 from schemas.review_event import EventKind, Lane, Review
+from schemas.review_report import StopRule
 
-SHOWN_FROM, STEP = 60, 20
-"""Figures appear after so many pairs of lane A and go on in steps: pair by pair they would tell the judge's grades."""
+ENOUGH = 60
+"""Fewer pairs of the random sample give no figures: an interval may be narrow by chance."""
+
+STEP = 20
+"""Pairs by which the figures on the page advance; pair by pair they would reveal the judge's grades."""
+
+HALF_WIDTH = 0.1
+"""Largest half-width of kappa's interval at which the agreement counts as known."""
+
+LAST = 30
+"""Latest pairs of the likely judge errors whose grades are compared with the judge's."""
+
+CHANGED = 0.1
+"""Share of these pairs with another grade than the judge's below which people may stop looking for errors."""
 
 TOO_FAST_MS = 700
-_RESAMPLES = 1000
-_HIGHEST = int(Relevance.ANSWERS)
+"""Milliseconds that reading a passage takes at least; faster judgments are counted as too fast."""
 
-Grades = Mapping[str, Mapping[str, int]]
+RESAMPLES = 1000
+"""Resamples of the queries for the intervals on the page."""
+
+_HIGHEST = int(Relevance.ANSWERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A pair of lane A with what people said of it blind, in the order of their names."""
+    """A pair of the random sample with people's blind grades, in the order of their names."""
 
     pair: Pair
     inclusion: float
@@ -39,12 +55,12 @@ class Sampled:
 
     @property
     def people(self) -> Relevance:
-        """The lower median of what people said."""
+        """The lower median of people's grades."""
         return sorted(self.grades)[(len(self.grades) - 1) // 2]
 
 
 def sampled(reviews: Iterable[Review], state: State) -> list[Sampled]:
-    """Return the pairs of lane A that people judged, the first judged first."""
+    """Return the judged pairs of the random sample, in the order of their judgments."""
     found: defaultdict[Pair, list[Review]] = defaultdict(list)
     for review in reviews:
         if review.lane is Lane.CALIBRATION and review.inclusion is not None and review.blind:
@@ -61,35 +77,55 @@ def sampled(reviews: Iterable[Review], state: State) -> list[Sampled]:
 
 
 def in_steps(pairs: Sequence[Sampled], *, finished: bool) -> Sequence[Sampled]:
-    """Return the pairs whose figures may be shown by now."""
+    """Return the pairs whose figures may be shown now: all when finished, else in steps."""
     if finished:
         return pairs
-    return pairs[: len(pairs) - len(pairs) % STEP] if len(pairs) >= SHOWN_FROM else ()
+    return pairs[: len(pairs) - len(pairs) % STEP] if len(pairs) >= ENOUGH else ()
 
 
-def agreement(pairs: Sequence[Sampled], judge: Mapping[Pair, Relevance], *, resamples: int = _RESAMPLES) -> PairFigures:
-    """Return how far people and the judge agree on lane A, each pair weighted to the pool it was drawn from.
+def agreement(pairs: Sequence[Sampled], judge: Mapping[Pair, Relevance], *, resamples: int) -> PairFigures | None:
+    """Return the agreement of people and the judge on the random sample, weighted to represent the pool.
 
     Args:
-        pairs: Lane A as judged by people; pairs without a grade of the judge are left out.
+        pairs: The judged pairs of the sample; pairs without a grade of the judge are left out.
         judge: The judge's grade of each pair.
-        resamples: For the intervals, over queries.
+        resamples: Resamples of the queries for the intervals, at least 100.
     """
     both = [one for one in pairs if one.pair in judge]
-    people = _by_query((one.pair, int(one.people)) for one in both)
-    theirs = _by_query((one.pair, int(judge[one.pair])) for one in both)
     weights: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for one, weight in zip(both, inverse_weights([one.inclusion for one in both]).tolist(), strict=True):
         weights[one.pair[0]][one.pair[1]] = weight
-    _, tables = query_tables(people, theirs, highest=_HIGHEST, weights=weights)
-    _, counts = query_tables(people, theirs, highest=_HIGHEST)
-    each = [1 / one.inclusion for one in both]
-    effective = sum(each) ** 2 / sum(w * w for w in each) if each else 0.0
-    return pair_figures(tables, counts, level=int(RELEVANT), resamples=resamples, seed=0, effective=effective)
+    people = _by_query((one.pair, int(one.people)) for one in both)
+    theirs = _by_query((one.pair, int(judge[one.pair])) for one in both)
+    return figures_of(people, theirs, weights, resamples=resamples, seed=0)
+
+
+def figures_of(
+    people: Grades, judge: Grades, weights: Mapping[str, Mapping[str, float]] | None, *, resamples: int, seed: int
+) -> PairFigures | None:
+    """Return the agreement of people and the judge, or None if they share no pair.
+
+    Args:
+        people: People's grade of each chunk, by query.
+        judge: The judge's grades, likewise.
+        weights: The weight of each pair, or None for equal weights; pairs without a weight are left out.
+        resamples: As in `agreement`.
+        seed: Seed of the resamples, not negative.
+    """
+    if weights is not None:
+        people = {q: {c: g for c, g in graded.items() if c in weights.get(q, {})} for q, graded in people.items()}
+    query_ids, tables = query_tables(people, judge, highest=_HIGHEST, weights=weights)
+    if not query_ids:
+        return None
+    _, counts = query_tables(people, judge, highest=_HIGHEST)
+    effective = None
+    if weights is not None:
+        effective = effective_size([weights[q][c] for q in query_ids for c in people[q] if c in judge[q]])
+    return pair_figures(tables, counts, level=int(RELEVANT), resamples=resamples, seed=seed, effective=effective)
 
 
 def between_people(pairs: Sequence[Sampled]) -> dict[str, Any] | None:
-    """Return how far people agree: kappa of the first two of each pair by name, alpha of all; None where none met."""
+    """Return kappa of the first two people of each pair by name, alpha of all; None if no pair was judged twice."""
     import numpy as np
 
     twice = [one for one in pairs if len(one.grades) > 1]
@@ -98,35 +134,45 @@ def between_people(pairs: Sequence[Sampled]) -> dict[str, Any] | None:
     first = _by_query((one.pair, int(one.grades[0])) for one in twice)
     second = _by_query((one.pair, int(one.grades[1])) for one in twice)
     query_ids, tables = query_tables(first, second, highest=_HIGHEST)
-    figures = pair_figures(tables, tables, level=int(RELEVANT), resamples=_RESAMPLES, seed=0)
+    figures = pair_figures(tables, tables, level=int(RELEVANT), resamples=RESAMPLES, seed=0)
     counts = np.array([[one.grades.count(grade) for grade in Relevance] for one in twice], dtype=np.float64)
     places = [query_ids.index(one.pair[0]) for one in twice]
-    alpha = raters_alpha(counts, places, len(query_ids), resamples=_RESAMPLES, seed=0)
+    alpha = raters_alpha(counts, places, len(query_ids), resamples=RESAMPLES, seed=0)
     return {"figures": figures.model_dump(mode="json"), "alpha": alpha.model_dump(mode="json")}
 
 
 def by_property(
     pairs: Sequence[Sampled], judge: Mapping[Pair, Relevance], material: ReviewableSet, name: str
 ) -> dict[str, dict[str, Any]]:
-    """Return agreement by a property of the queries (``kind``, ``style``), where they have it."""
+    """Return the agreement by a property of the queries.
+
+    Args:
+        pairs: As in `agreement`.
+        judge: As in `agreement`.
+        material: The data set, whose notes hold the property.
+        name: ``kind`` or ``style``; queries without it are left out.
+    """
     groups: defaultdict[str, list[Sampled]] = defaultdict(list)
     for one in pairs:
         value = material.notes.get(one.pair[0], {}).get(name)
         if isinstance(value, str):
             groups[value].append(one)
-    found = {}
-    for value in sorted(groups):
-        figures = agreement(groups[value], judge, resamples=100)
-        found[value] = {
-            "pairs": figures.pairs,
-            "exact": figures.exact.value,
-            "kappa": figures.kappa_quadratic.value,
-        }
-    return found
+    figures = {value: agreement(groups[value], judge, resamples=100) for value in sorted(groups)}
+    return {
+        value: {"pairs": one.pairs, "exact": one.exact.value, "kappa": one.kappa_quadratic.value}
+        for value, one in figures.items()
+        if one is not None
+    }
 
 
 def counts(state: State, items: Sequence[Item], annotator: str) -> dict[str, Any]:
-    """Return how many pairs of each lane are decided, by anybody and by one person, and how quickly he judges."""
+    """Return the decided pairs of each lane, by anybody and by one person, and that person's speed.
+
+    Args:
+        state: The decisions so far.
+        items: The queue.
+        annotator: The person.
+    """
     lanes = {lane.value: {"total": 0, "done": 0, "mine": 0} for lane in Lane}
     for item in items:
         lane = lanes[item.lane.value]
@@ -150,25 +196,52 @@ def counts(state: State, items: Sequence[Item], annotator: str) -> dict[str, Any
 
 def stop_rules(
     state: State, items: Sequence[Item], judge: Mapping[Pair, Relevance], figures: PairFigures | None
-) -> list[dict[str, Any]]:
-    """Return when one may stop: each rule with whether it holds (None where nothing can be said yet)."""
-    lane_a = [item for item in items if item.lane is Lane.CALIBRATION]
-    open_ = sum(not state.deciders(item.pair) and not state.parked(item.query_id) for item in lane_a)
-    narrow = narrow_enough(figures)
+) -> list[StopRule]:
+    """Return the conditions under which people may stop.
+
+    Args:
+        state: The decisions so far.
+        items: The queue.
+        judge: The judge's grade of each pair.
+        figures: The agreement on the random sample, or None if it is not known yet.
+    """
+    drawn = [item for item in items if item.lane is Lane.CALIBRATION]
+    judged = sum(bool(state.deciders(item.pair)) or state.parked(item.query_id) for item in drawn)
     changed = _changes(state, items, judge)
-    return [
-        {"rule": "lane A is judged", "holds": open_ == 0 if lane_a else None, "now": f"{open_} left"},
-        {"rule": narrow.rule, "holds": narrow.holds, "now": narrow.found},
-        {
-            "rule": f"people change fewer than {CHANGED:.0%} of the last {LAST} of lane B",
-            "holds": sum(changed) < CHANGED * LAST if len(changed) == LAST else None,
-            "now": f"{sum(changed)} of {len(changed)}",
-        },
-    ]
+    return [sample_rule(judged, len(drawn)), kappa_rule(figures), errors_rule(sum(changed), len(changed))]
+
+
+def sample_rule(judged: int, drawn: int) -> StopRule:
+    """Return whether the random sample is judged, given its judged and its drawn pairs; not known if none is drawn."""
+    left = max(0, drawn - judged)
+    found = f"{amount(left, 'pair')} left to judge" if left else f"all {amount(drawn, 'pair')} judged"
+    return StopRule(rule="Random sample", holds=left == 0 if drawn else None, found=found)
+
+
+def kappa_rule(sample: PairFigures | None) -> StopRule:
+    """Return whether kappa of people and the judge is known well enough."""
+    rule, kappa = "Interval of kappa", sample.kappa if sample else None
+    if sample is None or kappa is None or kappa.low is None or kappa.high is None:
+        return StopRule(rule=rule, holds=None, found="none yet")
+    half = (kappa.high - kappa.low) / 2
+    if sample.pairs < ENOUGH:
+        found = f"±{half:.2f}, but from only {amount(sample.pairs, 'pair')}; {ENOUGH} are needed"
+        return StopRule(rule=rule, holds=None, found=found)
+    return StopRule(rule=rule, holds=half <= HALF_WIDTH, found=f"±{half:.2f}, at most ±{HALF_WIDTH:.2f} is needed")
+
+
+def errors_rule(changed: int, judged: int) -> StopRule:
+    """Return whether looking for errors still finds any, given the changed grades among the latest judged pairs."""
+    rule = "Likely judge errors"
+    if judged < LAST:
+        found = f"{judged} of {LAST} pairs judged, {amount(changed, 'grade')} changed"
+        return StopRule(rule=rule, holds=None, found=found)
+    found = f"people changed {changed} of the last {LAST} grades, fewer than {CHANGED * LAST:.0f} are needed"
+    return StopRule(rule=rule, holds=changed < CHANGED * LAST, found=found)
 
 
 def _changes(state: State, items: Sequence[Item], judge: Mapping[Pair, Relevance]) -> list[bool]:
-    """Return of the last judged pairs of lane B whether people say something else than the judge did."""
+    """Return for the latest judged pairs of the likely errors whether people's grade differs from the judge's."""
     said = []
     for item in items:
         if item.lane is Lane.ERRORS and item.pair in judge:

@@ -1,4 +1,4 @@
-"""How far people agree with the model, with one another and with themselves, and whether there is more to do."""
+"""The report of a review: how far people agree with the model, with one another and with themselves."""
 
 from __future__ import annotations
 
@@ -10,18 +10,25 @@ from statistics import median
 import numpy as np
 
 from pipeline.measures.statistics import kappa
-from pipeline.measures.statistics.agreement_intervals import estimates, pair_figures, raters_alpha
-from pipeline.measures.statistics.calibration import effective_size, inverse_weights
+from pipeline.measures.statistics.agreement_intervals import estimates, raters_alpha
+from pipeline.measures.statistics.calibration import inverse_weights
 from pipeline.measures.statistics.floats import Floats
+from pipeline.review.completion import (
+    ENOUGH,
+    LAST,
+    TOO_FAST_MS,
+    errors_rule,
+    figures_of,
+    kappa_rule,
+    sample_rule,
+)
 from pipeline.review.people import Grades, Pair, Reviewed, blind, complete_queries, current_ids
-from pipeline.review.stop_rule import FEW, errors_dried_up, narrow_enough, sample_done
+from pipeline.review.queue import stratum_of
+from pipeline.text.display import amount
 from schemas.agreement_report import PairFigures, RaterPair
 from schemas.judgment import RELEVANT, Relevance
-from schemas.review_event import Lane, Review
-from schemas.review_report import Annotator, Between, ReviewReport
-
-TOO_FAST_MS = 700
-"""Nobody reads a passage in less."""
+from schemas.review_event import EventKind, Lane, Review
+from schemas.review_report import Annotator, Between, ReviewReport, StopRule
 
 RESAMPLES = 1000
 _SIZE = len(Relevance)
@@ -29,21 +36,26 @@ _SLICES = ("kind", "style")
 
 
 def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> ReviewReport:
-    """Return what a review has shown so far.
+    """Return the report of a review.
 
     Args:
-        reviewed: the data set and its ledger.
-        resamples: how many resamples of the queries the intervals rest on, at least 100.
-        seed: not negative.
+        reviewed: The data set and its ledger.
+        resamples: Resamples of the queries for the intervals, at least 100.
+        seed: Seed of the resamples, not negative.
     """
-    reviews = reviewed.state.reviews()
+    now = current_ids(reviewed.material)
+    given = reviewed.state.reviews()
+    reviews = [one.model_copy(update={"query_id": now.get(one.query_id, one.query_id)}) for one in given]
     drawn = _first_grades(reviewed, blind(reviews, Lane.CALIBRATION))
+    weights = _weights(reviewed, reviews)
     done = complete_queries(reviewed)
-    sample = _figures(reviewed, drawn, _weights(reviewed, reviews), resamples=resamples, seed=seed)
+    sample = figures_of(drawn, reviewed.judge, weights, resamples=resamples, seed=seed)
+    whole = _completely_judged(reviewed, reviews, done)
+    judged = {(review.query_id, review.chunk_id) for review in reviews}
     return ReviewReport(
         queries=len(reviewed.material.queries),
         pairs=len(reviewed.material.pool),
-        judged=len(reviewed.material.pairs.keys() & _pairs(reviewed, reviews)),
+        judged=len(reviewed.material.pairs.keys() & judged),
         judgments=len(reviews),
         adjudicated=len(reviewed.state.adjudicated()),
         disputed=len(reviewed.state.disagreements()),
@@ -52,50 +64,42 @@ def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> 
         verdicts=_counted(verdict.kind.value for verdict in reviewed.state.query_verdicts().values()),
         by_lane=_counted(review.lane.value if review.lane else "none" for review in reviews),
         sample=sample,
-        complete=_figures(reviewed, _of(reviewed, reviews, done), None, resamples=resamples, seed=seed),
+        complete=figures_of(whole, reviewed.judge, None, resamples=resamples, seed=seed),
         complete_queries=len(done),
-        by=_slices(reviewed, drawn, _weights(reviewed, reviews), resamples=resamples, seed=seed),
-        between=_between(reviewed, reviews, resamples=resamples, seed=seed),
+        by=_slices(reviewed, drawn, weights, resamples=resamples, seed=seed),
+        between=_between(reviews, resamples=resamples, seed=seed),
         annotators=list(_annotators(reviewed, reviews)),
-        stop=[sample_done(reviewed, reviews), narrow_enough(sample), errors_dried_up(reviewed)],
+        stop=[_sample_done(reviewed, reviews), kappa_rule(sample), _errors_dried_up(reviewed, now)],
         remarks=list(_remarks(reviewed, sample, reviews)),
         resamples=resamples,
         seed=seed,
     )
 
 
-def _pairs(reviewed: Reviewed, reviews: Iterable[Review]) -> set[Pair]:
-    now = current_ids(reviewed.material)
-    return {(now.get(review.query_id, review.query_id), review.chunk_id) for review in reviews}
-
-
 def _first_grades(reviewed: Reviewed, reviews: Iterable[Review]) -> Grades:
-    """Return the lower median of the first grades of each pair, by the ids that queries have now."""
-    now = current_ids(reviewed.material)
+    """Return the lower median of the first grades of each pair of a query that is still in the set."""
     said: defaultdict[Pair, list[int]] = defaultdict(list)
     for review in reviews:
-        if review.query_id in now:
-            said[now[review.query_id], review.chunk_id].append(int(review.first_grade))
+        if review.query_id in reviewed.material.queries:
+            said[review.query_id, review.chunk_id].append(int(review.first_grade))
     grades: Grades = {}
     for (query_id, chunk_id), given in sorted(said.items()):
         grades.setdefault(query_id, {})[chunk_id] = sorted(given)[(len(given) - 1) // 2]
     return grades
 
 
-def _of(reviewed: Reviewed, reviews: Sequence[Review], queries: Iterable[str]) -> Grades:
-    now = current_ids(reviewed.material)
-    wanted = set(queries) & {now.get(review.query_id) for review in reviews if review.lane is Lane.COMPLETE}
+def _completely_judged(reviewed: Reviewed, reviews: Sequence[Review], queries: Iterable[str]) -> Grades:
+    wanted = set(queries) & {review.query_id for review in reviews if review.lane is Lane.COMPLETE}
     random = blind(reviews, Lane.CALIBRATION, Lane.COMPLETE)
-    return _first_grades(reviewed, (review for review in random if now.get(review.query_id) in wanted))
+    return _first_grades(reviewed, (review for review in random if review.query_id in wanted))
 
 
 def _weights(reviewed: Reviewed, reviews: Iterable[Review]) -> dict[str, dict[str, float]]:
-    """Return what each pair of lane A stands for, the mean being 1; a pair of unknown probability is left out."""
-    now = current_ids(reviewed.material)
+    """Return the weight of each pair of the random sample, 1 on average; a pair of unknown probability has none."""
     chance = {
-        (now[review.query_id], review.chunk_id): review.inclusion
+        (review.query_id, review.chunk_id): review.inclusion
         for review in blind(reviews, Lane.CALIBRATION)
-        if review.query_id in now and review.inclusion is not None
+        if review.query_id in reviewed.material.queries and review.inclusion is not None
     }
     pairs = sorted(pair for pair in chance if pair[1] in reviewed.judge.get(pair[0], {}))
     found: dict[str, dict[str, float]] = {}
@@ -104,42 +108,10 @@ def _weights(reviewed: Reviewed, reviews: Iterable[Review]) -> dict[str, dict[st
     return found
 
 
-def _figures(
-    reviewed: Reviewed,
-    people: Grades,
-    weights: Mapping[str, Mapping[str, float]] | None,
-    *,
-    resamples: int,
-    seed: int,
-) -> PairFigures | None:
-    """Return the agreement of people and model, None where they share no pair."""
-    if weights is not None:
-        people = {q: {c: g for c, g in graded.items() if c in weights.get(q, {})} for q, graded in people.items()}
-    highest = max(Relevance)
-    query_ids, tables = kappa.query_tables(people, reviewed.judge, highest=highest, weights=weights)
-    if not query_ids:
-        return None
-    _, counts = kappa.query_tables(people, reviewed.judge, highest=highest)
-    used = [
-        weights[query_id][chunk_id]
-        for query_id in query_ids
-        for chunk_id in people[query_id]
-        if weights is not None and chunk_id in reviewed.judge[query_id]
-    ]
-    return pair_figures(
-        tables,
-        counts,
-        level=int(RELEVANT),
-        resamples=resamples,
-        seed=seed,
-        effective=effective_size(used) if weights is not None else None,
-    )
-
-
 def _slices(
     reviewed: Reviewed, people: Grades, weights: Mapping[str, Mapping[str, float]], *, resamples: int, seed: int
 ) -> dict[str, dict[str, PairFigures]]:
-    """Return the agreement by what is known of each query: its kind and its style."""
+    """Return the agreement by kind and by style of the queries."""
     found: dict[str, dict[str, PairFigures]] = {}
     for slice_ in _SLICES:
         groups: defaultdict[str, Grades] = defaultdict(dict)
@@ -147,20 +119,55 @@ def _slices(
             name = reviewed.material.notes.get(query_id, {}).get(slice_)
             if isinstance(name, str):
                 groups[name][query_id] = graded
-        figures = {
-            name: _figures(reviewed, groups[name], weights, resamples=resamples, seed=seed) for name in sorted(groups)
-        }
-        if kept := {name: one for name, one in figures.items() if one is not None}:
-            found[slice_] = kept
+        for name in sorted(groups):
+            figures = figures_of(groups[name], reviewed.judge, weights, resamples=resamples, seed=seed)
+            if figures is not None:
+                found.setdefault(slice_, {})[name] = figures
     return found
 
 
-def _between(reviewed: Reviewed, reviews: Sequence[Review], *, resamples: int, seed: int) -> Between | None:
-    """Return how far people agree among themselves; None where no pair was judged twice."""
-    now = current_ids(reviewed.material)
+def _sample_done(reviewed: Reviewed, reviews: Sequence[Review]) -> StopRule:
+    """Return whether the random sample is judged; its size follows from the probabilities, known for whole strata."""
+    drawn = blind(reviews, Lane.CALIBRATION)
+    sizes = Counter(
+        stratum_of(_judged(reviewed, (one.query_id, one.chunk_id)))
+        for one in reviewed.material.pool
+        if one.shared_from is None
+    )
+    pairs = {(one.query_id, one.chunk_id) for one in drawn if one.query_id in reviewed.material.queries}
+    chance = {
+        stratum_of(_judged(reviewed, (one.query_id, one.chunk_id))): one.inclusion
+        for one in drawn
+        if one.query_id in reviewed.material.queries and one.inclusion is not None
+    }
+    if sizes.keys() - chance.keys():
+        found = f"{amount(len(drawn), 'judgment')} so far"
+        return StopRule(rule=sample_rule(0, 0).rule, holds=False if drawn else None, found=found)
+    return sample_rule(len(pairs), round(sum(inclusion * sizes[stratum] for stratum, inclusion in chance.items())))
+
+
+def _errors_dried_up(reviewed: Reviewed, now: Mapping[str, str]) -> StopRule:
+    """Return whether looking for errors still finds any, by the latest judgment of each likely error."""
+    last: dict[Pair, int] = {}
+    for event in reviewed.events:
+        if event.kind is EventKind.JUDGE and event.lane is Lane.ERRORS and reviewed.state.stands(event):
+            pair = now.get(event.query_id, event.query_id), event.chunk_id or ""
+            last.pop(pair, None)
+            last[pair] = int(event.grade or 0)
+    compared = [(grade, _judged(reviewed, pair)) for pair, grade in list(last.items())[-LAST:]]
+    return errors_rule(sum(model is not None and grade != model for grade, model in compared), len(compared))
+
+
+def _judged(reviewed: Reviewed, pair: Pair) -> Relevance | None:
+    grade = reviewed.judge.get(pair[0], {}).get(pair[1])
+    return None if grade is None else Relevance(grade)
+
+
+def _between(reviews: Sequence[Review], *, resamples: int, seed: int) -> Between | None:
+    """Return how far people agree among themselves, or None if no pair was judged twice."""
     said: defaultdict[Pair, dict[str, int]] = defaultdict(dict)
     for review in blind(reviews, Lane.CALIBRATION, Lane.COMPLETE):
-        said[now.get(review.query_id, review.query_id), review.chunk_id][review.annotator] = int(review.first_grade)
+        said[review.query_id, review.chunk_id][review.annotator] = int(review.first_grade)
     shared = {pair: given for pair, given in sorted(said.items()) if len(given) > 1}
     if not shared:
         return None
@@ -228,17 +235,17 @@ def _annotators(reviewed: Reviewed, reviews: Sequence[Review]) -> Iterator[Annot
 
 def _remarks(reviewed: Reviewed, sample: PairFigures | None, reviews: Sequence[Review]) -> Iterator[str]:
     if not reviewed.material.judgments:
-        yield "no model graded this set: what is called the model here are the labels the set came with"
+        yield "no model graded this set: the model's grades here are the labels that the set came with"
     if sample is None:
-        yield "no pair of lane A is judged and graded by the model, so nothing can be said of their agreement"
-    elif sample.pairs < FEW:
-        yield f"agreement rests on {sample.pairs} pairs of lane A: judge at least {FEW}"
+        yield "no pair of the random sample is both judged and graded by the model, so their agreement is unknown"
+    elif sample.pairs < ENOUGH:
+        yield f"agreement rests on {amount(sample.pairs, 'pair')} of the random sample: judge at least {ENOUGH}"
     fast = sum(review.ms is not None and review.ms < TOO_FAST_MS for review in reviews)
     if fast:
-        yield f"{fast} judgments took less than {TOO_FAST_MS} ms; they are counted like the others"
+        yield f"{amount(fast, 'judgment')} took less than {TOO_FAST_MS} ms, counted like the others"
     told = sum(review.revealed and review.lane is not Lane.ERRORS for review in reviews)
     if told:
-        yield f"{told} judgments were given with the model's grade in sight; the first grade counts where there is one"
+        yield f"{amount(told, 'judgment')} given with the model's grade in sight; an earlier blind grade counts instead"
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:

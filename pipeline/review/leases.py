@@ -1,252 +1,89 @@
-"""Who looks at what: pairs are lent to one person for ten minutes, and to no more people than are wanted.
-
-Every decision is taken within one transaction that holds the ledger, so that several people, and several servers on
-one database, never go beyond the share that two people judge.
-"""
+"""The leases in the ledger: who has which pair, until when."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import itertools
-import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from pipeline.errors import GoldsetError
-from pipeline.review.lease_rows import Lent, give_back, holders_of, leases_of, lend
-from pipeline.review.ledger import Ledger
-from pipeline.review.queue import Item
-from pipeline.review.state import Pair, State
-from schemas.review_event import Event, EventKind, Lane
+from pipeline.review.ledger_tables import lease
+from pipeline.review.state import Pair
+from schemas.review_event import Event, EventKind
 
-AT_ONCE = 40
-"""The most pairs that are lent to one person at a time."""
+LEASE_S = 600.0
+"""Seconds for which a pair is lent; afterwards somebody else may get it."""
 
-REPEATS_AFTER, REPEATS_EVERY, REPEATS_APART = 50, 10, 30
-"""Second looks begin after so many pairs of lane A, one in so many, at pairs judged so many judgments ago."""
+_OF_QUERY = (lease.c.query_id == sa.bindparam("query")) & (lease.c.annotator == sa.bindparam("who"))
+_OF_PAIR = _OF_QUERY & (lease.c.chunk_id == sa.bindparam("chunk"))
+_ALL, _NEW = sa.select(lease), sa.insert(lease)
+_RENEW = sa.update(lease).where(_OF_PAIR).values(slot=sa.bindparam("place"), until=sa.bindparam("ends"))
+_LOSE = sa.update(lease).where(_OF_PAIR).values(slot=None)
+_END, _END_QUERY = sa.delete(lease).where(_OF_PAIR), sa.delete(lease).where(_OF_QUERY)
 
-
-class NotYours(GoldsetError):
-    """The pair was not given to this person, and no more people are wanted for it."""
+_ENDS_LEASE = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT}
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
-    """An item as it is given to one person. ``repeat`` says it is his second look."""
+class Lent:
+    """A lease. ``slot`` is None if it ran out and somebody else got the pair."""
 
-    item: Item
-    repeat: bool = False
-
-
-class Desk:
-    """The ledger, its state as it is now, and the queue: gives pairs out and takes decisions in."""
-
-    def __init__(
-        self,
-        ledger: Ledger,
-        items: Sequence[Item],
-        *,
-        repeats: int = 10,
-        seed: int = 0,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self.ledger, self.items, self.state = ledger, items, State()
-        self.by_pair: Mapping[Pair, Item] = {item.pair: item for item in items}
-        self._blocks = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.query_id)]
-        self._block = {item.pair: number for number, group in enumerate(self._blocks) for item in group}
-        self._repeats, self._seed, self._clock = repeats, seed, clock
-        self._lock = threading.RLock()
-        self._first = 0
-        self.refresh()
-
-    def refresh(self) -> State:
-        """Return the state with all that is stored by now."""
-        with self._lock:
-            return self._take_in(self.ledger.events(after=self.state.seq))
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[State]:
-        """Give the state as it is known here, while nothing changes it."""
-        with self._lock:
-            yield self.state
-
-    def claim(self, annotator: str, count: int, *, have: Collection[tuple[Pair, bool]] = ()) -> list[Handed]:
-        """Return up to so many pairs for somebody, lent from now, beyond those he has.
-
-        Args:
-            annotator: Who asks.
-            count: How many more.
-            have: What he has before him already, each with whether it is a second look; it is lent anew.
-        """
-        with self._lock, self.ledger.writing() as connection:
-            self._catch_up(connection)
-            return self._claim(connection, annotator, count, have)
-
-    def open(self, annotator: str, pair: Pair) -> Handed:
-        """Return a pair that somebody asks for by itself: one of his own, or one that is still wanted.
-
-        Raises:
-            NotYours: Others have it, and no more people are wanted.
-        """
-        with self._lock, self.ledger.writing() as connection:
-            self._catch_up(connection)
-            leases = leases_of(connection)
-            if self.state.says(annotator, pair) is None:
-                if not self._free(annotator, pair, holders_of(leases, self._clock())):
-                    raise NotYours("somebody else judges this passage")
-                lend(connection, leases, pair, annotator, self._clock())
-            return Handed(self.by_pair[pair])
-
-    def record(
-        self, event: Event, *, want: int = 0, have: Collection[tuple[Pair, bool]] = ()
-    ) -> tuple[Event, list[Handed]]:
-        """Return a decision as stored, and so many more pairs; the lease on its pair ends with it.
-
-        Raises:
-            NotYours: The pair was never given to this person, and no more people are wanted; or a third decision is on
-                a pair that nobody disagrees on.
-            LedgerConflict: The client id is known with another content.
-            LedgerFailed: The database does not answer; nothing was stored.
-        """
-        with self._lock:
-            try:
-                with self.ledger.writing() as connection:
-                    self._catch_up(connection)
-                    if event.kind in {EventKind.JUDGE, EventKind.CANNOT}:
-                        self._check_given(connection, event)
-                    if event.kind is EventKind.ADJUDICATE:
-                        self._check_disputed(event)
-                    stored = self.ledger.add(connection, event)
-                    give_back(connection, event)
-                    self._take_in([stored])
-                    return stored, self._claim(connection, event.annotator, want, have) if want else []
-            except BaseException:
-                self.state, self._first = State(), 0  # it may know an event that was not kept: it is read anew
-                raise
-
-    def _claim(
-        self, connection: Connection, annotator: str, count: int, have: Collection[tuple[Pair, bool]]
-    ) -> list[Handed]:
-        now = self._clock()
-        leases = leases_of(connection)
-        found = self._second_looks(annotator, have)[:count]
-        mine = {one.pair for one in leases if one.annotator == annotator and one.slot is not None}
-        live = {pair for pair, names in holders_of(leases, now).items() if annotator in names}
-        taken = {pair for pair, repeat in have if not repeat}
-        for pair in self._wanted_by(annotator, leases, now):
-            if len(found) >= count:
-                break
-            if pair not in taken and (pair in live or len(live | taken) < AT_ONCE):
-                found.append(Handed(self.by_pair[pair]))
-        for pair in (*(one.item.pair for one in found if not one.repeat), *(taken & mine)):
-            lend(connection, leases, pair, annotator, now)
-        return found
-
-    def _catch_up(self, connection: Connection) -> None:
-        self._take_in(self.ledger.events(after=self.state.seq, connection=connection))
-
-    def _take_in(self, events: Iterable[Event]) -> State:
-        for event in events:
-            if event.seq is not None and event.seq > self.state.seq:
-                self.state.add(event)
-                self._first = self._first if event.kind is EventKind.JUDGE else 0
-        return self.state
-
-    def _first_open(self) -> int:
-        """Return the first group in which anybody is wanted still; those before it are full."""
-        while self._first < len(self._blocks) and all(
-            len(self.state.judged_by(item.pair)) >= item.wanted for item in self._blocks[self._first]
-        ):
-            self._first += 1
-        return self._first
-
-    def _wanted_by(self, annotator: str, leases: Sequence[Lent], now: float) -> Iterator[Pair]:
-        """Yield what somebody may be given, in order.
-
-        The rest of the group he is at, the groups nobody else is at, the others; last what he put off, by age.
-        """
-        holders = holders_of(leases, now)
-        mine = [one.pair for one in leases if one.annotator == annotator and annotator in holders.get(one.pair, ())]
-        theirs = {self._block[pair] for pair, names in holders.items() if pair in self._block and names - {annotator}}
-        at = self._place_of(annotator, mine)
-        passed: list[Pair] = []
-        yield from (
-            item.pair
-            for item in (self._blocks[at] if at is not None else [])
-            if self._free(annotator, item.pair, holders)
-        )
-        for number in range(self._first_open(), len(self._blocks)):
-            block = self._blocks[number]
-            free = (item.pair for item in block if number != at and self._free(annotator, item.pair, holders))
-            if number in theirs:
-                passed += free
-            else:
-                yield from free
-        yield from passed
-        put_off = ((self.state.says(annotator, item.pair), item.pair) for item in self.items)
-        yield from (
-            pair
-            for _, pair in sorted(
-                (said.seq or 0, pair) for said, pair in put_off if said and said.kind is EventKind.LATER
-            )
-            if self._room(annotator, pair, holders)
-        )
-
-    def _place_of(self, annotator: str, mine: Sequence[Pair]) -> int | None:
-        """Return the group of passages that somebody is at: that of his last act, else of what is lent to him."""
-        acts = self.state.stacks[annotator].done if annotator in self.state.stacks else []
-        for event in reversed(acts):
-            pair = (event.query_id, event.chunk_id or "")
-            if pair in self._block and not event.repeat:
-                return self._block[pair]
-        return min((self._block[pair] for pair in mine if pair in self._block), default=None)
-
-    def _free(self, annotator: str, pair: Pair, holders: Mapping[Pair, set[str]]) -> bool:
-        return self.state.says(annotator, pair) is None and self._room(annotator, pair, holders)
-
-    def _room(self, annotator: str, pair: Pair, holders: Mapping[Pair, set[str]]) -> bool:
-        """Whether one more person may judge a pair, those who are looking at it counted."""
-        if pair not in self.by_pair or self.state.parked(pair[0]) or self.state.adjudication(pair) is not None:
-            return False
-        others = {*self.state.judged_by(pair), *holders.get(pair, ())} - {annotator}
-        return len(others) < self.by_pair[pair].wanted
-
-    def _check_given(self, connection: Connection, event: Event) -> None:
-        pair = (event.query_id, event.chunk_id or "")
-        leases = leases_of(connection)
-        lent = any(one.pair == pair and one.annotator == event.annotator for one in leases)
-        known = self.state.says(event.annotator, pair) is not None or event.client_id in self.state.known
-        if not lent and not known and not self._room(event.annotator, pair, holders_of(leases, self._clock())):
-            raise NotYours("this passage was not given to you, and nobody more is wanted for it")
-
-    def _check_disputed(self, event: Event) -> None:
-        if event.client_id not in self.state.known and not self.state.disputed((event.query_id, event.chunk_id or "")):
-            raise NotYours("nobody disagrees on this passage: there is nothing to decide")
-
-    def _second_looks(self, annotator: str, have: Collection[tuple[Pair, bool]]) -> list[Handed]:
-        """Return the second look that is due, if one is and none is before this person already."""
-        if not self._repeats or annotator not in self.state.stacks or any(repeat for _, repeat in have):
-            return []
-        acts = [e for e in self.state.stacks[annotator].done if e.kind is EventKind.JUDGE or e.repeat]
-        done = sum(e.repeat for e in acts)
-        sampled = [e for e in acts if e.lane is Lane.CALIBRATION and not e.repeat]
-        due = min(self._repeats, 1 + (len(sampled) - REPEATS_AFTER) // REPEATS_EVERY)
-        if len(sampled) < REPEATS_AFTER or done >= due:
-            return []
-        pairs = {(e.query_id, e.chunk_id or "") for e in acts[:-REPEATS_APART] if e in sampled}
-        candidates = [pair for pair in pairs if self._may_repeat(annotator, pair)]
-        chosen = sorted(candidates, key=lambda pair: _digest(f"{self._seed} repeat {annotator} {pair[0]} {pair[1]}"))
-        return [Handed(self.by_pair[pair], repeat=True) for pair in chosen[:1]]
-
-    def _may_repeat(self, annotator: str, pair: Pair) -> bool:
-        said = self.state.says(annotator, pair)
-        judged = said is not None and said.kind is EventKind.JUDGE
-        return pair in self.by_pair and judged and not self.state.repeated(annotator, pair)
+    pair: Pair
+    annotator: str
+    slot: int | None
+    until: float
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def leases_of(connection: Connection) -> list[Lent]:
+    """Return all leases in the ledger."""
+    rows = connection.execute(_ALL)
+    return [Lent((row.query_id, row.chunk_id), row.annotator, row.slot, row.until) for row in rows]
+
+
+def holders_of(leases: Iterable[Lent], now: float) -> dict[Pair, set[str]]:
+    """Return the people who are looking at each pair at a time."""
+    found: defaultdict[Pair, set[str]] = defaultdict(set)
+    for one in leases:
+        if one.slot is not None and one.until > now:
+            found[one.pair].add(one.annotator)
+    return dict(found)
+
+
+def lend(connection: Connection, leases: Sequence[Lent], pair: Pair, annotator: str, now: float) -> None:
+    """Add or renew a lease; one that ran out loses its slot to the new one.
+
+    Args:
+        connection: The transaction.
+        leases: All leases.
+        pair: The pair to lend.
+        annotator: The person.
+        now: The time in seconds since 1970.
+    """
+    here = [one for one in leases if one.pair == pair]
+    key = {"query": pair[0], "chunk": pair[1]}
+    others = [one for one in here if one.annotator != annotator]
+    for one in others:
+        if one.slot is not None and one.until <= now:
+            connection.execute(_LOSE, {**key, "who": one.annotator})
+    used = {one.slot for one in others if one.until > now}
+    mine = next((one for one in here if one.annotator == annotator), None)
+    if mine is not None and mine.slot is not None and mine.until - now > LEASE_S * 0.8:
+        return
+    slot = min({0, 1} - used, default=None) if mine is None or mine.slot is None else mine.slot
+    ends = now + LEASE_S
+    if mine is None:
+        row = {"query_id": pair[0], "chunk_id": pair[1], "annotator": annotator, "slot": slot, "until": ends}
+        connection.execute(_NEW, row)
+    else:
+        connection.execute(_RENEW, {**key, "who": annotator, "place": slot, "ends": ends})
+
+
+def give_back(connection: Connection, event: Event) -> None:
+    """Delete the leases that a decision ends."""
+    where = {"query": event.query_id, "who": event.annotator}
+    if event.kind in _ENDS_LEASE and not event.repeat:
+        connection.execute(_END, {**where, "chunk": event.chunk_id})
+    elif event.kind is EventKind.BAD_QUERY:
+        connection.execute(_END_QUERY, where)

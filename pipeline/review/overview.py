@@ -1,4 +1,4 @@
-"""How the review stands: its progress, the pairs behind a figure, what people disagree on."""
+"""The state of the review for the page: its progress, the pairs behind a figure, and disagreements."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from pipeline.errors import GoldsetError
 from pipeline.review import payload
 from pipeline.review.completion import (
+    RESAMPLES,
     Sampled,
     agreement,
     between_people,
@@ -18,7 +19,7 @@ from pipeline.review.completion import (
     sampled,
     stop_rules,
 )
-from pipeline.review.leases import Desk, Handed
+from pipeline.review.desk import Desk, Handed
 from pipeline.review.payload import Keys
 from pipeline.review.reviewable_set import ReviewableSet
 from pipeline.review.state import Pair, State
@@ -27,11 +28,11 @@ from schemas.review_event import Lane
 
 
 class Refused(GoldsetError):
-    """A request makes no sense."""
+    """The request is not valid."""
 
 
 class Standing:
-    """What is told of the review as a whole, nothing of it before it may be known."""
+    """The state of the whole review; figures that would influence a person are withheld until they cannot."""
 
     def __init__(self, desk: Desk, material: ReviewableSet, keys: Keys) -> None:
         self.desk, self.material, self.keys = desk, material, keys
@@ -39,7 +40,7 @@ class Standing:
         self._figures: tuple[object, PairFigures | None, dict[str, Any] | None] = (None, None, None)
 
     def progress(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
-        """Return counts, and after 60 pairs of lane A the figures of agreement."""
+        """Return counts, and figures of agreement once enough of the random sample is judged."""
         with self.desk.reading() as state:
             finished = self.finished(annotator, state)
             pairs = in_steps(sampled(state.reviews(), state), finished=finished)
@@ -53,18 +54,18 @@ class Standing:
             **told,
             "shown": len(pairs),
             "finished": finished,
-            "rules": rules,
+            "rules": [{"rule": one.rule, "holds": one.holds, "now": one.found} for one in rules],
             "again": {"pairs": len(again), "same": same},
             "figures": shown,
         }
 
     def _of(self, pairs: Sequence[Sampled]) -> tuple[PairFigures | None, dict[str, Any] | None]:
-        """Return the figures of these pairs, computed once for as long as they stay the same."""
+        """Return the figures of these pairs, computed again only when the pairs have changed."""
         key = tuple((one.pair, one.grades) for one in pairs)
         if key != self._figures[0]:
-            figures = agreement(pairs, self.judge) if pairs else None
+            figures = agreement(pairs, self.judge, resamples=RESAMPLES) if pairs else None
             shown = {
-                "agreement": figures.model_dump(mode="json") if figures and figures.pairs else None,
+                "agreement": figures.model_dump(mode="json") if figures else None,
                 "people": between_people(pairs),
                 "kinds": by_property(pairs, self.judge, self.material, "kind"),
                 "styles": by_property(pairs, self.judge, self.material, "style"),
@@ -73,11 +74,11 @@ class Standing:
         return self._figures[1:]
 
     def cell(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
-        """Return the pairs behind a cell of the confusion that one judged oneself; only when lane A is finished."""
+        """Return the person's own pairs behind a cell of the confusion table, once the random sample is finished."""
         human, judge = number(asked.get("human")), number(asked.get("judge"))
         with self.desk.reading() as state:
             if not self.finished(annotator, state):
-                raise Refused("lane A is not finished: until then nobody sees what the judge said of its pairs")
+                raise Refused("the judge's grades of the random sample are hidden until it is finished")
             found = [
                 one.pair
                 for one in sampled(state.reviews(), state)
@@ -97,7 +98,7 @@ class Standing:
         return {"items": rows}
 
     def disputes(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
-        """Return what people disagree on, their answers without their names, and the queries somebody calls bad."""
+        """Return the pairs on which people disagree, without their names, and the queries reported as bad."""
         with self.desk.reading() as state:
             pairs = [pair for pair in state.disagreements() if pair in self.desk.by_pair]
             found = [self._dispute(annotator, pair, state) for pair in pairs]
@@ -124,7 +125,7 @@ class Standing:
         return {**shown, "said": said, "mine": annotator in state.judged_by(pair)}
 
     def finished(self, annotator: str, state: State) -> bool:
-        """Whether lane A is finished: everything in it decided, and nothing left in it for this person."""
+        """Return whether the random sample is finished: all of it decided, and nothing of it left for this person."""
         return all(
             state.parked(item.query_id)
             or ((said := state.deciders(item.pair)) and (annotator in said or len(said) >= item.wanted))
@@ -133,7 +134,7 @@ class Standing:
         )
 
     def undecided(self, annotator: str, state: State) -> set[Pair]:
-        """Return the pairs this person may still be asked for: what others said of them is not for him yet."""
+        """Return the pairs that this person may still get, whose other judgments are hidden until then."""
         return {
             item.pair
             for item in self.desk.items
@@ -144,11 +145,11 @@ class Standing:
 
 
 def number(text: str | None) -> int:
-    """Return a small number that an address holds.
+    """Return a number of at most three digits from the address.
 
     Raises:
-        Refused: It is none.
+        Refused: It is missing or not such a number.
     """
     if text is None or not text.isdecimal() or len(text) > 3:
-        raise Refused("a number is missing")
+        raise Refused("a number is missing or not valid")
     return int(text)

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pipeline.review.leases import Handed
+from pipeline.review.desk import Handed
 from pipeline.review.queue import Item
 from pipeline.review.reviewable_set import Place, ReviewableSet
 from pipeline.review.state import Pair

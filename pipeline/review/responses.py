@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.review import payload
 from pipeline.review.completion import counts
-from pipeline.review.leases import Desk, Handed
+from pipeline.review.desk import Desk, Handed
 from pipeline.review.ledger import RUBRIC_SHA, LedgerConflict
 from pipeline.review.overview import Refused, Standing, number
 from pipeline.review.payload import Keys

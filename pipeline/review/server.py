@@ -17,7 +17,7 @@ from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import read_run
 from pipeline.goldset.folder import GoldFolder
 from pipeline.measures.ranks.order import best
-from pipeline.review.leases import Desk
+from pipeline.review.desk import Desk
 from pipeline.review.ledger import Ledger, ledger_url, open_ledger
 from pipeline.review.ledger_tables import file_of
 from pipeline.review.queue import Item, QueueSettings, Runs, plan

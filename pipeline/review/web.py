@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from pipeline.errors import GoldsetError
-from pipeline.review.leases import NotYours
+from pipeline.review.desk import NotYours
 from pipeline.review.ledger import LedgerConflict
 from pipeline.review.overview import Refused
 from pipeline.review.payload import rubric

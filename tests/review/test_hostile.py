@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.formats.annotations.judgment_table import safe, unsafe
+from pipeline.review.desk import AT_ONCE, Desk
 from pipeline.review.exports import Format, export
 from pipeline.review.imports import import_file
-from pipeline.review.lease_rows import LEASE_S
-from pipeline.review.leases import AT_ONCE, Desk
+from pipeline.review.leases import LEASE_S
 from pipeline.review.ledger import RUBRIC_SHA, open_ledger
 from pipeline.review.people import load_reviewed
 from pipeline.review.queue import Item

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.review.lease_rows import LEASE_S
-from pipeline.review.leases import Desk, Handed, NotYours
+from pipeline.review.desk import Desk, Handed, NotYours
+from pipeline.review.leases import LEASE_S
 from pipeline.review.ledger import Ledger, open_ledger
 from pipeline.review.queue import Item
 from pipeline.review.state import fold

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.review.leases import Desk
+from pipeline.review.desk import Desk
 from pipeline.review.ledger import open_ledger
 from pipeline.review.queue import QueueSettings
 from pipeline.review.reviewable_set import load_reviewable

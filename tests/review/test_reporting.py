@@ -137,7 +137,7 @@ def test_lanes_that_are_not_random_say_nothing_of_agreement(tmp_path: Path) -> N
         ledger.append_all(judgments(material, only(items, Lane.ERRORS), made.truth))
     said = found(made)
     assert (said.sample, said.complete, said.between, said.by) == (None, None, None, {})
-    assert any("nothing can be said" in remark for remark in said.remarks)
+    assert any("their agreement is unknown" in remark for remark in said.remarks)
 
 
 def test_the_grade_before_the_model_was_seen_is_the_one_that_counts(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_judgments_too_fast_to_have_read_are_flagged_and_kept(tmp_path: Path) ->
         ledger.append_all(one.model_copy(update={"ms": 699 if n < 3 else 700}) for n, one in enumerate(said))
     (ann,) = found(made).annotators
     assert (ann.judgments, ann.timed, ann.too_fast, ann.median_ms) == (32, 32, 3, 700)
-    assert "3 judgments took less than 700 ms; they are counted like the others" in found(made).remarks
+    assert "3 judgments took less than 700 ms, counted like the others" in found(made).remarks
 
 
 def test_a_second_look_says_how_far_somebody_agrees_with_himself(tmp_path: Path) -> None:
@@ -200,20 +200,20 @@ def test_stop_rules_hold_when_they_should(tmp_path: Path) -> None:
     with ledger:
         ledger.append_all(judgments(material, sample[:-1], made.truth))
         assert [(rule.holds, rule.found) for rule in found(made).stop[::2]] == [
-            (False, "59 of 60 pairs"),
-            (None, "0 pairs so far, 0 changed"),
+            (False, "1 pair left to judge"),
+            (None, "0 of 30 pairs judged, 0 grades changed"),
         ]
         ledger.append_all(judgments(material, sample, made.truth))
         agreeing = [one for one in errors if made.truth[one.pair] == made.model[one.pair]]
         changing = [one for one in errors if made.truth[one.pair] != made.model[one.pair]]
         ledger.append_all(judgments(material, [*changing, *agreeing[:27]], made.truth))
         assert [(rule.holds, rule.found) for rule in found(made).stop[::2]] == [
-            (True, "60 of 60 pairs"),
-            (False, "3 of 30"),
+            (True, "all 60 pairs judged"),
+            (False, "people changed 3 of the last 30 grades, fewer than 3 are needed"),
         ]
         ledger.append_all(judgments(material, agreeing[:28], made.truth))
     last = found(made).stop
-    assert (last[2].holds, last[2].found) == (True, "2 of 30")
+    assert (last[2].holds, last[2].found) == (True, "people changed 2 of the last 30 grades, fewer than 3 are needed")
     assert last[1].holds is not None
 
 
@@ -223,7 +223,7 @@ def test_an_interval_of_few_pairs_is_not_called_narrow(tmp_path: Path) -> None:
     with ledger:
         ledger.append_all(judgments(material, queue_of(material, calibration=30), made.model))
     rule = found(made).stop[1]
-    assert (rule.holds, rule.found) == (None, "0.00, but of 30 pairs; 60 are needed")
+    assert (rule.holds, rule.found) == (None, "±0.00, but from only 30 pairs; 60 are needed")
 
 
 def test_a_set_that_no_model_graded_is_said_to_be_one(tmp_path: Path) -> None:

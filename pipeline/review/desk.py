@@ -1,0 +1,258 @@
+"""Who judges what: pairs are lent to one person for ten minutes, and to no more people than are to judge them.
+
+Each decision is made within one transaction that holds the ledger, so that several people, and several servers on one
+database, never exceed the share of pairs that two people judge.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.engine import Connection
+
+from pipeline.errors import GoldsetError
+from pipeline.review.leases import Lent, give_back, holders_of, leases_of, lend
+from pipeline.review.ledger import Ledger
+from pipeline.review.queue import Item
+from pipeline.review.state import Pair, State
+from schemas.review_event import Event, EventKind, Lane
+
+AT_ONCE = 40
+"""Pairs that are lent to one person at a time, at most; the person gets no more until one ends."""
+
+REPEATS_AFTER, REPEATS_EVERY, REPEATS_APART = 50, 10, 30
+"""Pairs of the random sample before the first is repeated, between repeats, and judgments since a pair's first look."""
+
+
+class NotYours(GoldsetError):
+    """The pair was not lent to this person, and no more people are needed for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """An item as one person gets it. ``repeat`` marks the person's second look at it."""
+
+    item: Item
+    repeat: bool = False
+
+
+class Desk:
+    """The ledger, its current state and the queue: hands out pairs and stores decisions."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        items: Sequence[Item],
+        *,
+        repeats: int = 10,
+        seed: int = 0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.ledger, self.items, self.state = ledger, items, State()
+        self.by_pair: Mapping[Pair, Item] = {item.pair: item for item in items}
+        self._blocks = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.query_id)]
+        self._block = {item.pair: number for number, group in enumerate(self._blocks) for item in group}
+        self._repeats, self._seed, self._clock = repeats, seed, clock
+        self._lock = threading.RLock()
+        self._first = 0
+        self.refresh()
+
+    def refresh(self) -> State:
+        """Return the state with all events that are stored by now."""
+        with self._lock:
+            return self._take_in(self.ledger.events(after=self.state.seq))
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[State]:
+        """Give the state as it is known here; nothing changes it within the block."""
+        with self._lock:
+            yield self.state
+
+    def claim(self, annotator: str, count: int, *, have: Collection[tuple[Pair, bool]] = ()) -> list[Handed]:
+        """Return up to ``count`` more pairs for a person, lent from now on.
+
+        Args:
+            annotator: The person.
+            count: Number of further pairs.
+            have: The pairs that the person has, each with whether it is a second look; their leases are renewed.
+        """
+        with self._lock, self.ledger.writing() as connection:
+            self._catch_up(connection)
+            return self._claim(connection, annotator, count, have)
+
+    def open(self, annotator: str, pair: Pair) -> Handed:
+        """Return a single pair that a person asks for: one that they judged, or one that still needs a person.
+
+        Raises:
+            NotYours: Others have it, and no more people are needed.
+        """
+        with self._lock, self.ledger.writing() as connection:
+            self._catch_up(connection)
+            leases = leases_of(connection)
+            if self.state.says(annotator, pair) is None:
+                if not self._free(annotator, pair, holders_of(leases, self._clock())):
+                    raise NotYours("somebody else judges this passage")
+                lend(connection, leases, pair, annotator, self._clock())
+            return Handed(self.by_pair[pair])
+
+    def record(
+        self, event: Event, *, want: int = 0, have: Collection[tuple[Pair, bool]] = ()
+    ) -> tuple[Event, list[Handed]]:
+        """Return a decision as stored, and up to ``want`` more pairs; the lease on the decided pair ends.
+
+        Args:
+            event: The decision.
+            want: Number of further pairs.
+            have: As in `claim`.
+
+        Raises:
+            NotYours: The pair was never lent to this person, and no more people are needed; or it is a third decision
+                on a pair without disagreement.
+            LedgerConflict: Another event with this client id is stored.
+            LedgerFailed: The database does not answer; nothing was stored.
+        """
+        with self._lock:
+            try:
+                with self.ledger.writing() as connection:
+                    self._catch_up(connection)
+                    if event.kind in {EventKind.JUDGE, EventKind.CANNOT}:
+                        self._check_given(connection, event)
+                    if event.kind is EventKind.ADJUDICATE:
+                        self._check_disputed(event)
+                    stored = self.ledger.add(connection, event)
+                    give_back(connection, event)
+                    self._take_in([stored])
+                    return stored, self._claim(connection, event.annotator, want, have) if want else []
+            except BaseException:
+                self.state, self._first = State(), 0  # it may hold an event that was not stored: read it again
+                raise
+
+    def _claim(
+        self, connection: Connection, annotator: str, count: int, have: Collection[tuple[Pair, bool]]
+    ) -> list[Handed]:
+        now = self._clock()
+        leases = leases_of(connection)
+        found = self._second_looks(annotator, have)[:count]
+        mine = {one.pair for one in leases if one.annotator == annotator and one.slot is not None}
+        live = {pair for pair, names in holders_of(leases, now).items() if annotator in names}
+        taken = {pair for pair, repeat in have if not repeat}
+        for pair in self._wanted_by(annotator, leases, now):
+            if len(found) >= count:
+                break
+            if pair not in taken and (pair in live or len(live | taken) < AT_ONCE):
+                found.append(Handed(self.by_pair[pair]))
+        for pair in (*(one.item.pair for one in found if not one.repeat), *(taken & mine)):
+            lend(connection, leases, pair, annotator, now)
+        return found
+
+    def _catch_up(self, connection: Connection) -> None:
+        self._take_in(self.ledger.events(after=self.state.seq, connection=connection))
+
+    def _take_in(self, events: Iterable[Event]) -> State:
+        for event in events:
+            if event.seq is not None and event.seq > self.state.seq:
+                self.state.add(event)
+                self._first = self._first if event.kind is EventKind.JUDGE else 0
+        return self.state
+
+    def _first_open(self) -> int:
+        """Return the number of the first group that still needs people."""
+        while self._first < len(self._blocks) and all(
+            len(self.state.judged_by(item.pair)) >= item.wanted for item in self._blocks[self._first]
+        ):
+            self._first += 1
+        return self._first
+
+    def _wanted_by(self, annotator: str, leases: Sequence[Lent], now: float) -> Iterator[Pair]:
+        """Yield the pairs that a person may get, in order.
+
+        First the rest of the person's current group, then the groups of nobody else, then the other groups, and last
+        the pairs that the person postponed, the oldest first.
+        """
+        holders = holders_of(leases, now)
+        mine = [one.pair for one in leases if one.annotator == annotator and annotator in holders.get(one.pair, ())]
+        theirs = {self._block[pair] for pair, names in holders.items() if pair in self._block and names - {annotator}}
+        at = self._place_of(annotator, mine)
+        passed: list[Pair] = []
+        yield from (
+            item.pair
+            for item in (self._blocks[at] if at is not None else [])
+            if self._free(annotator, item.pair, holders)
+        )
+        for number in range(self._first_open(), len(self._blocks)):
+            block = self._blocks[number]
+            free = (item.pair for item in block if number != at and self._free(annotator, item.pair, holders))
+            if number in theirs:
+                passed += free
+            else:
+                yield from free
+        yield from passed
+        put_off = ((self.state.says(annotator, item.pair), item.pair) for item in self.items)
+        yield from (
+            pair
+            for _, pair in sorted(
+                (said.seq or 0, pair) for said, pair in put_off if said and said.kind is EventKind.LATER
+            )
+            if self._room(annotator, pair, holders)
+        )
+
+    def _place_of(self, annotator: str, mine: Sequence[Pair]) -> int | None:
+        """Return the number of a person's current group: that of the last act, else that of a lent pair."""
+        acts = self.state.stacks[annotator].done if annotator in self.state.stacks else []
+        for event in reversed(acts):
+            pair = (event.query_id, event.chunk_id or "")
+            if pair in self._block and not event.repeat:
+                return self._block[pair]
+        return min((self._block[pair] for pair in mine if pair in self._block), default=None)
+
+    def _free(self, annotator: str, pair: Pair, holders: Mapping[Pair, set[str]]) -> bool:
+        return self.state.says(annotator, pair) is None and self._room(annotator, pair, holders)
+
+    def _room(self, annotator: str, pair: Pair, holders: Mapping[Pair, set[str]]) -> bool:
+        """Return whether one more person may judge a pair, counting those who are looking at it."""
+        if pair not in self.by_pair or self.state.parked(pair[0]) or self.state.adjudication(pair) is not None:
+            return False
+        others = {*self.state.judged_by(pair), *holders.get(pair, ())} - {annotator}
+        return len(others) < self.by_pair[pair].wanted
+
+    def _check_given(self, connection: Connection, event: Event) -> None:
+        pair = (event.query_id, event.chunk_id or "")
+        leases = leases_of(connection)
+        lent = any(one.pair == pair and one.annotator == event.annotator for one in leases)
+        known = self.state.says(event.annotator, pair) is not None or event.client_id in self.state.known
+        if not lent and not known and not self._room(event.annotator, pair, holders_of(leases, self._clock())):
+            raise NotYours("this passage was not given to you, and no more people are needed for it")
+
+    def _check_disputed(self, event: Event) -> None:
+        if event.client_id not in self.state.known and not self.state.disputed((event.query_id, event.chunk_id or "")):
+            raise NotYours("there is no disagreement on this passage, so there is nothing to decide")
+
+    def _second_looks(self, annotator: str, have: Collection[tuple[Pair, bool]]) -> list[Handed]:
+        """Return the second look that is due, unless the person has one already."""
+        if not self._repeats or annotator not in self.state.stacks or any(repeat for _, repeat in have):
+            return []
+        acts = [e for e in self.state.stacks[annotator].done if e.kind is EventKind.JUDGE or e.repeat]
+        done = sum(e.repeat for e in acts)
+        sampled = [e for e in acts if e.lane is Lane.CALIBRATION and not e.repeat]
+        due = min(self._repeats, 1 + (len(sampled) - REPEATS_AFTER) // REPEATS_EVERY)
+        if len(sampled) < REPEATS_AFTER or done >= due:
+            return []
+        pairs = {(e.query_id, e.chunk_id or "") for e in acts[:-REPEATS_APART] if e in sampled}
+        candidates = [pair for pair in pairs if self._may_repeat(annotator, pair)]
+        chosen = sorted(candidates, key=lambda pair: _digest(f"{self._seed} repeat {annotator} {pair[0]} {pair[1]}"))
+        return [Handed(self.by_pair[pair], repeat=True) for pair in chosen[:1]]
+
+    def _may_repeat(self, annotator: str, pair: Pair) -> bool:
+        said = self.state.says(annotator, pair)
+        judged = said is not None and said.kind is EventKind.JUDGE
+        return pair in self.by_pair and judged and not self.state.repeated(annotator, pair)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
