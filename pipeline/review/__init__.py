@@ -1,1 +1,1 @@
-"""The page on which people judge, and the ledger that keeps what they decide."""
+"""The page on which people judge, and the ledger of their decisions."""

@@ -1,4 +1,4 @@
-"""Scores with people's judgments: expected gains, and means and differences corrected by completely judged queries."""
+"""Scores corrected by people's judgments: by expected gains, and by the queries that people judged completely."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from pipeline.errors import InputError
 from pipeline.measures.statistics.calibration import Curve, expected_gains
 from pipeline.measures.statistics.ppi import FEW, LEAST, estimate
 from pipeline.measures.statistics.ppi import Estimate as Powered
+from pipeline.review.completion import ENOUGH
 from pipeline.review.people import Grades, Reviewed, complete_queries, load_reviewed, sample_of, sources_of, stratum_of
 from pipeline.score.runs import Gold, Match, Run, score_run, top_documents
-from pipeline.text.display import amount
+from pipeline.text.display import amount, queries
 from schemas.agreement_report import Estimate
 from schemas.calibrated import CalibratedDifference, CalibratedScore, Calibration, Resting
 
@@ -24,17 +25,18 @@ if TYPE_CHECKING:
     from pipeline.measures.ranks.judged_ranks import Scores
 
 DEPTH = 10
-"""How many of a system's first documents are looked at to say whose judgments its scores rest on."""
+"""Top results of a system that are counted by who judged them."""
 
 _NO_WIDTH = 1e-12
+"""Narrower intervals come from equal values, not from precision; they are left out."""
 
 _STEPS = 1_000_000
-"""Expected gains are handed to the measures, which know whole grades, as multiples of a millionth."""
+"""Steps in a gain of 1: measures take whole grades, so expected gains are passed as multiples of a millionth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How runs are read; see ``pipeline.score.runs.score_run``. Judged queries that a run lacks count 0."""
+    """The settings of ``pipeline.score.runs.score_run``. Judged queries that a run lacks count 0."""
 
     scores: Scores = "float64"
     match: Match = "id"
@@ -42,7 +44,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Figures:
-    """The values of one system on one measure, by query: under the model's judgments, and people's where complete."""
+    """One system on one measure: its values by query under the model's grades, and with people's where complete."""
 
     raw: Mapping[str, float]
     mixed: Mapping[str, float]
@@ -52,17 +54,17 @@ class _Figures:
 def calibrate(
     gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, ledger: str | None, reading: Reading
 ) -> Calibration:
-    """Return the scores of the runs before and after people.
+    """Return the scores of the runs before and after correction by people's judgments.
 
     Args:
-        gold: the gold set, of a build.
-        runs: the systems, by name.
-        measures: what to measure; judged@k says nothing that people could correct and is passed over.
-        ledger: where people's judgments are; None for the file in the gold set's folder.
-        reading: how runs are read.
+        gold: The gold set, from a build.
+        runs: The systems by name.
+        measures: The measures; judged@k is ignored, because people's judgments do not correct it.
+        ledger: The address of the ledger, or None for the file in the gold set's folder.
+        reading: How runs are read.
 
     Raises:
-        InputError: The gold set is no build, has no ledger, or a run cannot be read.
+        InputError: The gold set is not a build, has no ledger, or a run cannot be read.
     """
     reviewed = load_reviewed(Path(gold.path), ledger)
     measured = [measure for measure in measures if measure.family != "judged"]
@@ -109,7 +111,7 @@ class _Qrels:
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """Expected gains in steps by pair, or the reason why there are none."""
+    """Expected gains in steps, by pair, or the reason why there are none."""
 
     gains: Grades
     reason: str | None = None
@@ -117,7 +119,7 @@ class _Expected:
 
 def _expected(reviewed: Reviewed, judge: Grades, people: Grades, curve: Curve) -> _Expected:
     if not curve.pairs:
-        return _Expected({}, "nobody has judged a pair of lane A")
+        return _Expected({}, "nobody has judged a pair of the random sample")
     sources = sources_of(reviewed.material)
     found: Grades = {}
     for query_id, graded in judge.items():
@@ -125,7 +127,7 @@ def _expected(reviewed: Reviewed, judge: Grades, people: Grades, curve: Curve) -
         for chunk_id, grade in graded.items():
             gain = curve.gain(grade, stratum_of((query_id, chunk_id), sources))
             if gain is None:
-                return _Expected({}, f"nobody has judged a pair of lane A that the model graded {grade}")
+                return _Expected({}, f"nobody has judged a pair of the random sample that the model graded {grade}")
             gains.setdefault(chunk_id, round(gain * _STEPS))
         found[query_id] = gains
     return _Expected(found)
@@ -157,7 +159,7 @@ def _figures(
 
 
 def _takes_gains(measure: Measure) -> bool:
-    """Whether a measure is a sum of gains, which may be fractions."""
+    """Return whether a measure is a sum of gains, which may be fractions."""
     return measure.family in {"ndcg", "dcg", "idcg"} and ("gain", "exp") not in measure.options
 
 
@@ -204,13 +206,12 @@ def _powered(raw: Mapping[str, float], mixed: Mapping[str, float], complete: Seq
 
 
 def _shown(powered: Powered | None, complete: int, *, ends: tuple[float, float]) -> tuple[Estimate, Estimate]:
-    """Return the corrected mean for queries like these and for these; no interval leaves the range of the figure.
+    """Return the corrected mean for queries like these and for these, with intervals within the range of the figure.
 
-    Where all completely judged queries have one value, their spread is 0 and would make an interval of no width: there
-    is none then.
+    If all completely judged queries have the same value, the interval would have no width; it is left out.
     """
     if powered is None:
-        reason = f"{complete} queries of lane C are judged to the end; {LEAST} are needed, {FEW} wanted"
+        reason = f"{queries(complete)} judged completely; {LEAST} are needed, {FEW} recommended"
         return Estimate(reason=reason), Estimate(reason=reason)
     if powered.high - powered.low <= _NO_WIDTH:
         return Estimate(value=powered.mean), Estimate(value=powered.mean)
@@ -238,21 +239,25 @@ def _resting(gold: Gold, name: str, run: Run, people: Grades, reading: Reading) 
 def _remarks_on_labels(reviewed: Reviewed, people: Grades, complete: Sequence[str], level: int) -> Iterator[str]:
     if not reviewed.material.judgments:
         yield (
-            "no model graded this set: what is called the model's are the labels it came with, and whatever "
-            "they do not name is judged by nobody and counts 0"
+            "no model graded this set: the model's grades here are the labels that the set came with; pairs without "
+            "a label are unjudged and count 0"
         )
     barren = sum(max(people[query_id].values(), default=0) < level for query_id in complete)
     if barren:
-        found = amount(barren, "query", "queries")
-        yield f"people found nothing relevant to {found} judged to the end, which count 0; review apply leaves such out"
+        count = "counts" if barren == 1 else "count"
+        yield (
+            f"people found no relevant passage for {queries(barren)} judged completely, which {count} 0; "
+            "goldset review apply leaves such queries out"
+        )
 
 
 def _remarks(complete: int, sample: int) -> list[str]:
     remarks = []
     if LEAST <= complete < FEW:
         remarks.append(
-            f"only {complete} queries are judged to the end: below {FEW} the intervals are not to be relied on"
+            f"only {queries(complete)} judged completely: below {FEW} the normal approximation of the intervals is "
+            "unreliable"
         )
-    if 0 < sample < 60:
-        remarks.append(f"expected gains rest on {sample} pairs of lane A: judge at least 60")
+    if 0 < sample < ENOUGH:
+        remarks.append(f"expected gains rest on {amount(sample, 'pair')} of the random sample: judge at least {ENOUGH}")
     return remarks

@@ -1,4 +1,4 @@
-"""What people decided, for other tools: files on disk, or bodies of the page's downloads."""
+"""People's decisions for other tools: as files on disk, or as the page's downloads."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from schemas.review_event import Event
 Format = Literal["native", "trec", "beir", "csv", "argilla", "label-studio"]
 
 DOWNLOADS = ("qrels", "beir", "csv", "argilla", "labelstudio", "json")
-"""The names of what the page offers."""
+"""The names of the page's downloads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """One file as the page sends it."""
+    """A file as the page sends it."""
 
     filename: str
     media_type: str
@@ -38,17 +38,17 @@ class Download:
 def download(
     name: str, material: ReviewableSet, state: State, *, hidden: Collection[Pair] = (), drawn: bool = True
 ) -> Download:
-    """Return a download of the page, never with a model's grade in it.
+    """Return a download of the page, which never holds a model's grade.
 
     Args:
-        name: one of ``DOWNLOADS``.
-        material: the data set.
-        state: what people decided.
-        hidden: pairs of which nothing is told.
-        drawn: whether the probabilities of lane A are told: they say in which stratum of the model's grades a pair is.
+        name: One of ``DOWNLOADS``.
+        material: The data set.
+        state: People's decisions.
+        hidden: Pairs that are left out.
+        drawn: Whether to include the probabilities of the random sample, which reveal the stratum of the model's grade.
 
     Raises:
-        KeyError: There is none of this name.
+        KeyError: The name is not one of ``DOWNLOADS``.
     """
     exchange = _veiled(exchange_of(material, state), current_ids(material), hidden=hidden, drawn=drawn)
     if name == "qrels":
@@ -81,7 +81,14 @@ def _veiled(exchange: Exchange, now: Mapping[str, str], *, hidden: Collection[Pa
 
 
 def exchange_of(material: ReviewableSet, state: State, *, with_model_labels: bool = False, wanted: int = 1) -> Exchange:
-    """Return what can be written, of the queries and chunks that the set has now."""
+    """Return what can be exported of the queries and chunks that are in the set now.
+
+    Args:
+        material: The data set.
+        state: People's decisions.
+        with_model_labels: As in `export`.
+        wanted: As in `export`.
+    """
     now = current_ids(material)
     deciding = {
         (event.query_id, event.chunk_id or ""): (event.annotator, event.grade)
@@ -115,14 +122,14 @@ def _assessors(material: ReviewableSet, pair: tuple[str, str]) -> str:
 def export(
     reviewed: Reviewed, form: Format, out: Path, *, with_model_labels: bool = False, wanted: int = 1
 ) -> list[Path]:
-    """Write what people decided, and return the files.
+    """Write people's decisions, and return the files.
 
     Args:
-        reviewed: the data set and its ledger.
-        form: the format.
-        out: a file for native, trec and csv; a folder for the others.
-        with_model_labels: whether a model's grades go along; argilla and label-studio show them to whoever judges.
-        wanted: how many people are to judge a pair, where the format can say so.
+        reviewed: The data set and its ledger.
+        form: The format.
+        out: A file for native, trec and csv; a folder for the others.
+        with_model_labels: Whether to include the model's grades; argilla and label-studio show them to annotators.
+        wanted: Number of people who are to judge a pair, for formats that hold it.
 
     Raises:
         OutputError: The target cannot be written, is part of the data set, or holds something else.
@@ -144,7 +151,7 @@ def export(
 
 
 def native(events: Sequence[Event], exchange: Exchange) -> str:
-    """Return all events, a line each."""
+    """Return all events, one per line."""
     return ledger_lines.write(events, data_sha=exchange.data_sha, rubric_sha=exchange.rubric_sha)
 
 
@@ -194,7 +201,7 @@ def _as_json(exchange: Exchange, state: State) -> str:
 
 
 def _zipped(files: Mapping[str, str]) -> bytes:
-    """Return an archive that is the same for the same files."""
+    """Return a ZIP archive; equal files give equal bytes."""
     body = io.BytesIO()
     with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():

@@ -1,4 +1,4 @@
-"""Judgments made elsewhere, taken into a ledger: all of a file or nothing. The same file once more adds nothing."""
+"""Import of judgments into a ledger: all of a file or nothing; importing a file again adds nothing."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from pipeline.text.display import shown
 from schemas.review_event import Event, EventKind, Review
 
 _LONGEST_MS = 2**31 - 1
-"""What every database holds as a whole number; nobody looks at a pair for 24 days."""
+"""Milliseconds that every database can store as a whole number; longer times are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many judgments (or events) were read, and how many events the ledger gained."""
+    """The numbers of judgments (or events) read, and of events added to the ledger."""
 
     read: int
     new: int
@@ -36,18 +36,18 @@ class Imported:
 def import_file(
     path: Path, form: Format, *, material: ReviewableSet, ledger: Ledger, at: str, annotator: str | None = None
 ) -> Imported:
-    """Return what was taken in from a file.
+    """Import a file into a ledger.
 
     Args:
-        path: the file; for beir, argilla and label-studio also the folder it was exported to.
-        form: its format.
-        material: the data set.
-        ledger: where the judgments go.
-        at: the time to note, UTC, ISO 8601; a file of events brings its own.
-        annotator: whose judgments they are, where the format does not say.
+        path: The file; for beir, argilla and label-studio also the folder of the export.
+        form: The format.
+        material: The data set.
+        ledger: The ledger.
+        at: The time of the judgments, UTC, ISO 8601; events have their own.
+        annotator: The annotator, for formats that do not hold one.
 
     Raises:
-        InputError: The file is not what it should be, or of another data set or rubric; nothing was taken in.
+        InputError: The file is not valid, or of another data set or rubric; nothing was imported.
         UsageError: trec and beir need an annotator.
     """
     before = ledger.events()
@@ -67,7 +67,7 @@ def import_file(
         _check(given, material, queries, path)
         key = (given.kind, given.review.query_id, given.review.chunk_id, given.review.annotator)
         if key in seen:
-            raise InputError(shown(path), f"judges a pair that line {seen[key]} has judged", line=given.line)
+            raise InputError(shown(path), f"judges the same pair as line {seen[key]}", line=given.line)
         seen[key] = given.line
         if not _stands(given, state):
             try:
@@ -88,7 +88,7 @@ def _given(path: Path, form: Format, annotator: str | None) -> Iterator[Given]:
     if form == "label-studio":
         return label_studio.read(path / label_studio.TASKS if path.is_dir() else path)
     if annotator is None:
-        raise UsageError(f"--format {form} does not say who judged: give --annotator NAME")
+        raise UsageError(f"--format {form}: the format holds no annotator; give --annotator NAME")
     read = settled_qrels.read_beir if form == "beir" else settled_qrels.read_trec
     return read(path, annotator=annotator)
 
@@ -111,9 +111,9 @@ def _check_names(found: Iterable[tuple[int, Event]], before: Iterable[Event], pa
     known = {event.client_id: event for event in before}
     for line, event in found:
         if not same_act(known.setdefault(event.client_id, event), event):
-            raise InputError(shown(path), "has a client_id that is known with another content", line=line)
+            raise InputError(shown(path), "has the client_id of another event", line=line)
         if event.undoes is not None and event.undoes not in known:
-            raise InputError(shown(path), "takes back an event that is not there before it", line=line)
+            raise InputError(shown(path), "undoes an event that does not come before it", line=line)
 
 
 def _check_time(ms: int | None, path: Path, line: int) -> None:
@@ -132,7 +132,7 @@ def _check_pair(
 
 
 def _stands(given: Given, state: State) -> bool:
-    """Whether the ledger says the same already."""
+    """Return whether the ledger holds the same judgment already."""
     pair = given.review.query_id, given.review.chunk_id
     if given.kind == "adjudicate":
         decided = state.adjudication(pair)
@@ -145,7 +145,7 @@ def _stands(given: Given, state: State) -> bool:
 
 
 def _events(given: Given, data_sha: str, at: str) -> list[Event]:
-    """Return the events of one judgment: the blind grade first, where another followed once the model's was seen."""
+    """Return the events of one judgment: first the blind grade, if another followed with the model's in sight."""
     review = given.review
     if given.kind == "adjudicate":
         return [_event(review, data_sha, at, EventKind.ADJUDICATE)]

@@ -1,4 +1,4 @@
-"""The ledger: what people decided, as events that are only ever added, in SQLite or PostgreSQL."""
+"""The ledger: people's decisions as events that are only ever added, in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUBRIC_SHA = hashlib.sha256("\n".join(f"{grade:d} {RUBRIC[grade]}" for grade in 
 """The digest of the rubric that people see."""
 
 _UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
-"""NUL, which PostgreSQL cannot store, and halves of characters, which nobody can."""
+"""NUL, which PostgreSQL cannot store, and lone surrogates, which no database can; both are replaced."""
 
 _KNOWN = sa.select(ledger_tables.event).where(ledger_tables.event.c.client_id == sa.bindparam("client"))
 _AFTER = (
@@ -38,7 +38,7 @@ _SAME_ACT = ("annotator", "kind", "query_id", "chunk_id", "grade", "reason", "te
 
 
 class LedgerConflict(GoldsetError):
-    """An event's client id is known with another content."""
+    """Another event with this client id is stored."""
 
 
 class LedgerFailed(GoldsetError):
@@ -46,22 +46,22 @@ class LedgerFailed(GoldsetError):
 
 
 def ledger_url(folder: Path, given: str | None) -> str:
-    """Return the address of a folder's ledger: the one that was given, or the file in the folder."""
+    """Return the address of a folder's ledger: the one given, or else the file in the folder."""
     return given or str(folder / LEDGER)
 
 
 def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SHA, create: bool = True) -> Ledger:
-    """Return the ledger at an address, made anew where there is none.
+    """Return the ledger at an address.
 
     Args:
-        place: a file, ``sqlite:///…`` or ``postgresql://…``.
-        data_sha: The digest of the data set that is judged; see ``ReviewableSet.data_sha``.
-        rubric_sha: The digest of the rubric that is judged by.
-        create: Whether a missing ledger is made.
+        place: A path, ``sqlite:///…`` or ``postgresql://…``.
+        data_sha: The digest of the data set; see ``ReviewableSet.data_sha``.
+        rubric_sha: The digest of the rubric.
+        create: Whether to create a missing ledger.
 
     Raises:
-        InputError: It is missing and may not be made, is no ledger, or is one of another data set or rubric.
-        UsageError: The address is of no database that a ledger can be in.
+        InputError: It is missing and ``create`` is false, is not a ledger, or is of another data set or rubric.
+        UsageError: The address is not valid, or is that of another kind of database.
         MissingExtra: The driver for PostgreSQL is not installed.
     """
     name = _name(str(place))
@@ -70,13 +70,13 @@ def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SH
         if not create:
             raise InputError(name, "is missing: nobody has judged here yet; goldset review DIR opens the page")
         if not file.parent.is_dir():
-            raise InputError(name, "cannot be made: its folder is missing")
+            raise InputError(name, "cannot be created: its folder is missing")
     engine = ledger_tables.open_engine(str(place))
     try:
         with _told(name):
             found = _identity(engine, data_sha, rubric_sha, create=create, name=name)
         if found[0] != ledger_tables.FORMAT:
-            raise InputError(name, f"is a ledger of format {found[0]}, this goldset knows {ledger_tables.FORMAT}")
+            raise InputError(name, f"has ledger format {found[0]}; this goldset reads format {ledger_tables.FORMAT}")
         if found[1] != data_sha:
             raise InputError(name, "holds judgments of another data set; give another --ledger")
         if found[2] != rubric_sha:
@@ -88,15 +88,15 @@ def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SH
 
 
 def _identity(engine: Engine, data_sha: str, rubric_sha: str, *, create: bool, name: str) -> tuple[int, str, str]:
-    """Return the ledger's own account of what it is of, entered now where it is new."""
+    """Return format, data set and rubric of the ledger, which are entered if it is new."""
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":  # two servers may start at once
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(7305811)"))
         known = set(sa.inspect(connection).get_table_names())
         if not create and ledger_tables.about.name not in known:
-            raise InputError(name, "holds no ledger; goldset review DIR makes one")
+            raise InputError(name, "holds no ledger; goldset review DIR creates one")
         if engine.dialect.name == "sqlite" and known - set(ledger_tables.metadata.tables):
-            raise InputError(name, "is a database of something else; give another --ledger")
+            raise InputError(name, "is a database of another program; give another --ledger")
         ledger_tables.metadata.create_all(connection)
         row = connection.execute(sa.select(ledger_tables.about)).one_or_none()
         if row is None:
@@ -119,12 +119,12 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connections to the database."""
         self._engine.dispose()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give a transaction that no other writer shares time with, committed at the end.
+        """Give a transaction that excludes other writers and is committed at the end.
 
         Raises:
             LedgerFailed: The database does not answer; nothing was stored.
@@ -134,35 +134,35 @@ class Ledger:
             yield connection
 
     def append(self, event: Event) -> Event:
-        """Return the event as stored, with its number; one with a known ``client_id`` is stored no second time.
+        """Return the event as stored, with its number; an event with a stored ``client_id`` is not stored again.
 
         Raises:
-            LedgerConflict: The client id is known with another content.
+            LedgerConflict: Another event with this client id is stored.
             InputError: The event is of another data set.
             LedgerFailed: The database does not answer; nothing was stored.
         """
         return self.append_all([event])[0]
 
     def append_all(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events as stored, all of them in one transaction or none; see ``append``."""
+        """Return the events as stored, all in one transaction; see ``append``."""
         with self.writing() as connection:
             return [self.add(connection, event) for event in events]
 
     def add(self, connection: Connection, event: Event) -> Event:
         """Store an event within a transaction of ``writing``; see ``append``."""
         if event.data_sha != self.data_sha:
-            raise InputError(self.name, "an event is of another data set")
+            raise InputError(self.name, "an event belongs to another data set")
         row = _row(event)
         known = connection.execute(_KNOWN, {"client": event.client_id}).first()
         if known is not None:
             if not same_act(_event(known), event):
-                raise LedgerConflict(f"{self.name}: client_id {event.client_id} is known with another content")
+                raise LedgerConflict(f"{self.name}: another event with client_id {event.client_id} is stored")
             return _event(known)
         stored = connection.execute(_ADD, row).scalar_one()
         return Event.model_validate({**row, "seq": stored})
 
     def find(self, client_id: str) -> Event | None:
-        """Return the event with a client id.
+        """Return the event with a client id, or None.
 
         Raises:
             LedgerFailed: The database does not answer.
@@ -172,11 +172,11 @@ class Ledger:
         return _event(row) if row is not None else None
 
     def events(self, *, after: int = 0, connection: Connection | None = None) -> list[Event]:
-        """Return the events with a number above ``after``, in their order.
+        """Return the events with a number above ``after``, in order.
 
         Args:
-            after: The number of the last event that is known.
-            connection: A transaction of ``writing``; one of its own where there is none.
+            after: The number of the last known event.
+            connection: A transaction of ``writing``; None for a new one.
 
         Raises:
             LedgerFailed: The database does not answer.
@@ -188,7 +188,7 @@ class Ledger:
 
 
 def same_act(one: Event, other: Event) -> bool:
-    """Return whether two events with one client id are the same act, as it is stored."""
+    """Return whether two events with one client id are stored as the same act."""
     rows = _row(one), _row(other)
     return all(rows[0][key] == rows[1][key] for key in _SAME_ACT)
 
@@ -203,7 +203,7 @@ def _event(row: sa.Row[tuple[object, ...]]) -> Event:
 
 
 def _name(place: str) -> str:
-    """Return an address as it may be shown: without a password."""
+    """Return an address for messages, without its password."""
     if "://" not in place:
         return shown(place)
     scheme, _, rest = place.partition("://")
@@ -212,17 +212,17 @@ def _name(place: str) -> str:
 
 @contextlib.contextmanager
 def _told(name: str) -> Iterator[None]:
-    """Say in one line what a database says in many, without the values it was given."""
+    """Turn an error of the database into one line, without the values of the statement."""
     try:
         yield
     except IntegrityError:
-        raise LedgerConflict(f"{name}: an event refers to one that is not there, or fits no rule") from None
+        raise LedgerConflict(f"{name}: an event refers to a missing one, or breaks a rule of the tables") from None
     except DBAPIError as error:
         reason = (
             str(error.orig).strip().splitlines()[0] if error.orig and str(error.orig).strip() else "no reason given"
         )
         if "file is not a database" in reason or "malformed" in reason:
-            raise InputError(name, "is no ledger, or a damaged one; give another --ledger") from None
+            raise InputError(name, "is not a ledger, or is damaged; give another --ledger") from None
         raise LedgerFailed(f"{name}: {_short(reason)}") from None
     except SQLAlchemyError as error:
         raise LedgerFailed(f"{name}: {type(error).__name__}") from None

@@ -1,4 +1,4 @@
-"""The tables of a ledger, the same in SQLite and PostgreSQL, and how its database is opened."""
+"""The tables of a ledger, the same in SQLite and PostgreSQL, and the opening of its database."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ about = sa.Table(
     sa.Column("data_sha", sa.Text, nullable=False),
     sa.Column("rubric_sha", sa.Text, nullable=False),
 )
-"""One row: what the ledger is of. Whoever writes holds it, so that numbers are in the order of commits."""
+"""One row with the data set and rubric of the ledger. A writer locks it, so that events are numbered as they commit."""
 
 event = sa.Table(
     "goldset_event",
@@ -70,17 +70,17 @@ lease = sa.Table(
     sa.Column("until", sa.Double, nullable=False),
     sa.UniqueConstraint("query_id", "chunk_id", "slot"),
 )
-"""Who is looking at which pair, until when (seconds since 1970). Nothing that people decided is in here."""
+"""Who is looking at which pair, until when (seconds since 1970). It holds no decisions."""
 
 
 def open_engine(place: str) -> Engine:
-    """Return the engine of a ledger's address.
+    """Return the engine for a ledger's address.
 
     Args:
-        place: a path, ``sqlite:///…`` or ``postgresql://…``.
+        place: A path, ``sqlite:///…`` or ``postgresql://…``.
 
     Raises:
-        UsageError: The address is of no database that a ledger can be in.
+        UsageError: The address is not valid, or is that of another kind of database.
         MissingExtra: The driver for PostgreSQL is not installed.
     """
     url = _url(place)
@@ -101,13 +101,13 @@ def _url(place: str) -> URL:
     try:
         url = make_url(place)
     except ArgumentError:
-        raise UsageError("--ledger: give a file or an address like postgresql://user@host/name") from None
+        raise UsageError("--ledger: not a valid address; give a file or postgresql://user@host/name") from None
     if url.drivername in {"postgresql", "postgres"}:
         return url.set(drivername="postgresql+psycopg")
     if url.drivername not in {"sqlite", "postgresql+psycopg"}:
-        raise UsageError(f"--ledger: {url.drivername} is neither sqlite nor postgresql")
+        raise UsageError(f"--ledger: not a supported database: {url.drivername}; use sqlite or postgresql")
     if url.drivername == "sqlite" and not url.database:
-        raise UsageError("--ledger: sqlite:// names no file; a ledger in memory would be lost")
+        raise UsageError("--ledger: sqlite:// names no file; give one, because a ledger in memory would be lost")
     return url
 
 
@@ -122,6 +122,6 @@ def _begin_immediately(connection: sa.Connection) -> None:
 
 
 def file_of(place: str) -> Path | None:
-    """Return the file of a ledger that is one; None where a server keeps it."""
+    """Return the file of a ledger, or None if a database server keeps it."""
     url = _url(place)
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None

@@ -1,8 +1,8 @@
-"""What a page may see. What it must not see before a judgment has no way in: these functions never get it.
+"""What the page receives. These functions never get what must stay hidden before a judgment.
 
-A passage goes out as text, place and marks; pairs go by keys that say nothing. The judge's grade, its quote and its
-name, ranks, sources, strata and probabilities are in no argument here but that of ``revealed``, which is called for
-a pair whose judgment is stored.
+The page gets a passage's text, place and marks, and opaque keys of pairs. The judge's grade, quote and name, ranks,
+sources, strata and probabilities are in no argument here except that of ``revealed``, which is called only for pairs
+whose judgment is stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from schemas.judgment import Judgment, Relevance, settled
 from schemas.review_event import Event, EventKind, Review
 
 LONGEST = 50_000
-"""Characters of a passage that are shown; chunks are far shorter, rows of a table need not be."""
+"""Characters of a passage that are shown, the rest is cut; chunks are far shorter, rows of a table may be longer."""
 
 NAMES = {
     Relevance.UNRELATED: "Unrelated",
@@ -31,7 +31,7 @@ NAMES = {
 
 
 class Keys:
-    """Names of pairs and queries that say nothing of them, and what they stand for."""
+    """Opaque keys of pairs and queries."""
 
     def __init__(self, items: Iterable[Item], *, data_sha: str) -> None:
         self._sha = data_sha
@@ -43,7 +43,7 @@ class Keys:
             self._queries[self.of_query(item.query_id)] = item.query_id
 
     def of(self, pair: Pair, *, repeat: bool = False) -> str:
-        """Return the key of a pair, another one for its second look."""
+        """Return the key of a pair; its second look has another one."""
         return self._digest("again" if repeat else "pair", *pair)
 
     def of_query(self, query_id: str) -> str:
@@ -51,11 +51,11 @@ class Keys:
         return self._digest("query", query_id)
 
     def pair(self, key: str) -> tuple[Pair, bool] | None:
-        """Return what a key stands for: the pair, and whether it is a second look."""
+        """Return the pair of a key, and whether it is a second look; None if the key is unknown."""
         return self._pairs.get(key)
 
     def query(self, key: str) -> str | None:
-        """Return the query a key stands for."""
+        """Return the query of a key; None if the key is unknown."""
         return self._queries.get(key)
 
     def _digest(self, *parts: str) -> str:
@@ -69,10 +69,10 @@ def shown(
 
     Args:
         handed: The pair.
-        material: Its words.
-        keys: Its name.
-        mine: What this person says of it now; a second look does not show the first.
-        review: This person's judgment of it.
+        material: The data set.
+        keys: The keys of pairs.
+        mine: The person's current decision on it; a second look does not show it.
+        review: The person's judgment of it.
     """
     query_id, chunk_id = handed.item.pair
     place = material.places.get(chunk_id, Place())
@@ -98,7 +98,7 @@ def shown(
 
 
 def around(material: ReviewableSet, chunk_id: str) -> dict[str, str | None]:
-    """Return the passages before and after one, None where there is none."""
+    """Return the passages before and after a passage, None if there is none."""
     place = material.places.get(chunk_id, Place())
     before, after = place.before, place.after
     return {
@@ -108,7 +108,14 @@ def around(material: ReviewableSet, chunk_id: str) -> dict[str, str | None]:
 
 
 def row(item: Item, material: ReviewableSet, keys: Keys, *, mine: Event | None) -> dict[str, Any]:
-    """Return a pair as a line of the query's overview."""
+    """Return a pair as a line of the query's overview.
+
+    Args:
+        item: The pair.
+        material: As in `shown`.
+        keys: As in `shown`.
+        mine: The person's current decision on it.
+    """
     return {
         "pair": keys.of(item.pair),
         "lane": item.lane.value,
@@ -119,7 +126,7 @@ def row(item: Item, material: ReviewableSet, keys: Keys, *, mine: Event | None) 
 
 
 def revealed(said: Sequence[Judgment]) -> dict[str, Any] | None:
-    """Return what the judge said of a pair: its grade, and a quote of an assessor who gave it. None where nothing."""
+    """Return the judge's grade of a pair and a quote of an assessor who gave it; None without judgments."""
     if not said:
         return None
     grade = settled([one.relevance for one in said])
@@ -128,9 +135,14 @@ def revealed(said: Sequence[Judgment]) -> dict[str, Any] | None:
 
 
 def marks(query: str, text: str, language: str | None) -> list[list[int]]:
-    """Return where words of the query stand in a text, as starts and ends in UTF-16 units, which a browser counts.
+    """Return the starts and ends of the query's words in a text, in UTF-16 units as a browser counts them.
 
-    A word is one of the query's when its stem is, or in scripts without spaces when one of its pairs of characters is.
+    A word matches by its stem, or in scripts without spaces by one of its pairs of characters.
+
+    Args:
+        query: The query.
+        text: The passage.
+        language: The language of the query, or None.
     """
     wanted = frozenset(content_terms(query, language))
     if not wanted:
@@ -151,7 +163,7 @@ def marks(query: str, text: str, language: str | None) -> list[list[int]]:
 
 
 def _stretches(text: str) -> Iterable[tuple[int, int]]:
-    """Yield the words; characters of scripts without spaces in pairs, as the query's terms are."""
+    """Yield the words; in scripts without spaces pairs of characters, like the query's terms."""
     spans = word_spans(text)
     last = -1
     for (start, end), following in zip(spans, [*spans[1:], None], strict=True):
@@ -169,10 +181,10 @@ def _units(text: str) -> int:
 
 
 def clean(text: str) -> str:
-    """Return a text that can go out as UTF-8: half a character becomes the mark for one that cannot be shown."""
+    """Return a text that can be sent as UTF-8: lone surrogates are replaced."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
 def rubric() -> Mapping[str, Mapping[str, str]]:
-    """Return the grades as the page names them, the highest first."""
+    """Return name and rubric of each grade, the highest first."""
     return {str(int(grade)): {"name": NAMES[grade], "says": grade.rubric} for grade in sorted(Relevance, reverse=True)}

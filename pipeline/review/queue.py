@@ -1,7 +1,7 @@
-"""What people see, and in which order: three lanes woven into one queue, grouped by query, drawn with a seed.
+"""The queue: what people judge and in which order, three lanes interleaved and grouped by query, drawn with a seed.
 
-Lane A is a random sample within strata of the judge's grade, every pair with the probability by which it was drawn;
-lane C is random queries to the bottom of their pools; lane B is everything else, the likeliest error first.
+Lane A is a random sample within strata of the judge's grade; every pair carries the probability of its drawing. Lane C
+holds all pairs of random queries. Lane B holds all other pairs, the likeliest error first.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from pipeline.review.state import Pair
 from schemas.judgment import RELEVANT, Judgment, Origin, Pooled, Relevance, settled
 from schemas.review_event import Lane
 
-Pair = tuple[str, str]
 Runs = Mapping[str, Mapping[str, Sequence[str]]]
-"""The documents each system returned, best first, by query."""
+"""The documents returned by each system, best first, by query."""
 
 SHARES = {"2-3": 0.4, "1": 0.3, "0": 0.3}
-"""How lane A is dealt to the judge's grades."""
+"""The shares of the judge's grades in lane A."""
 
 UNGRADED = "ungraded"
 BAND = 30
-"""Lane B is grouped by query only among so many pairs next to one another in its order."""
+"""Consecutive pairs of lane B that are grouped by query; grouping more would delay likely errors."""
 
 _GAIN = 2**3 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class QueueSettings:
-    """How the queue is drawn.
+    """The settings of a queue.
 
     ``calibration`` is the size of lane A, ``first`` how much of it comes before anything else, ``complete`` the number
     of queries of lane C, ``overlap`` the share of pairs that two people judge.
@@ -50,7 +50,7 @@ class QueueSettings:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A pair in the queue. ``wanted`` is how many people judge it; ``stratum`` and ``inclusion`` are lane A's."""
+    """A pair in the queue. ``wanted`` people judge it; only pairs of lane A have a ``stratum`` and an ``inclusion``."""
 
     query_id: str
     chunk_id: str
@@ -61,7 +61,7 @@ class Item:
 
     @property
     def pair(self) -> Pair:
-        """The ids of its query and chunk."""
+        """The ids of the query and the chunk."""
         return self.query_id, self.chunk_id
 
 
@@ -73,14 +73,14 @@ def plan(
     covers: Mapping[Pair, float] | None = None,
     runs: Runs | None = None,
 ) -> tuple[Item, ...]:
-    """Return the whole queue: a function of its arguments, not of the order in which they come.
+    """Return the whole queue, which depends on the arguments but not on their order.
 
     Args:
-        pool: What may be judged, every pair once; a near-duplicate that shares another's grade is not judged itself.
-        judgments: What the judge said; canaries are left out.
-        settings: How it is drawn.
+        pool: The pairs to judge, each once; a near-duplicate that shares another's grade is left out.
+        judgments: The judge's judgments; those of planted pairs are left out.
+        settings: The settings of the queue.
         covers: The share of a query's terms that a passage holds, 0 to 1, by pair.
-        runs: Rankings beside the pool's own.
+        runs: Further rankings, besides those of the pool.
     """
     judged = (one for one in pool if one.shared_from is None)
     pooled = sorted(judged, key=lambda one: (one.query_id, one.chunk_id))
@@ -103,12 +103,12 @@ def plan(
 
 
 def settled_grades(said: Mapping[Pair, Sequence[Judgment]]) -> dict[Pair, Relevance]:
-    """Return the judge's grade of each pair: what its assessors come to."""
+    """Return the judge's grade of each pair, settled from its assessors' grades."""
     return {pair: settled([one.relevance for one in given]) for pair, given in said.items()}
 
 
 def stratum_of(grade: Relevance | None) -> str:
-    """Return the stratum of lane A that a judge's grade is in."""
+    """Return the stratum of lane A for a judge's grade."""
     if grade is None:
         return UNGRADED
     return "2-3" if grade >= RELEVANT else str(int(grade))
@@ -119,9 +119,15 @@ def calibration(
 ) -> dict[Pair, Item]:
     """Return lane A: within each stratum every pair with the same probability, spread over the queries.
 
-    Drawn systematically with a random start along the queries in random order, so that the probability of every pair
-    is exactly its stratum's share, and few queries come twice before many came once.
+    The sample is systematic with a random start, along the queries in random order: the probability of every pair is
+    exactly its stratum's share, and few queries occur twice before many occur once.
     Source: W. G. Cochran, Sampling Techniques, 3rd ed., chapter 8.
+
+    Args:
+        pooled: The pairs to judge.
+        said: The judge's judgments of each pair.
+        size: Number of pairs to draw.
+        seed: Seed of the sample.
     """
     grades = settled_grades(said)
     strata: defaultdict[str, list[Pair]] = defaultdict(list)
@@ -140,7 +146,7 @@ def calibration(
 
 
 def complete_sample(pooled: Sequence[Pooled], *, count: int, seed: int) -> tuple[str, ...]:
-    """Return the queries of lane C, in the order they are shown."""
+    """Return the queries of lane C, in the order in which they are shown."""
     return tuple(sorted({one.query_id for one in pooled}, key=_shuffled(seed, "complete"))[:count])
 
 
@@ -151,11 +157,17 @@ def error_scores(
     covers: Mapping[Pair, float] | None = None,
     runs: Runs | None = None,
 ) -> dict[Pair, float]:
-    """Return lane B's score of each pair: the higher, the likelier the judge's grade is wrong and matters.
+    """Return lane B's score of each pair: the higher, the likelier the judge's grade is wrong and matters to scores.
 
     1.0 spread/3 + 0.5 [grade >= 2] + 0.8 [source graded < 2] + 0.5 [not the source, graded 3] + 0.4 [cover >= 0.8 and
-    grade >= 2] + 0.3 [a quote that was not there] + 0.3 impact. The impact is the discounted gain that hangs on the
-    pair, summed over systems, as a share of the highest. Pairs without a grade come by their impact alone.
+    grade >= 2] + 0.3 [a quote that was not there] + 0.3 impact. The impact is the discounted gain that the pair
+    can add, summed over systems, as a share of the highest. Pairs without a grade have their impact alone.
+
+    Args:
+        pool: The pairs.
+        judgments: The judge's judgments, all or by pair.
+        covers: As in `plan`.
+        runs: As in `plan`.
     """
     said = judgments if isinstance(judgments, Mapping) else _by_pair(judgments)
     grades, cover = settled_grades(said), covers or {}
@@ -183,7 +195,7 @@ def _suspicion(one: Pooled, grade: Relevance, said: Sequence[Judgment], cover: f
 
 
 def _impacts(pooled: Sequence[Pooled], runs: Runs) -> dict[Pair, float]:
-    """Return how much of the discounted gain of all systems hangs on each pair, 0 to 1."""
+    """Return the discounted gain that each pair can add, summed over systems, as a share of the highest."""
     places: dict[Pair, dict[str, int]] = {_pair(one): dict(one.ranks) for one in pooled}
     for system, ranking in runs.items():
         for query_id, chunk_ids in ranking.items():
@@ -196,7 +208,7 @@ def _impacts(pooled: Sequence[Pooled], runs: Runs) -> dict[Pair, float]:
 
 
 def _allotted(sizes: Mapping[str, int], total: int) -> dict[str, int]:
-    """Return how many of each stratum are drawn: by their shares, what one lacks dealt to the others."""
+    """Return the number to draw from each stratum by its share; what a stratum lacks goes to the others."""
     pool = sum(sizes.values())
     ungraded = sizes.get(UNGRADED, 0) / pool if pool else 0.0
     shares = {name: (1 - ungraded) * SHARES[name] if name in SHARES else ungraded for name in sorted(sizes)}
@@ -216,7 +228,7 @@ def _allotted(sizes: Mapping[str, int], total: int) -> dict[str, int]:
 
 
 def _groups(items: Sequence[Item], *, order: Callable[[str], Any], seed: int) -> list[list[Item]]:
-    """Return items by query, the queries in an order of their own, the passages shuffled."""
+    """Return items grouped by query, the queries in the given order, their passages shuffled."""
     found: defaultdict[str, list[Item]] = defaultdict(list)
     within = _shuffled(seed, "passages")
     for item in sorted(items, key=lambda item: within(_name(item.pair))):
@@ -225,7 +237,7 @@ def _groups(items: Sequence[Item], *, order: Callable[[str], Any], seed: int) ->
 
 
 def _bands(rest: Sequence[Pooled], scores: Mapping[Pair, float], *, seed: int) -> Iterator[list[list[Item]]]:
-    """Yield lane B in bands of its order, each grouped by query, the group with the highest score first."""
+    """Yield lane B in bands of descending score, each grouped by query, the group with the highest score first."""
     tie = _shuffled(seed, "ties")
     ordered = sorted(_items(rest, Lane.ERRORS), key=lambda item: (-scores[item.pair], tie(_name(item.pair))))
     for start in range(0, len(ordered), BAND):
@@ -234,7 +246,7 @@ def _bands(rest: Sequence[Pooled], scores: Mapping[Pair, float], *, seed: int) -
 
 
 def _alternating(one: Sequence[list[list[Item]]], other: Sequence[list[list[Item]]]) -> list[list[Item]]:
-    """Return the groups of two lanes, a batch of each in turn."""
+    """Return the groups of two lanes, one batch of each in turn."""
     found: list[list[Item]] = []
     for i in range(max(len(one), len(other))):
         for batches in (one, other):
@@ -243,7 +255,7 @@ def _alternating(one: Sequence[list[list[Item]]], other: Sequence[list[list[Item
 
 
 def _split(groups: Sequence[list[Item]], first: int) -> tuple[list[Item], list[list[Item]]]:
-    """Return the whole groups that make up the first so many items, and the groups that are left."""
+    """Return the items of whole groups until there are ``first`` or more, and the remaining groups."""
     head: list[Item] = []
     for i, group in enumerate(groups):
         if len(head) >= first:
@@ -253,7 +265,7 @@ def _split(groups: Sequence[list[Item]], first: int) -> tuple[list[Item], list[l
 
 
 def _woven(sampled: Sequence[list[Item]], others: Sequence[list[Item]]) -> Iterator[Item]:
-    """Yield items so that one in three is of lane A while there are any, no group torn apart."""
+    """Yield items, one in three of lane A as long as there are any, without splitting a group."""
     mine, theirs = 0, 0
     waiting, rest = list(reversed(sampled)), list(reversed(others))
     while waiting or rest:
@@ -264,7 +276,7 @@ def _woven(sampled: Sequence[list[Item]], others: Sequence[list[Item]]) -> Itera
 
 
 def _overlapping(items: Sequence[Item], share: float) -> Iterator[Item]:
-    """Yield the items, exactly the share of them wanted from two people, evenly along the queue."""
+    """Yield the items, exactly this share of them for two people, evenly along the queue."""
     exact = Fraction(str(share))
     for i, item in enumerate(items):
         twice = math.floor((i + 1) * exact) > math.floor(i * exact)
@@ -292,5 +304,5 @@ def _name(pair: Pair) -> str:
 
 
 def _shuffled(seed: int, purpose: str) -> Callable[[str], str]:
-    """Return a key that puts names in an order that depends on the seed and on nothing else."""
+    """Return a key function that orders names at random, depending only on seed and purpose."""
     return lambda name: hashlib.sha256(f"{seed} {purpose} {name}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What the routes answer: from requests to the desk and back, blind until a judgment is stored."""
+"""The answers of the routes, which reveal no grade of the judge before a judgment is stored."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from pipeline.review import payload
 from pipeline.review.completion import counts
@@ -20,15 +21,14 @@ from pipeline.review.state import Pair
 from schemas.review_event import BadQuery, Event, EventKind, Lane
 
 PREFETCH, MOST = 3, 10
-"""How many pairs a page asks for ahead, and how many it gets at the most."""
+"""Pairs that a page requests ahead, and pairs that one answer holds at most."""
 
 _OF_QUERIES = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY, EventKind.REOPEN}
 _OF_PAIRS = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT, EventKind.NOTE}
-_UNDOABLE = "nothing to take back"
 
 
 class Sent(BaseModel):
-    """What a page sends. Everything else that an event holds, the server knows better."""
+    """An event as the page sends it; the server adds the other fields."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -50,7 +50,7 @@ class Sent(BaseModel):
 
 @dataclass
 class Answers:
-    """The desk and the material behind it. ``training`` shows the judge's grade first and marks every judgment so."""
+    """Answers from the desk and the data set. ``training`` shows the judge's grade first and marks every judgment."""
 
     desk: Desk
     material: ReviewableSet
@@ -59,14 +59,14 @@ class Answers:
     standing: Standing = field(init=False)
 
     def __post_init__(self) -> None:
-        """Name the pairs."""
+        """Make the keys of the pairs."""
         self.keys = Keys(self.desk.items, data_sha=self.material.data_sha)
         self.standing = Standing(self.desk, self.material, self.keys)
 
     def session(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
-        """Return who one is, and how far it is."""
+        """Return the person's name, settings of the session, and counts."""
         with self.desk.reading() as state:
-            acts = state.stacks.get(annotator, None)
+            acts = state.stacks.get(annotator)
             return {
                 "annotator": annotator,
                 "set": self.material.data_sha[:12],
@@ -77,7 +77,7 @@ class Answers:
             }
 
     def upcoming(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
-        """Return the next pairs: ``n`` of them, beyond those that the page has."""
+        """Return the next ``n`` pairs, besides those that the page has."""
         return {"items": self._next(annotator, number(asked.get("n")), asked.get("have", "").split(","))}
 
     def item(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -86,11 +86,11 @@ class Answers:
         return self._shown(annotator, Handed(self.desk.open(annotator, pair).item, repeat=repeat))
 
     def context(self, _: str, asked: Mapping[str, str]) -> dict[str, Any]:
-        """Return the passages around one."""
+        """Return the passages before and after a pair's passage."""
         return payload.around(self.material, self._pair(asked.get("pair"))[0][1])
 
     def overview(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
-        """Return the pairs of a query, with what one said of them."""
+        """Return the pairs of a query with the person's decisions on them."""
         query_id = self._query(asked.get("query"))
         with self.desk.reading() as state:
             rows = [
@@ -101,7 +101,7 @@ class Answers:
         return {"asks": payload.clean(self.material.queries[query_id]), "items": rows}
 
     def event(self, annotator: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Store a decision; return its number, what follows, and in lane B what the judge said."""
+        """Store a decision; return its number, the next pairs and, in lane B, the judge's grade."""
         sent = _sent(body)
         if sent.kind in {EventKind.UNDO, EventKind.REDO}:
             return self._moved(annotator, sent)
@@ -117,11 +117,11 @@ class Answers:
         return answer
 
     def undo(self, annotator: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Take the last act back; return what it was about."""
+        """Undo the last act; return its pair."""
         return self._moved(annotator, _sent({**body, "kind": "undo"}))
 
     def redo(self, annotator: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Bring back what was taken back last; return what it was about."""
+        """Redo the act that was undone last; return its pair."""
         return self._moved(annotator, _sent({**body, "kind": "redo"}))
 
     def _next(self, annotator: str, count: int, have: Sequence[str]) -> list[dict[str, Any]]:
@@ -153,24 +153,35 @@ class Answers:
         fields = sent.model_dump(
             include={"client_id", "kind", "grade", "reason", "evidence", "note", "text", "ms", "highlights"}
         )
-        return _checked(
-            {
-                **fields,
-                "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-                "annotator": annotator,
-                "query_id": query_id,
-                "chunk_id": pair[1] if pair else None,
-                "lane": item.lane if item else None,
-                "inclusion": item.inclusion if item else None,
-                "repeat": repeat,
-                "revealed": pair is not None and sent.kind is EventKind.JUDGE and self._saw(annotator, pair),
-                "rubric_sha": RUBRIC_SHA,
-                "data_sha": self.material.data_sha,
-            }
+        return self._made(
+            annotator,
+            fields,
+            query_id=query_id,
+            chunk_id=pair[1] if pair else None,
+            lane=item.lane if item else None,
+            inclusion=item.inclusion if item else None,
+            repeat=repeat,
+            revealed=pair is not None and sent.kind is EventKind.JUDGE and self._saw(annotator, pair),
         )
 
+    def _made(self, annotator: str, fields: Mapping[str, Any], **more: object) -> Event:
+        """Return an event of now."""
+        try:
+            return Event.model_validate(
+                {
+                    **fields,
+                    **more,
+                    "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                    "annotator": annotator,
+                    "rubric_sha": RUBRIC_SHA,
+                    "data_sha": self.material.data_sha,
+                }
+            )
+        except ValidationError as error:
+            raise Refused(_first(error)["msg"]) from None
+
     def _saw(self, annotator: str, pair: Pair) -> bool:
-        """Whether somebody has seen the judge's grade of a pair by now."""
+        """Return whether a person has seen the judge's grade of a pair."""
         if not self._said(pair):
             return False
         if self.training:
@@ -181,35 +192,27 @@ class Answers:
             return self.desk.by_pair[pair].lane is Lane.ERRORS or self.standing.finished(annotator, state)
 
     def _moved(self, annotator: str, sent: Sent) -> dict[str, Any]:
-        """Store an undo or a redo; return the pair it leads back to."""
+        """Store an undo or a redo; return its number and its pair."""
         event = self.desk.ledger.find(sent.client_id)
         if event is not None and (
             (event.annotator, event.kind) != (annotator, sent.kind) or sent.undoes not in {None, event.undoes}
         ):
-            raise LedgerConflict("client_id is known with another content")
+            raise LedgerConflict("another event with this client_id is stored")
         if event is None:
             with self.desk.reading() as state:
-                stack = state.stacks.get(annotator, None)
+                stack = state.stacks.get(annotator)
                 acts = (stack.done if sent.kind is EventKind.UNDO else stack.undone) if stack else []
                 target = next((one for one in reversed(acts) if sent.undoes in {None, one.client_id}), None)
             if target is None:
-                raise Refused(_UNDOABLE)
-            event, _ = self.desk.record(
-                _checked(
-                    {
-                        "client_id": sent.client_id,
-                        "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-                        "annotator": annotator,
-                        "kind": sent.kind,
-                        "query_id": target.query_id,
-                        "chunk_id": target.chunk_id,
-                        "undoes": target.client_id,
-                        "repeat": target.repeat,
-                        "rubric_sha": RUBRIC_SHA,
-                        "data_sha": self.material.data_sha,
-                    }
-                )
+                raise Refused(f"nothing to {sent.kind.value}")
+            made = self._made(
+                annotator,
+                {"client_id": sent.client_id, "kind": sent.kind, "undoes": target.client_id},
+                query_id=target.query_id,
+                chunk_id=target.chunk_id,
+                repeat=target.repeat,
             )
+            event, _ = self.desk.record(made)
         answer: dict[str, Any] = {"seq": event.seq, "undoes": event.undoes}
         pair = (event.query_id, event.chunk_id or "")
         if pair in self.desk.by_pair:
@@ -222,13 +225,13 @@ class Answers:
     def _pair(self, key: str | None) -> tuple[Pair, bool]:
         found = self.keys.pair(key or "")
         if found is None:
-            raise Refused("there is no such pair")
+            raise Refused("unknown pair")
         return found
 
     def _query(self, key: str | None) -> str:
         found = self.keys.query(key or "")
         if found is None:
-            raise Refused("there is no such query")
+            raise Refused("unknown query")
         return found
 
 
@@ -236,15 +239,10 @@ def _sent(body: dict[str, Any]) -> Sent:
     try:
         return Sent.model_validate({k: payload.clean(v) if isinstance(v, str) else v for k, v in body.items()})
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        first = _first(error)
         where = ".".join(str(part) for part in first["loc"][:1] if str(part) in Sent.model_fields) or "body"
         raise Refused(f"{where}: {first['msg']}") from None
 
 
-def _checked(values: dict[str, Any]) -> Event:
-    try:
-        return Event.model_validate(values)
-    except ValidationError as error:
-        raise Refused(
-            str(error.errors(include_url=False, include_input=False, include_context=False)[0]["msg"])
-        ) from None
+def _first(error: ValidationError) -> ErrorDetails:
+    return error.errors(include_url=False, include_input=False, include_context=False)[0]

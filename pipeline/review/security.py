@@ -1,8 +1,8 @@
-"""Who may talk to the page: the browser of a person who opened a link from the terminal, and nobody else.
+"""Access to the page: only for the browser of a person who opened a link from the terminal.
 
-A link holds a token that is good once, and is exchanged for a signed cookie. Other pages on this machine share its
-cookies, so the Origin of a request counts, and what the browser says of where it comes from; a name that somebody
-made point here fails at the Host.
+A link holds a token that works once and is exchanged for a signed cookie. Other pages on this machine share the cookie,
+so the Origin and Sec-Fetch headers of a request must match as well; a foreign name that resolves to this machine fails
+at the Host header.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pipeline.errors import OutputError
 
 BODY = 256 * 1024
-"""Bytes of a request."""
+"""Bytes of a request's body; larger requests are refused."""
 
-TOO_LARGE = f"a request may have {BODY:,} bytes"
+TOO_LARGE = f"the request is too large: at most {BODY:,} bytes"
 
 RATE, BURST = 50.0, 250.0
-"""Requests of one person: so many a second, so many at once. Nobody presses keys that fast; a loop gone wild does."""
+"""Requests of one person per second, and at once; further ones are refused. Only a runaway loop sends more."""
 
 SESSION_S = 30 * 24 * 3600
+"""Seconds for which a cookie is valid."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
@@ -51,12 +52,12 @@ HEADERS = {
 
 
 def session_key(path: Path) -> bytes:
-    """Return the key that cookies are signed with, made and kept for its owner alone where there is none.
+    """Return the key that signs cookies; a missing one is created, readable by its owner only.
 
-    It outlives the server, so that a page that was open when the server went away can send what it kept.
+    The key outlives the server, so that a page that stayed open while the server was down can send its queue.
 
     Raises:
-        OutputError: It can neither be read nor written.
+        OutputError: It can be neither read nor written, or is not a key.
     """
     try:
         if not path.exists():
@@ -67,23 +68,23 @@ def session_key(path: Path) -> bytes:
     except (OSError, ValueError):
         raise OutputError(f"{path}: the key of the page's cookies can be neither read nor written") from None
     if len(key) < 64:
-        raise OutputError(f"{path}: is no key; remove it, a new one is made")
+        raise OutputError(f"{path}: not a valid key; remove it, and a new one is created")
     return key.encode()
 
 
 class Links:
-    """Tokens of links, each good once. A new one for the same person is made when one is used."""
+    """Tokens of links; each works once, and its use creates a new one for the same person."""
 
     def __init__(self, annotators: Sequence[str], *, tell: Callable[[str, str], None]) -> None:
         self._lock, self._tell = threading.Lock(), tell
         self._open = {secrets.token_urlsafe(24): name for name in annotators}
 
     def all(self) -> list[tuple[str, str]]:
-        """Return each person with his token."""
+        """Return each person's name and token."""
         return [(name, token) for token, name in self._open.items()]
 
     def spend(self, token: str) -> str | None:
-        """Return whose link it is, and end it; None where it is unknown or was used."""
+        """Return the person of a link and end the link; None if it is unknown or used."""
         with self._lock:
             found = next((known for known in self._open if hmac.compare_digest(known.encode(), token.encode())), None)
             if found is None:
@@ -96,18 +97,18 @@ class Links:
 
 
 class Sessions:
-    """Cookies: who somebody is, since when, signed."""
+    """Signed cookies that hold a name and the time of issue."""
 
     def __init__(self, key: bytes, annotators: Sequence[str], *, clock: Callable[[], float] = time.time) -> None:
         self._key, self._names, self._clock = key, frozenset(annotators), clock
 
     def issue(self, annotator: str) -> str:
-        """Return the cookie of a person."""
+        """Return a new cookie for a person."""
         body = base64.urlsafe_b64encode(f"{int(self._clock())} {annotator}".encode()).decode().rstrip("=")
         return f"{body}.{self._sign(body)}"
 
     def annotator(self, cookie: str | None) -> str | None:
-        """Return whose cookie it is; None where it is nobody's, was changed or is too old."""
+        """Return the person of a cookie; None if it is missing, changed, expired or of an unknown person."""
         body, _, signature = (cookie or "").partition(".")
         if not body or not hmac.compare_digest(signature.encode(), self._sign(body).encode()):
             return None
@@ -120,7 +121,7 @@ class Sessions:
 
 @dataclass(slots=True)
 class Bucket:
-    """How much somebody may still ask for."""
+    """The requests left to a person, and the time of the last one."""
 
     left: float
     at: float
@@ -128,7 +129,7 @@ class Bucket:
 
 @dataclass
 class Rates:
-    """Bounds on how often one person may ask."""
+    """Limits on the requests of one person."""
 
     rate: float = RATE
     burst: float = BURST
@@ -136,7 +137,7 @@ class Rates:
     _buckets: dict[str, Bucket] = field(default_factory=dict)
 
     def allows(self, name: str) -> bool:
-        """Take one request of a person; False where it is one too many."""
+        """Count a request of a person; return False if it is one too many."""
         now = self.clock()
         bucket = self._buckets.setdefault(name, Bucket(self.burst, now))
         bucket.left, bucket.at = min(self.burst, bucket.left + (now - bucket.at) * self.rate), now
@@ -148,14 +149,14 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is turned away."""
+    """The reason why a request is refused."""
 
     status: int
     error: str
 
 
 class Guard:
-    """The door in front of the application: everything is checked here before a route sees it."""
+    """Middleware that checks every request before a route sees it."""
 
     def __init__(
         self,
@@ -173,7 +174,7 @@ class Guard:
         self._complain = complain
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or turn it away."""
+        """Answer a request, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -197,7 +198,7 @@ class Guard:
             return
         try:
             await self._app(scope, _bounded(receive), sending)
-        except Exception as error:  # noqa: BLE001  its message may hold what people wrote: only its kind is told
+        except Exception as error:  # noqa: BLE001  its message may hold people's text: only its type is reported
             last = traceback.extract_tb(error.__traceback__)[-1]
             self._complain(f"internal error, {type(error).__name__} at {Path(last.filename).name}:{last.lineno}")
             if not started:
@@ -206,17 +207,17 @@ class Guard:
     def _refusal(self, scope: Scope) -> Refusal | None:
         headers = Headers(scope=scope)
         if not self._is_here(headers.get("host", "").lower()):
-            return Refusal(421, "this server does not go by that name")
+            return Refusal(421, "this server does not have that name")
         if not _from_here(headers, navigating=scope["method"] == "GET"):
             return Refusal(403, "requests from other pages are not answered")
         return _unlike_ours(scope["method"], headers) or self._unknown(scope)
 
     def _unknown(self, scope: Scope) -> Refusal | None:
-        """Turn away who has no cookie, except at the door and for what holds nothing of the data."""
+        """Refuse a request without a valid cookie, except for the start page and static files."""
         annotator = self._sessions.annotator(HTTPConnection(scope).cookies.get(self._cookie))
         scope["annotator"] = annotator
         if not self._rates.allows(annotator or "nobody"):
-            return Refusal(429, "too many requests; go on in a second")
+            return Refusal(429, "too many requests; try again in a second")
         if annotator is None and scope["path"] != "/" and not scope["path"].startswith("/static/"):
             return Refusal(401, "open the link that the terminal shows")
         return None
@@ -235,7 +236,7 @@ class Guard:
 
 
 def _from_here(headers: Headers, *, navigating: bool) -> bool:
-    """Whether a request is of our own page, or opens it."""
+    """Return whether a request comes from our own page, or opens it."""
     here = f"http://{headers.get('host', '').lower()}"
     if headers.get("origin", here).lower() != here:
         return False
@@ -244,16 +245,16 @@ def _from_here(headers: Headers, *, navigating: bool) -> bool:
 
 
 def _unlike_ours(method: str, headers: Headers) -> Refusal | None:
-    """Turn away what our page never sends, above all a post that a page elsewhere could send without being asked."""
+    """Refuse what our page never sends, above all a post that a foreign page could send without a preflight."""
     if method not in {"GET", "HEAD", "POST"}:
-        return Refusal(405, "only GET and POST")
+        return Refusal(405, "only GET and POST are allowed")
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > BODY:
         return Refusal(413, TOO_LARGE)
     if method == "POST" and "origin" not in headers:
-        return Refusal(403, "a post says which page it is from")
+        return Refusal(403, "a POST must have an Origin header")
     if method == "POST" and headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        return Refusal(415, "posts are application/json")
+        return Refusal(415, "a POST must be application/json")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Starting the page: the queue is drawn, the ledger opened, the port bound before anything is promised."""
+"""The server of the page: draws the queue, opens the ledger and binds the port before it prints any link."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ from pipeline.text.display import shown
 from schemas.judgment import RELEVANT
 
 DEEPEST = 100
-"""Ranks below are seen by nobody: what stands there has no impact."""
+"""Results of a run that count for a pair's impact; nobody looks at lower ranks."""
 
 KEY = "review.key"
+"""The file of the cookies' key beside a set whose ledger is on a server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A review that can be served."""
+    """An opened review."""
 
     material: ReviewableSet
     ledger: Ledger
@@ -44,13 +45,13 @@ class Opened:
     key: Path
 
     def lanes(self) -> dict[str, int]:
-        """Return how many pairs are in each lane."""
+        """Return the number of pairs in each lane."""
         return dict(sorted(Counter(item.lane.value for item in self.items).items()))
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the page is served, and to whom."""
+    """How the page is served: to whom, where, and with which settings."""
 
     annotators: tuple[str, ...]
     port: int
@@ -64,7 +65,12 @@ class Place:
 
 @contextlib.contextmanager
 def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterator[Opened]:
-    """Give a folder's review, its ledger open.
+    """Give the review of a folder, with its ledger open.
+
+    Args:
+        folder: The folder of a build.
+        ledger: The address of the ledger, or None for the file in the folder.
+        settings: The settings of the queue.
 
     Raises:
         InputError: The folder holds nothing to judge, or the ledger is of another data set.
@@ -72,7 +78,7 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
     material = load_reviewable(folder)
     items = draw(material, settings)
     if not items:
-        raise InputError(folder, "holds no pair to judge: no pool, no relevant passages, or no lane was chosen")
+        raise InputError(folder, "holds no pair to judge: no pool and no relevant passages, or --lanes leaves none")
     address = ledger_url(folder, ledger)
     file = file_of(address)
     key = file.with_suffix(".key") if file else folder / KEY
@@ -88,20 +94,20 @@ def draw(material: ReviewableSet, settings: QueueSettings) -> tuple[Item, ...]:
 
 
 def serve(review: Opened, place: Place, *, tell: Callable[[str, str], None], complain: Callable[[str], None]) -> int:
-    """Serve the page until it is ended, and return how many events the ledger holds then.
+    """Serve the page until it is interrupted, and return the number of events in the ledger.
 
     Args:
-        review: What is judged.
-        place: Where, and by whom.
-        tell: Told each person's link: the name and the address.
-        complain: Told of an internal error, in a line without content.
+        review: The opened review.
+        place: How it is served.
+        tell: Called with each person's name and link.
+        complain: Called with one line about each internal error, without content.
 
     Raises:
         OutputError: The port is taken.
     """
     with bound(place.host, place.port) as sock:
         server = server_of(review, place, sock, tell=tell, complain=complain)
-        with contextlib.suppress(KeyboardInterrupt):  # raised anew by uvicorn when it has ended in order
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly end
             server.run(sockets=[sock])
     return max((event.seq or 0 for event in review.ledger.events()), default=0)
 
@@ -114,7 +120,15 @@ def server_of(
     tell: Callable[[str, str], None],
     complain: Callable[[str], None],
 ) -> uvicorn.Server:
-    """Return the server of a review at a bound socket, its links told; see ``serve``."""
+    """Return the server of a review, after its links were passed to ``tell``.
+
+    Args:
+        review: As in `serve`.
+        place: As in `serve`.
+        sock: The bound socket.
+        tell: As in `serve`.
+        complain: As in `serve`.
+    """
     port = int(sock.getsockname()[1])
     base = f"http://{_linked(place.host)}:{port}/"
     links = Links(place.annotators, tell=lambda name, token: tell(name, f"{base}?token={token}"))
@@ -156,36 +170,36 @@ def is_loopback(host: str) -> bool:
 
 @contextlib.contextmanager
 def bound(host: str, port: int) -> Iterator[socket.socket]:
-    """Give a socket that listens; port 0 takes a free one.
+    """Give a listening socket; port 0 takes a free port.
 
     Raises:
-        OutputError: The port is taken.
-        UsageError: The address is none of this machine's.
+        OutputError: The port cannot be used.
+        UsageError: The address is not one of this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP: asyncio sets TCP_NODELAY only then, without which every answer waits 40 ms for an acknowledgement.
+    # asyncio sets TCP_NODELAY only on a socket created as TCP; without it every answer waits 40 ms.
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((host, port))
             sock.listen(128)
         except socket.gaierror:
-            raise UsageError(f"--host {shown(host)}: is no address of this machine") from None
+            raise UsageError(f"--host {shown(host)}: not an address of this machine") from None
         except (OSError, OverflowError) as error:
-            reason = (getattr(error, "strerror", None) or "it is no port").lower()
+            reason = (getattr(error, "strerror", None) or "not a valid port").lower()
             raise OutputError(f"port {port} of {shown(host)} cannot be used ({reason}); give another --port") from None
         yield sock
 
 
 def _linked(host: str) -> str:
-    """Return the name under which others reach an address."""
+    """Return the host name for links to an address."""
     if host in {"0.0.0.0", "::"}:  # noqa: S104  compared, not bound
         return socket.gethostname().lower()
     return f"[{host}]" if ":" in host else host
 
 
 def _runs(folder: Path) -> Runs:
-    """Return the rankings of the runs beside a data set, best first, equal scores by id descending."""
+    """Return the rankings of the runs in a data set's folder, best first."""
     found: dict[str, dict[str, Sequence[str]]] = {}
     for path in GoldFolder(folder).runs():
         scores = read_run(Source(path))

@@ -1,8 +1,8 @@
-"""What the events of a ledger come to: a pure fold, in the order of their numbers.
+"""The state that follows from a ledger's events: a pure fold, in the order of their numbers.
 
-Every annotator has a stack of acts of his own. An undo takes back one of his acts, a redo brings it back as long as
-he did nothing else since; an undo or a redo of anything else changes nothing. What is said of a pair now is his last
-act on it that stands. Notes are no acts: a new note takes the old one's place.
+Each annotator has a stack of acts. An undo removes one of the annotator's own acts; a redo restores it, as long as the
+annotator did nothing else in between; any other undo or redo changes nothing. The annotator's current decision on a
+pair is the last act on it that was not undone. Notes are not acts: a new note replaces the old one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ABOUT_QUERIES = _VERDICTS | {EventKind.BAD_QUERY}
 
 @dataclass(frozen=True, slots=True)
 class QueryVerdict:
-    """What was decided of a query last: accepted, edited (``text`` is the new wording) or rejected."""
+    """The last verdict on a query: accepted, edited (``text`` is the new wording) or rejected."""
 
     kind: EventKind
     annotator: str
@@ -39,13 +39,13 @@ class QueryVerdict:
 
 @dataclass(slots=True)
 class Stack:
-    """The acts of one annotator: those that stand, in order, and those taken back, the last on top."""
+    """The acts of one annotator: those done, in order, and those undone, the last one on top."""
 
     done: list[Event] = field(default_factory=list)
     undone: list[Event] = field(default_factory=list)
 
     def add(self, event: Event) -> bool:
-        """Take an event in; return whether it changed anything."""
+        """Add an event and return whether it changed anything."""
         if event.kind is EventKind.UNDO:
             return _move(event.undoes, self.done, self.undone)
         if event.kind is EventKind.REDO:
@@ -64,11 +64,7 @@ def _move(client_id: str | None, source: list[Event], target: list[Event]) -> bo
 
 
 def fold(events: Iterable[Event]) -> State:
-    """Return the state that events come to.
-
-    Args:
-        events: In the order of their numbers.
-    """
+    """Return the state after events, which come in the order of their numbers."""
     state = State()
     for event in events:
         state.add(event)
@@ -76,7 +72,7 @@ def fold(events: Iterable[Event]) -> State:
 
 
 class State:
-    """What is decided now. It grows by ``add``, one event after the other; everything else only reads."""
+    """The current decisions. Only ``add`` changes it, by one event at a time."""
 
     def __init__(self) -> None:
         self.seq = 0
@@ -89,7 +85,7 @@ class State:
         self._of_query: defaultdict[str, list[Event]] = defaultdict(list)
 
     def add(self, event: Event) -> None:
-        """Take the next event in."""
+        """Add the next event."""
         self.seq = event.seq or self.seq
         self.known.add(event.client_id)
         if event.kind is not EventKind.NOTE:
@@ -105,11 +101,11 @@ class State:
             self._of_query[event.query_id].append(event)
 
     def stands(self, event: Event) -> bool:
-        """Whether an act was not taken back."""
+        """Return whether an act is not undone."""
         return event.client_id in self._standing
 
     def says(self, annotator: str, pair: Pair) -> Event | None:
-        """Return the act that is what somebody says of a pair now (judge, later or cannot); None where nothing."""
+        """Return a person's current decision on a pair (judge, later or cannot), or None."""
         for event in reversed(self._acts(annotator, pair)):
             if event.kind is EventKind.REOPEN and self.stands(event):
                 return None
@@ -118,22 +114,22 @@ class State:
         return None
 
     def ever_judged(self, annotator: str, pair: Pair) -> bool:
-        """Whether somebody has judged a pair, also if he took it back."""
+        """Return whether a person has ever judged a pair, even if the judgment is undone."""
         return any(event.kind is EventKind.JUDGE for event in self._acts(annotator, pair))
 
     def judged_by(self, pair: Pair) -> list[str]:
-        """Return who has a judgment of a pair that stands, sorted."""
+        """Return the people with a current judgment of a pair, sorted."""
         names = sorted(self._of_pair[pair]) if pair in self._of_pair else []
         return [name for name in names if (event := self.says(name, pair)) and event.kind is EventKind.JUDGE]
 
     def deciders(self, pair: Pair) -> list[str]:
-        """Return who judged a pair or cannot judge it, sorted."""
+        """Return the people who judged a pair or cannot judge it, sorted."""
         names = sorted(self._of_pair[pair]) if pair in self._of_pair else []
         said = ((name, self.says(name, pair)) for name in names)
         return [name for name, event in said if event and event.kind is not EventKind.LATER]
 
     def review(self, annotator: str, pair: Pair) -> Review | None:
-        """Return somebody's present judgment of a pair."""
+        """Return a person's current judgment of a pair, or None."""
         event = self.says(annotator, pair)
         if event is None or event.kind is not EventKind.JUDGE or event.grade is None:
             return None
@@ -159,12 +155,12 @@ class State:
         )
 
     def reviews(self) -> list[Review]:
-        """Return every present judgment, by query, chunk and annotator."""
+        """Return every current judgment, sorted by query, chunk and annotator."""
         pairs = ((pair, name) for pair in sorted(self._of_pair) for name in sorted(self._of_pair[pair]))
         return [review for pair, name in pairs if (review := self.review(name, pair))]
 
     def repeats(self) -> list[tuple[Review, Relevance]]:
-        """Return the judgments that were asked for a second time, each with the grade given then."""
+        """Return the judgments of repeated pairs, each with the grade of the second look."""
         found = []
         for review in self.reviews():
             events = self._acts(review.annotator, (review.query_id, review.chunk_id))
@@ -173,11 +169,11 @@ class State:
         return found
 
     def repeated(self, annotator: str, pair: Pair) -> bool:
-        """Whether somebody has looked at a pair for the second time."""
+        """Return whether a person has judged a pair a second time."""
         return any(each.repeat and self.stands(each) for each in self._acts(annotator, pair))
 
     def adjudication(self, pair: Pair) -> Event | None:
-        """Return the last third decision on a pair."""
+        """Return the last adjudication of a pair, or None."""
         if pair not in self._of_pair:
             return None
         events = (each for acts in self._of_pair[pair].values() for each in acts)
@@ -185,7 +181,7 @@ class State:
         return max(decided, key=lambda each: each.seq or 0, default=None)
 
     def adjudicated(self) -> dict[Pair, Relevance]:
-        """Return the grade of every pair that was decided by a third look."""
+        """Return the grade of every adjudicated pair."""
         found = ((pair, self.adjudication(pair)) for pair in sorted(self._of_pair))
         return {pair: event.grade for pair, event in found if event and event.grade is not None}
 
@@ -202,28 +198,28 @@ class State:
         return dict(grades)
 
     def disagreements(self) -> list[Pair]:
-        """Return pairs on which two people differ by 2 or more or across the border of relevance, undecided as yet."""
+        """Return the disputed pairs that are not adjudicated yet."""
         return [pair for pair in sorted(self._of_pair) if self.adjudication(pair) is None and self.disputed(pair)]
 
     def disputed(self, pair: Pair) -> bool:
-        """Whether two people differ on a pair by 2 or more, or on whether it is relevant."""
+        """Return whether two people's grades of a pair differ by 2 or more, or on whether it is relevant."""
         grades = [review.grade for name in self.judged_by(pair) if (review := self.review(name, pair))]
         return any(abs(a - b) >= 2 or (a >= RELEVANT) != (b >= RELEVANT) for a, b in combinations(grades, 2))
 
     def cannot(self) -> set[tuple[str, str, str]]:
-        """Return who cannot judge what: annotator, query, chunk."""
+        """Return the pairs that people cannot judge: annotator, query, chunk."""
         return set(self._saying(EventKind.CANNOT))
 
     def later(self) -> set[tuple[str, str, str]]:
-        """Return who put off what: annotator, query, chunk."""
+        """Return the pairs that people postponed: annotator, query, chunk."""
         return set(self._saying(EventKind.LATER))
 
     def bad_queries(self) -> dict[str, dict[str, BadQuery]]:
-        """Return what is wrong with a query, by who says so; a query that was reopened, edited or accepted is well."""
+        """Return the reasons why queries are bad, by query and person; reopened, edited or accepted ones have none."""
         return {query_id: bad for query_id in sorted(self._of_query) if (bad := self.bad(query_id))}
 
     def bad(self, query_id: str) -> dict[str, BadQuery]:
-        """Return what is wrong with one query, by who says so."""
+        """Return the reasons why one query is bad, by person."""
         found: dict[str, BadQuery] = {}
         for event in self._of_query.get(query_id, ()):
             if not self.stands(event):
@@ -235,7 +231,7 @@ class State:
         return found
 
     def parked(self, query_id: str) -> bool:
-        """Whether nobody should judge for a query now: it is bad, or it was edited or rejected."""
+        """Return whether nobody should judge a query's pairs now: it is bad, edited or rejected."""
         verdict = self._verdict(query_id)
         return bool(self.bad(query_id)) or (verdict is not None and verdict.kind is not EventKind.ACCEPT_QUERY)
 
@@ -252,7 +248,7 @@ class State:
         return QueryVerdict(last.kind, last.annotator, last.at, last.text, last.reason, last.note, last)
 
     def annotators(self) -> list[str]:
-        """Return everybody who did anything, sorted."""
+        """Return the people with any act, sorted."""
         return sorted(self.stacks)
 
     def _acts(self, annotator: str, pair: Pair) -> list[Event]:

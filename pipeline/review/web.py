@@ -1,4 +1,4 @@
-"""The page for people over HTTP: what comes next, what was decided, how far it is."""
+"""The routes of the review page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STATIC = {
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Where the page is, and who may come in."""
+    """The address of the page, and who may open it."""
 
     port: int
     links: Links
@@ -47,12 +47,12 @@ class Door:
 
     @property
     def cookie(self) -> str:
-        """The cookie's name: pages of other ports share this host's cookies."""
+        """The cookie's name, which has the port because pages on other ports share this host's cookies."""
         return f"goldset_review_{self.port}"
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The names this server goes by."""
+        """The valid Host headers."""
         return frozenset(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", self.host.lower()))
 
 
@@ -60,9 +60,9 @@ def create_app(answers: Answers, door: Door, *, complain: Callable[[str], None])
     """Return the application.
 
     Args:
-        answers: What the routes ask.
-        door: Where it is, and who may come in.
-        complain: Told of an internal error, in a line without content.
+        answers: What the routes return.
+        door: The address, and who may open the page.
+        complain: Called with one line about each internal error, without content.
     """
     routes = [
         Route("/", _page("review.html", door), methods=["GET"]),
@@ -99,7 +99,7 @@ def _said(_: Request, error: Exception) -> Response:
 
 
 def _failed(_: Request, __: Exception) -> Response:
-    """Answer what nobody foresaw; the guard tells the terminal of it."""
+    """Answer an unexpected error; the guard reports it to the terminal."""
     return JSONResponse({"error": "internal error; nothing was stored"}, 500)
 
 
@@ -148,12 +148,12 @@ def _export(answers: Answers) -> Callable[[Request], Response]:
 
         name = request.path_params["name"]
         if name not in DOWNLOADS:
-            return JSONResponse({"error": "there is no such format: " + ", ".join(DOWNLOADS)}, 404)
+            return JSONResponse({"error": "unknown format; give one of " + ", ".join(DOWNLOADS)}, 404)
         try:
             events = answers.desk.ledger.events()
         except GoldsetError:
             return JSONResponse({"error": "the ledger does not answer"}, 503)
-        state = fold(events)  # its own: that of the desk changes under the hands of others
+        state = fold(events)  # a copy: other requests change the state of the desk
         annotator = request.scope["annotator"]
         finished = answers.standing.finished(annotator, state)
         hidden = answers.standing.undecided(annotator, state)
@@ -165,7 +165,7 @@ def _export(answers: Answers) -> Callable[[Request], Response]:
 
 
 def _asked(answer: Callable[[str, Mapping[str, str]], dict[str, Any]]) -> Callable[[Request], Response]:
-    """Return the route of a question, its arguments in the address."""
+    """Return the route of a question, which takes its arguments from the address."""
 
     def route(request: Request) -> Response:
         return _answered(lambda: answer(request.scope["annotator"], request.query_params))
@@ -174,7 +174,7 @@ def _asked(answer: Callable[[str, Mapping[str, str]], dict[str, Any]]) -> Callab
 
 
 def _told(answer: Callable[[str, dict[str, Any]], dict[str, Any]]) -> Callable[[Request], Any]:
-    """Return the route of a decision, sent as JSON."""
+    """Return the route of a decision, which takes a JSON object."""
 
     async def route(request: Request) -> Response:
         try:
@@ -182,7 +182,7 @@ def _told(answer: Callable[[str, dict[str, Any]], dict[str, Any]]) -> Callable[[
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
-            return JSONResponse({"error": "the body is no JSON object"}, 400)
+            return JSONResponse({"error": "the body is not a JSON object"}, 400)
         return await run_in_threadpool(_answered, lambda: answer(request.scope["annotator"], body))
 
     return route
@@ -195,5 +195,5 @@ def _answered(work: Callable[[], dict[str, Any]]) -> Response:
         return JSONResponse({"error": str(refused)}, 400)
     except (NotYours, LedgerConflict) as refused:
         return JSONResponse({"error": str(refused)}, 409)
-    except GoldsetError:  # also of a damaged ledger: the browser keeps what it could not bring
+    except GoldsetError:  # also for a damaged ledger: the browser keeps what it could not send
         return JSONResponse({"error": "the ledger does not answer; nothing was stored"}, 503)

@@ -142,7 +142,7 @@ def test_without_people_figures_are_absent_with_their_reason(tmp_path: Path) -> 
     score = calibrated(made).scores[0]
     assert score.raw == pytest.approx(np.mean(list(values(made, "A", "ndcg@5", made.model).values())))
     assert score.corrected.value is None
-    assert "are judged to the end; 3 are needed, 20 wanted" in str(score.corrected.reason)
+    assert "judged completely; 3 are needed, 20 recommended" in str(score.corrected.reason)
 
 
 @pytest.mark.slow

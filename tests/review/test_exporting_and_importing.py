@@ -153,7 +153,7 @@ def test_of_a_file_with_one_bad_line_nothing_is_taken_in(made: Made, case: str, 
 def test_a_pair_judged_twice_in_a_file_by_the_same_person_is_refused(made: Made, tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("query_id,chunk_id,annotator,grade\nq001,c001-0,a,2\nq001,c001-0,a,3\n")
     material, ledger = again(made, "new.sqlite")
-    with ledger, pytest.raises(InputError, match=r"line 3: judges a pair that line 2 has judged"):
+    with ledger, pytest.raises(InputError, match=r"line 3: judges the same pair as line 2"):
         import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT)
     assert ledger.events() == []
 
