@@ -68,6 +68,7 @@ def serve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     ] = False,
 ) -> None:
     """Open the page in which people judge passages, by one key each."""
+    from pipeline.report.review_text import LANES
     from pipeline.review.queue import QueueSettings
     from pipeline.review.server import Place, opened
     from pipeline.review.server import serve as run
@@ -86,7 +87,7 @@ def serve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
             repeats=repeats,
             seed=seed,
         )
-        sizes = ", ".join(f"{number:,} in lane {lane}" for lane, number in review.lanes().items())
+        sizes = ", ".join(f"{LANES[lane]} {number:,}" for lane, number in review.lanes().items())
         typer.echo(f"{len(review.material.queries):,} queries, {len(review.items):,} pairs to judge: {sizes}.")
         typer.echo(f"Decisions are kept in {review.ledger.name}.")
         _explain(settings, training=reveal, network=allow_network, host=host)

@@ -38,7 +38,7 @@ def test_an_event_sent_twice_is_stored_once(ledger: Ledger) -> None:
 def test_a_known_client_id_with_another_content_is_refused(ledger: Ledger) -> None:
     one = judge(2)
     ledger.append(one)
-    with pytest.raises(LedgerConflict, match="another content"):
+    with pytest.raises(LedgerConflict, match="another event with client_id"):
         ledger.append(judge(3, client_id=one.client_id))
     assert [each.grade for each in ledger.events()] == [2]
 
@@ -62,11 +62,11 @@ def test_a_ledger_of_another_data_set_is_refused(ledger: Ledger, tmp_path: Path)
 def test_a_file_that_is_no_ledger_is_left_alone(tmp_path: Path) -> None:
     text, other = tmp_path / "text", tmp_path / "other.sqlite"
     text.write_text("no database at all, but longer than a header of one would be" * 20)
-    with pytest.raises(InputError, match="no ledger"):
+    with pytest.raises(InputError, match="not a ledger"):
         open_ledger(text, data_sha=DATA)
     assert text.read_text().startswith("no database")
     sqlite3.connect(other).execute("CREATE TABLE mine (x)").connection.close()
-    with pytest.raises(InputError, match="something else"):
+    with pytest.raises(InputError, match="another program"):
         open_ledger(other, data_sha=DATA)
 
 
