@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.errors import InputError
+from pipeline.formats.runs.json_maps import read_objects
 from pipeline.formats.runs.judgments import Grades
 from pipeline.formats.runs.packed_files import STDIN, Source
 from pipeline.formats.runs.run_tables import kind_of, read_table
@@ -128,7 +128,7 @@ def _lines(source: Source, name: str) -> Labels:
     labels = Labels(name, source.path, {})
     seen: dict[tuple[str, str, str], int] = {}
     canaries = targeted = 0
-    for record, line in _records(source):
+    for line, record in read_objects(source):
         if "client_id" in record:
             raise InputError(source.name, "is a ledger of acts, not of grades; export the reviews", line=line)
         if record.get("canary") is not None:
@@ -155,20 +155,6 @@ def _lines(source: Source, name: str) -> Labels:
     if targeted:
         labels.remarks.append(f"{name}: {targeted:,} reviews of lane B are left out: they are no sample")
     return labels
-
-
-def _records(source: Source) -> Iterator[tuple[dict[str, Any], int]]:
-    with source.open() as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                raise InputError(source.name, "is no JSON", line=number) from None
-            if not isinstance(record, dict):
-                raise InputError(source.name, "is no JSON object", line=number)
-            yield record, number
 
 
 def _text(

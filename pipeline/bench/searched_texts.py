@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pipeline.bench.fingerprints import digest
 from pipeline.errors import InputError, UsageError
-from pipeline.formats.runs.json_maps import read_json
+from pipeline.formats.runs.json_maps import read_json, read_objects
 from pipeline.formats.runs.packed_files import Source
 from pipeline.goldset.file_names import DATASET
 
@@ -117,7 +116,7 @@ def read_passages(path: Path) -> dict[str, str]:
             raise InputError(source.name, "holds no corpus of texts by id")
         return corpus
     passages: dict[str, str] = {}
-    for number, record in _lines(source):
+    for number, record in read_objects(source):
         identity = next((record[key] for key in _IDS if key in record), None)
         text = next((record[key] for key in _TEXTS if key in record), None)
         if not isinstance(identity, str) or not isinstance(text, str):
@@ -128,17 +127,3 @@ def read_passages(path: Path) -> dict[str, str]:
     if not passages:
         raise InputError(source.name, "holds no passage")
     return passages
-
-
-def _lines(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
-    with source.open() as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                record = None
-            if not isinstance(record, dict):
-                raise InputError(source.name, "not a valid JSON object", line=number)
-            yield number, record

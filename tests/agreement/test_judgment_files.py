@@ -95,8 +95,8 @@ def test_a_few_ragged_rows_are_left_out_and_said_to_be(tmp_path: Path) -> None:
         ("a.jsonl", '{"query_id": "q", "chunk_id": "c", "relevance": 2.5}\n', "line 1: has no relevance"),
         ("a.jsonl", '{"query_id": "q", "chunk_id": "c"}\n', "line 1: has no relevance"),
         ("a.jsonl", '{"query_id": "q", "relevance": 2}\n', "line 1: has no chunk_id"),
-        ("a.jsonl", "[1]\n", "line 1: is no JSON object"),
-        ("a.jsonl", "[" * 100_000 + "\n", "line 1: is no JSON"),
+        ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
+        ("a.jsonl", "[" * 100_000 + "\n", "line 1: not valid JSON"),
         (
             "a.jsonl",
             '{"query_id":"q","chunk_id":"c","relevance":1}\n' * 2,

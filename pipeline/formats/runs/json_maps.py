@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
-from typing import Any, NoReturn
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pipeline.errors import InputError
 from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import not_utf8, without_mark
+
+if TYPE_CHECKING:
+    from io import RawIOBase
 
 
 def read_json(source: Source) -> Any:  # noqa: ANN401  what the file holds
@@ -54,3 +59,23 @@ def parse_json(block: bytes, name: str, *, line: int | None = None) -> Any:  # n
         ) from None
     except (RecursionError, ValueError):
         raise InputError(name, "is JSON nested or numbers written beyond all measure", line=line) from None
+
+
+def read_objects(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a JSON Lines file with their line numbers; blank lines are skipped.
+
+    Raises:
+        InputError: A line is not a JSON object.
+    """
+    # A plain file comes without a buffer, and lines would be read byte by byte.
+    with source.open() as file, io.BufferedReader(cast("RawIOBase", file)) as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                raise InputError(source.name, "not valid JSON", line=number) from None
+            if not isinstance(record, dict):
+                raise InputError(source.name, "not a JSON object", line=number)
+            yield number, record
