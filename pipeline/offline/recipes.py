@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pipeline.offline.analysis import LONGEST_TEXT, Analysis, Token
 from pipeline.offline.constraints_kept import allowed_terms, fitted_sentence, fitted_terms, obeys
 from pipeline.offline.corpus_sample import Neighbourhood, Pool
-from pipeline.offline.function_words import function_words
 from pipeline.offline.stretches import heaviest_piece, pieces
 from pipeline.text.deixis import deixis
 from pipeline.text.draws import Draws
+from pipeline.text.words import query_words
 from schemas.query import Constraints, Recipe
 
 MEAN_WORDS = 7
@@ -188,7 +188,7 @@ class Recipes:
         ordered = sorted((stem for stem in worded if worded[stem] in chosen), key=lambda stem: said[stem].start)
         content = [worded[stem] for stem in ordered]
         language = self._analysis.language_of(passage.text)
-        return " ".join(_connected(content, passage.function_ratio, function_words(language), draws, constraints))
+        return " ".join(_connected(content, passage.function_ratio, query_words(language), draws, constraints))
 
 
 def _connected(

@@ -7,13 +7,11 @@ good ones.
 
 from __future__ import annotations
 
-import tomllib
 from functools import lru_cache
-from importlib.resources import files
-from typing import Any
 
 import regex
 
+from pipeline.text import table
 from pipeline.text.scripts import script_of
 
 _BY_SCRIPT = {
@@ -31,7 +29,7 @@ def deixis(text: str, language: str | None) -> str | None:
         language: ISO 639-1; where it is None or has no patterns here, the commonest language of the script.
     """
     known = (language or "").split("-")[0]
-    chosen = known if known in _table()["patterns"] else _BY_SCRIPT.get(script_of(text) or "", "")
+    chosen = known if known in table("deixis")["patterns"] else _BY_SCRIPT.get(script_of(text) or "", "")
     query = text.strip()
     for pattern in _compiled(chosen):
         found = pattern.search(query)
@@ -40,13 +38,8 @@ def deixis(text: str, language: str | None) -> str | None:
     return None
 
 
-@lru_cache(maxsize=1)
-def _table() -> dict[str, Any]:
-    return tomllib.loads(files("pipeline.text").joinpath("deixis.toml").read_text(encoding="utf-8"))
-
-
 @lru_cache(maxsize=32)
 def _compiled(language: str) -> tuple[regex.Pattern[str], ...]:
-    names, patterns = _table()["names"], _table()["patterns"].get(language, ())
+    names, patterns = table("deixis")["names"], table("deixis")["patterns"].get(language, ())
     whole = (_NAME.sub(lambda name: str(names[name[1]]), pattern) for pattern in patterns)
     return tuple(regex.compile(pattern, regex.IGNORECASE) for pattern in whole)

@@ -9,13 +9,12 @@ one English list of 1,333 words).
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import lru_cache
-from importlib.resources import files
 
 import regex
 import Stemmer
 
+from pipeline.text import table
 from pipeline.text.scripts import SPACELESS
 
 _SPACELESS_CLASS = "".join(rf"\p{{Script={name}}}" for name in sorted(SPACELESS))
@@ -41,7 +40,7 @@ _STEMMERS = {
 
 def languages() -> frozenset[str]:
     """Return the languages (ISO 639-1) whose words can be stemmed or whose function words are listed."""
-    return frozenset(_STEMMERS) | _stop_lists().keys()
+    return frozenset(_STEMMERS) | table("stopwords").keys()
 
 
 @lru_cache(maxsize=64)
@@ -51,12 +50,19 @@ def stop_words(language: str | None) -> frozenset[str]:
     Args:
         language: ISO 639-1, with or without a region (``zh-TW``); None if it is not known.
     """
-    return frozenset(_stop_lists().get((language or "").split("-")[0], "").casefold().split())
+    return frozenset(table("stopwords").get((language or "").split("-")[0], "").casefold().split())
 
 
-@lru_cache(maxsize=1)
-def _stop_lists() -> dict[str, str]:
-    return tomllib.loads(files("pipeline.text").joinpath("stopwords.toml").read_text(encoding="utf-8"))
+def query_words(language: str | None) -> dict[str, float]:
+    """Return the commonest function words of queries, each weighted by one over its rank; none if there is no list.
+
+    Source: Zipf (1935): the frequency of a word is about the inverse of its rank.
+
+    Args:
+        language: As in `stop_words`.
+    """
+    listed = table("querywords").get((language or "").split("-")[0], "").split()
+    return {word: 1 / rank for rank, word in enumerate(listed, start=1)}
 
 
 def words(text: str) -> list[str]:
