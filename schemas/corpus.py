@@ -61,6 +61,11 @@ class Chunk(Record):
     headings: tuple[str, ...] = ()
     title: str = ""
 
+    def evidence(self, start: int, end: int) -> Evidence:
+        """Return the characters ``start`` to ``end`` of this chunk's text as evidence in its document."""
+        first, quote = self.span.start, self.text[start:end]
+        return Evidence(doc_id=self.span.doc_id, start=first + start, end=first + end, quote=quote)
+
     def text_without(self, masks: Iterable[Span]) -> str:
         """Return the text without the parts that lie in ``masks``, one space in place of each part."""
         inside = [

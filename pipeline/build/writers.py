@@ -43,7 +43,7 @@ class OfflineWriter:
         from pipeline.offline.generator import OfflineGenerator
 
         generate = self.config.generate
-        yield Writing(OfflineGenerator.fit(chunks, recipe=generate.recipe.value, seed=generate.seed))
+        yield Writing(OfflineGenerator(chunks, recipe=generate.recipe.value, seed=generate.seed))
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return nothing: nothing was called."""

@@ -10,10 +10,11 @@ from pipeline.offline.constraints_kept import fitted_sentence, one_line, without
 from pipeline.offline.corpus_sample import Pool
 from pipeline.offline.recipes import Draft, Passage
 from pipeline.offline.stretches import heaviest_piece
+from pipeline.ports import Brief
 from pipeline.text.draws import key_of
 from pipeline.text.words import terms
 from schemas.corpus import Chunk
-from schemas.query import Constraints, Recipe
+from schemas.query import Recipe
 
 BUCKETS = 2**20
 HIGHEST_OVERLAP = 0.6
@@ -57,28 +58,31 @@ class Headings:
         alone = bool(self._owner[bucket] == owner) and not self._several[bucket]
         return alone and int(self._first[owner % BUCKETS]) == chunk.span.start + 1
 
+    def draft(self, brief: Brief, passage: Passage, *, analysis: Analysis, pool: Pool) -> Draft | None:
+        """Return the heading of a chunk as a query, None if it is not a good one.
 
-def heading_draft(
-    chunk: Chunk, passage: Passage, *, headings: Headings, analysis: Analysis, pool: Pool, constraints: Constraints
-) -> Draft | None:
-    """Return the chunk's heading as a query, None where it is no good one.
+        It must say something specific (two content words, at least one of them rare in the corpus, not a file name),
+        occur once in the corpus, and not be repeated in the text, neither as a whole nor by most of its words. A
+        question may share its words with the answer, as people's questions do.
 
-    It must say something specific (two content words, at least one of them not common in the corpus, and no file
-    name), occur once in the corpus, and not be repeated in the text, as a whole or by most of its words. A question
-    may share its words with the answer: that is how people ask.
-    """
-    name = without_numbering(one_line(_name(chunk)))
-    text = fitted_sentence(name, constraints)
-    if text is None or _FILE_NAME.search(name) or not headings.leads(chunk) or _occurs(name, passage.text):
-        return None
-    stems = {token.stem for token in analysis.content(name)}
-    shared = stems & set(passage.counts())
-    if len(stems) < 2 or all(pool.share(stem) > COMMON for stem in stems):
-        return None
-    if not _QUESTION.search(name) and not 0 < len(shared) <= HIGHEST_OVERLAP * len(stems):
-        return None
-    evidence = heaviest_piece(passage.text, passage.tokens, {stem: pool.idf(stem) for stem in shared})
-    return Draft(text, Recipe.HEADING, evidence)
+        Args:
+            brief: The chunk and the user's constraints.
+            passage: The chunk's text, cut into words.
+            analysis: Cuts the heading into words.
+            pool: The sampled chunks.
+        """
+        name = without_numbering(one_line(_name(brief.chunk)))
+        text = fitted_sentence(name, brief.constraints)
+        if text is None or _FILE_NAME.search(name) or not self.leads(brief.chunk) or _occurs(name, passage.text):
+            return None
+        stems = {token.stem for token in analysis.content(name)}
+        shared = stems & set(passage.counts())
+        if len(stems) < 2 or all(pool.share(stem) > COMMON for stem in stems):
+            return None
+        if not _QUESTION.search(name) and not 0 < len(shared) <= HIGHEST_OVERLAP * len(stems):
+            return None
+        evidence = heaviest_piece(passage.text, passage.tokens, {stem: pool.idf(stem) for stem in shared})
+        return Draft(text, Recipe.HEADING, evidence)
 
 
 def _name(chunk: Chunk) -> str:

@@ -99,7 +99,7 @@ class Recipes:
     """
 
     def __init__(
-        self, *, analysis: Analysis, pool: Pool, once: Callable[[str], bool], least_borrowed: float = 0.0
+        self, *, analysis: Analysis, pool: Pool, once: Callable[[str], bool] | None, least_borrowed: float
     ) -> None:
         self._analysis, self._pool, self._once, self._least_borrowed = analysis, pool, once, least_borrowed
         self._density = pool.density(NEIGHBOURS + 1)
@@ -160,11 +160,11 @@ class Recipes:
 
     def _removable(self, passage: Passage) -> dict[tuple[int, int], Passage]:
         """Return the sentences that stand in the corpus once and leave at least as much behind as they say."""
-        whole = len(passage.counts())
+        whole, once = len(passage.counts()), self._once
         return {
             (start, end): part
             for (start, end), part in passage.sentences().items()
-            if 2 * len(part.counts()) <= whole and self._once(passage.text[start:end])
+            if once is not None and 2 * len(part.counts()) <= whole and once(passage.text[start:end])
         }
 
     def _neighbours(self, near: Neighbourhood, draws: Draws) -> Iterator[Passage]:

@@ -158,9 +158,8 @@ def _is_short(line: str, most: float, spaceless: bool) -> bool:
 def licence(p: Passage, limits: Limits) -> str | None:  # noqa: ARG001 - every rule has the same form
     """Reject licence and copyright pages, which hold phrases of several kinds in ``pipeline/text/licences.toml``."""
     text = p.text.casefold().replace("\n", " ")
-    kinds = 0
-    phrases_by_kind = table("licences").values()
-    for left, phrases in zip(range(len(phrases_by_kind), 0, -1), phrases_by_kind, strict=True):
+    kinds, groups = 0, table("licences").values()
+    for left, phrases in zip(range(len(groups), 0, -1), groups, strict=True):
         if kinds + left < LICENCE_SIGNS:
             return None
         kinds += any(phrase in text for phrase in phrases)
