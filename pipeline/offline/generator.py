@@ -1,4 +1,4 @@
-"""The generator that needs no model: simulated queries, in any language, labelled as what they are."""
+"""The generator that needs no model: simulated queries in any language, labelled as simulated."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ RecipeName = Literal["terms", "held-out", "mixed"]
 Maker = Callable[[Passage, Draws, Constraints], Draft | None]
 
 FEWEST_STEMS = 5
-"""Different content words a chunk must have before anything is asked of it."""
+"""Fewest different content words of a chunk that gets a query."""
 FEWEST_LETTERS = 0.5
-"""Share of letters among the characters that are not white space."""
+"""Lowest share of letters among the characters of such a chunk that are not white space, 0 to 1."""
 
 
 class OfflineGenerator:
@@ -59,7 +59,7 @@ class OfflineGenerator:
         )
 
     async def propose(self, brief: Brief) -> Proposal:
-        """Return up to ``per_chunk`` different queries, or why none can be made of this chunk."""
+        """Return up to ``per_chunk`` different queries, or the reason why the chunk gives none."""
         passage = Passage.of(brief.chunk.chunk_id, brief.chunk.text, self._analysis)
         unfit = _unfit(passage)
         if unfit is not None:
@@ -77,7 +77,13 @@ class OfflineGenerator:
         return Proposal(candidates=tuple(found.values()))
 
     async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:  # noqa: ARG002 - every complaint gets the same answer: another draw
-        """Return a query drawn anew, None where the draw ends in the same words."""
+        """Return a query from another draw, None if it has the same words.
+
+        Args:
+            brief: As in `propose`.
+            candidate: The rejected query.
+            complaint: Why it was rejected; every reason leads to the same draw.
+        """
         passage = Passage.of(brief.chunk.chunk_id, brief.chunk.text, self._analysis)
         draft = self._draft(brief, passage, "rewrite", 1, makers=self._makers_again)
         if draft is None or draft.text == candidate.text:
@@ -87,7 +93,7 @@ class OfflineGenerator:
     def _draft(
         self, brief: Brief, passage: Passage, purpose: str, number: int, *, makers: list[Maker] | None = None
     ) -> Draft | None:
-        """Return what the drawn recipe makes, or the first of the others that makes anything."""
+        """Return the draft of the drawn recipe, or of the first other recipe that gives one."""
         draws = Draws(self._seed, brief.chunk.chunk_id, purpose, number)
         makers = makers or self._makers
         start = int(draws.uniform("recipe") * len(makers))
@@ -128,7 +134,7 @@ def _style(draft: Draft) -> QueryStyle | None:
 
 
 def _unfit(passage: Passage) -> str | None:
-    """Return why nothing can be asked of a passage, None where something can."""
+    """Return why a passage is not fit for a query, None if it is."""
     visible = sum(not character.isspace() for character in passage.text)
     if letter_count(passage.text) < FEWEST_LETTERS * max(1, visible):
         return "fewer than half of the characters are letters"

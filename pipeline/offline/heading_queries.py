@@ -1,4 +1,4 @@
-"""Headings and FAQ questions as queries: words a person wrote about a text, where the text does not repeat them."""
+"""Headings and FAQ questions as queries: words that a person wrote about a text and that the text does not repeat."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from schemas.corpus import Chunk
 from schemas.query import Recipe
 
 BUCKETS = 2**20
+"""Size of the tables of headings."""
 HIGHEST_OVERLAP = 0.6
-"""Largest share of a heading's content words that may stand in the text below it."""
+"""Highest share of a heading's content words that may stand in the text below it, 0 to 1."""
 COMMON = 0.1
-"""A word that occurs in this share of the chunks does not make a heading specific."""
+"""Share of chunks, 0 to 1, above which a word is too common to make a heading specific."""
 _FILE_NAME = regex.compile(r"[_/\\]|\.\w{1,5}$")
 _QUESTION = regex.compile(r"[?？؟;]\s*$")
 
 
 class Headings:
-    """Which headings are the only ones of their words in the corpus, and which chunk stands first below each.
+    """The headings that occur once in the corpus, and the first chunk below each.
 
-    Kept in tables of fixed size: two headings that fall into one bucket spoil each other, which loses a few and lets
-    none pass that should not.
+    The tables have a fixed size: two headings in one bucket exclude each other, which loses a few headings and never
+    accepts a wrong one.
     """
 
     def __init__(self) -> None:
@@ -38,7 +39,7 @@ class Headings:
         self._first = np.zeros(BUCKETS, dtype=np.uint32)
 
     def add(self, chunk: Chunk) -> None:
-        """Consider the heading of one chunk."""
+        """Add the heading of a chunk."""
         name, owner = _name(chunk), _owner(chunk)
         if not name:
             return
@@ -53,7 +54,7 @@ class Headings:
             self._first[bucket] = place
 
     def leads(self, chunk: Chunk) -> bool:
-        """Whether the chunk's heading is the only one of its words and the chunk the first below it."""
+        """Return whether the chunk's heading occurs once and the chunk is the first below it."""
         bucket, owner = key_of(_normalised(_name(chunk))) % BUCKETS, _owner(chunk)
         alone = bool(self._owner[bucket] == owner) and not self._several[bucket]
         return alone and int(self._first[owner % BUCKETS]) == chunk.span.start + 1

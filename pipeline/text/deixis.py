@@ -1,8 +1,7 @@
 """Words that point at a page the reader of a query cannot see: «this section», «the author», a leading «it».
 
-The patterns, in ``deixis.toml``, are kept narrow: «the author of Emma», «the table of contents», «how long does it take
-to …» and «the following year» are good queries. What they let through costs one odd query, what they take wrongly costs
-good ones.
+The patterns, in ``deixis.toml``, are narrow, because «the author of Emma», «the table of contents», «how long does it
+take to …» and «the following year» are good queries: a missed match costs one odd query, a false match costs good ones.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ _NAME = regex.compile("<([A-Z]+)>")
 
 
 def deixis(text: str, language: str | None) -> str | None:
-    """Return the first words of a query that point at something outside it, None where there are none.
+    """Return the first words of a query that point at something outside it, None if there are none.
 
     Args:
         text: A query.
-        language: ISO 639-1; where it is None or has no patterns here, the commonest language of the script.
+        language: ISO 639-1; if it is None or has no patterns, the commonest language of the script is used.
     """
     known = (language or "").split("-")[0]
     chosen = known if known in table("deixis")["patterns"] else _BY_SCRIPT.get(script_of(text) or "", "")
