@@ -157,6 +157,8 @@ class Gate:
             self._failed += cause is not None
             self._last_fault = fault or self._last_fault
             self._proven = self._proven or cause is None
+            if cause is Cause.LEARNED:  # the next call goes alone too, or many would repeat what was just learnt
+                self._ticks_left = max(self._ticks_left, HEAD_START_TICKS)
             self._width.hear(overloaded=cause is Cause.OVERLOADED)
             # A reply that is not JSON may be another server's page: it does not count as having reached the server.
             ailing, spoke = fault in _AILING, fault.startswith(("http-", "rate-limit"))
