@@ -1,4 +1,4 @@
-"""The base class of all records, and their ids."""
+"""What every record of goldset has in common."""
 
 from __future__ import annotations
 

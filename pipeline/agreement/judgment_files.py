@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.errors import InputError
-from pipeline.formats.runs.json_maps import read_objects
+from pipeline.formats.faults import Fault, Place, in_file, read_rows
+from pipeline.formats.lines import csv_records, json_objects
+from pipeline.formats.packed_files import STDIN, Source, decoded
 from pipeline.formats.runs.judgments import Grades
-from pipeline.formats.runs.packed_files import STDIN, Source
 from pipeline.formats.runs.run_tables import kind_of, read_table
-from pipeline.formats.runs.trec import HIGHEST_GRADE, not_utf8, without_mark
+from pipeline.formats.runs.trec import is_grade
 from pipeline.goldset.file_names import JUDGMENTS
 from pipeline.goldset.gold_path import read_gold
 from pipeline.measures.ranks.columns import column_of
@@ -29,17 +28,20 @@ _QUERY = ("query_id", "query-id", "qid")
 _GRADE = ("relevance", "first_grade", "grade", "label", "score")
 _ASSESSOR = ("assessor", "annotator", "rater", "judge", "reviewer")
 _RAGGED = 0.01
-"""Of the rows of a table, so many may have too many or too few cells before the file is refused."""
+"""The share of rows with too many or too few cells above which a table is refused (0.01 = 1 %)."""
 _TARGETED = "B"
-"""The review lane of pairs that were picked because they look wrong: no sample of anything."""
+"""The review lane of pairs that were picked because they look wrong, and so are not a sample."""
+
+Rows = Sequence[tuple[Place, Sequence[object]]]
+"""The place and the cells of each row."""
 
 
 @dataclass(slots=True)
 class Labels:
-    """What assessors said: grade by document and query, for each assessor.
+    """The grade by query and document, for each assessor.
 
-    ``weights`` is what a pair stands for, the inverse of the probability it was drawn with, where that is known.
-    ``remarks`` are lines about what was left out.
+    ``weights`` holds for a pair the inverse of the probability with which it was drawn, if that is known. ``remarks``
+    are lines about judgments that were left out.
     """
 
     name: str
@@ -48,18 +50,18 @@ class Labels:
     weights: dict[str, dict[str, float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     copies: set[tuple[str, str]] = field(default_factory=set)
-    """Pairs that were not judged themselves: near-duplicates that share the grade of another."""
+    """Pairs that nobody judged: near-duplicates that share the grade of another pair."""
 
 
 def read_labels(given: str) -> Labels:
     """Return the labels in a file or folder.
 
     Args:
-        given: a path, or ``PATH@ASSESSOR``: JSON Lines of judgments or reviews, TREC or BEIR qrels, a table with one
+        given: A path, or ``PATH@ASSESSOR``: JSON Lines of judgments or reviews, TREC or BEIR qrels, a table with one
             column of grades or one per assessor, ``dataset.json``, the folder of a run.
 
     Raises:
-        InputError: it cannot be read, something in it is wrong, or it names no such assessor.
+        InputError: It cannot be read, something in it is wrong, or it has no such assessor.
     """
     path, wanted = _parted(given)
     labels = _read(path)
@@ -110,7 +112,7 @@ def _single(path: str) -> Labels:
 
 
 def _stem(path: Path) -> str:
-    """Return how labels are called: by their file, or by the folder that a file of a usual name is in."""
+    """Return the name of labels: that of their file without suffixes."""
     resolved = path.resolve() if str(path) != STDIN else Path("standard input")
     name = resolved.name
     for suffix in (".gz", ".zst", ".zstd", ".jsonl", ".json", ".csv", ".tsv", ".txt", ".trec", ".qrels", ".parquet"):
@@ -128,28 +130,18 @@ def _lines(source: Source, name: str) -> Labels:
     labels = Labels(name, source.path, {})
     seen: dict[tuple[str, str, str], int] = {}
     canaries = targeted = 0
-    for line, record in read_objects(source):
+    for line, record in json_objects(source):
         if "client_id" in record:
-            raise InputError(source.name, "is a ledger of acts, not of grades; export the reviews", line=line)
+            raise Fault("is a ledger of acts, not of grades; export the reviews", line=line).of(source.name)
         if record.get("canary") is not None:
             canaries += 1
-            continue
-        if record.get("lane") == _TARGETED:
+        elif record.get("lane") == _TARGETED:
             targeted += 1
-            continue
-        query_id, doc_id = _text(record, _QUERY, source, line), _text(record, _DOCUMENT, source, line)
-        grade = _grade(record, source, line)
-        assessor = _text(record, _ASSESSOR, source, line, default=name)
-        first = seen.setdefault((assessor, query_id, doc_id), line)
-        if first != line:
-            problem = f"{shown(assessor)} graded {doc_id!r} for query {query_id!r} already in line {first}"
-            raise InputError(source.name, f"{problem}; keep one of the two", line=line)
-        if record.get("shared_from") is not None:
-            labels.copies.add((query_id, doc_id))
-        labels.raters.setdefault(assessor, {}).setdefault(query_id, {})[doc_id] = grade
-        drawn = record.get("inclusion")
-        if isinstance(drawn, int | float) and not isinstance(drawn, bool) and 0 < drawn <= 1:
-            labels.weights.setdefault(query_id, {})[doc_id] = 1 / drawn
+        else:
+            try:
+                _take(record, line, labels, seen)
+            except Fault as fault:
+                raise fault.at(line).of(source.name) from None
     if canaries:
         labels.remarks.append(f"{name}: {canaries:,} judgments of made-up pairs (canaries) are left out")
     if targeted:
@@ -157,50 +149,74 @@ def _lines(source: Source, name: str) -> Labels:
     return labels
 
 
-def _text(
-    record: Mapping[str, Any], names: tuple[str, ...], source: Source, line: int, *, default: str | None = None
-) -> str:
+def _take(record: Mapping[str, Any], line: int, labels: Labels, seen: dict[tuple[str, str, str], int]) -> None:
+    """Add the judgment of a line to the labels."""
+    query_id, doc_id = _text(record, _QUERY), _text(record, _DOCUMENT)
+    grade = _grade(record)
+    assessor = _text(record, _ASSESSOR, default=labels.name)
+    first = seen.setdefault((assessor, query_id, doc_id), line)
+    if first != line:
+        problem = f"{shown(assessor)} graded {doc_id!r} for query {query_id!r} already in line {first}"
+        raise Fault(f"{problem}; keep one of the two")
+    if record.get("shared_from") is not None:
+        labels.copies.add((query_id, doc_id))
+    labels.raters.setdefault(assessor, {}).setdefault(query_id, {})[doc_id] = grade
+    drawn = record.get("inclusion")
+    if isinstance(drawn, int | float) and not isinstance(drawn, bool) and 0 < drawn <= 1:
+        labels.weights.setdefault(query_id, {})[doc_id] = 1 / drawn
+
+
+def _text(record: Mapping[str, Any], names: tuple[str, ...], *, default: str | None = None) -> str:
     found = next((record[name] for name in names if record.get(name) is not None), default)
     if not isinstance(found, str) or not found:
-        raise InputError(source.name, f"has no {names[0]} that is a string", line=line)
+        raise Fault(f"has no {names[0]} that is a string")
     return found
 
 
-def _grade(record: Mapping[str, Any], source: Source, line: int) -> int:
+def _grade(record: Mapping[str, Any]) -> int:
     found = next((record[name] for name in _GRADE if record.get(name) is not None), None)
-    if isinstance(found, bool) or not isinstance(found, int | float) or abs(found) > HIGHEST_GRADE or found % 1:
-        raise InputError(source.name, "has no relevance (or grade) that is a whole number", line=line)
+    if found is None or not is_grade(found):
+        raise Fault("has no relevance (or grade) that is a whole number")
     return int(found)
 
 
 def _table(source: Source, kind: Literal["csv", "tsv", "parquet"]) -> Labels:
-    columns, rows, remark = _parquet_rows(source) if kind == "parquet" else _text_rows(source, kind)
+    with in_file(source.name):
+        columns, rows, remark = _parquet_rows(source) if kind == "parquet" else _text_rows(source, kind)
+        labels = _labels_of(columns, rows, _stem(source.path), source.path)
+    labels.remarks += [f"{labels.name}: {remark}"] if remark else []
+    return labels
+
+
+def _labels_of(columns: list[str], rows: Rows, name: str, path: Path) -> Labels:
     query, document = column_of("query", columns), column_of("doc", columns)
     if query is None or document is None:
         missing = "query_id" if query is None else "doc_id"
-        raise InputError(source.name, f"has no column {missing}; rename the one that is it")
-    name = _stem(source.path)
+        raise Fault(f"has no column {missing}; rename the right column to it")
     grade = column_of("grade", columns)
     assessor = next((column for column in columns if column.strip().lower() in _ASSESSOR), None) if grade else None
     given = [grade] if grade is not None else [c for c in columns if c not in {query, document}]
     if not given:
-        raise InputError(source.name, "has no column of grades")
-    labels = Labels(name, source.path, {}, remarks=[f"{name}: {remark}"] if remark else [])
-    places = {column: place for place, column in enumerate(columns)}
-    for line, row in rows:
-        query_id, doc_id = _id(row[places[query]]), _id(row[places[document]])
+        raise Fault("has no column of grades")
+    labels = Labels(name, path, {})
+
+    def take(_: Place, cells: Sequence[object]) -> None:
+        row = dict(zip(columns, cells, strict=True))
+        query_id, doc_id = _id(row[query]), _id(row[document])
         if not query_id or not doc_id:
-            raise InputError(source.name, "an id is empty", line=line)
+            raise Fault("an id is empty")
         for column in given:
-            value = _cell(row[places[column]], column, source, line)
+            value = _cell(row[column], column)
             if value is None:
                 continue
-            rater = _id(row[places[assessor]]) if assessor else name if grade else column
+            rater = _id(row[assessor]) if assessor else name if grade else column
             judged = labels.raters.setdefault(rater, {}).setdefault(query_id, {})
             if doc_id in judged:
-                problem = f"{shown(rater)} graded {doc_id!r} for query {query_id!r} already"
-                raise InputError(source.name, problem, line=line)
+                raise Fault(f"{shown(rater)} graded {doc_id!r} for query {query_id!r} already")
             judged[doc_id] = value
+
+    for _ in read_rows(rows, take):
+        pass
     return labels
 
 
@@ -208,46 +224,35 @@ def _id(cell: object) -> str:
     return "" if cell is None else str(cell)
 
 
-Rows = Sequence[tuple[int | None, Sequence[object]]]
-"""The line of each row, where it has one, and its cells."""
-
-
 def _parquet_rows(source: Source) -> tuple[list[str], Rows, str | None]:
     table, _ = read_table(source, "parquet")
-    return table.columns, [(None, row) for row in table.iter_rows()], None
+    return table.columns, [(f"row {number}", row) for number, row in enumerate(table.iter_rows(), 1)], None
 
 
 def _text_rows(source: Source, kind: str) -> tuple[list[str], Rows, str | None]:
-    """Return the columns and rows of a CSV or TSV file; a few rows of another length are left out, and said to be."""
-    data = without_mark(source.read(), source.name)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise not_utf8(source.name, data[: error.start].count(b"\n") + 1) from None
+    """Return the columns and rows of a CSV or TSV file, and a remark on rows of another length, which are left out."""
+    text = decoded(source.read())
     first = text.split("\n", 1)[0]
     delimiter = "\t" if kind == "tsv" else ";" if first.count(";") >= 2 else ","
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[tuple[int | None, Sequence[object]]] = []
+    records = csv_records(io.StringIO(text, newline=""), delimiter=delimiter)
+    columns = next(records, (1, []))[1]
+    rows: list[tuple[int, list[str]]] = []
     ragged: list[int] = []
-    try:
-        columns = next(reader, [])
-        for row in reader:
-            if len(row) == len(columns):
-                rows.append((reader.line_num, row))
-            elif row:
-                ragged.append(reader.line_num)
-    except csv.Error:
-        raise InputError(source.name, "is no table: a quote or a cell does not end", line=reader.line_num) from None
+    for line, cells in records:
+        if len(cells) == len(columns):
+            rows.append((line, cells))
+        else:
+            ragged.append(line)
     if len(set(columns)) < len(columns):
-        raise InputError(source.name, "two columns have the same name", line=1)
+        raise Fault("two columns have the same name", line=1)
     if len(ragged) > _RAGGED * (len(rows) + len(ragged)):
-        raise InputError(source.name, f"a row has not the {len(columns)} columns of the first", line=ragged[0])
+        raise Fault(f"a row does not have the {len(columns)} columns of the first", line=ragged[0])
     many = f"{len(ragged):,} row{'' if len(ragged) == 1 else 's'} without {len(columns)} columns"
     return columns, rows, f"{many} left out (the first: line {ragged[0]})" if ragged else None
 
 
-def _cell(cell: object, column: str, source: Source, line: int | None) -> int | None:
-    """Return the grade in a cell; None where it is empty: this assessor did not grade the pair."""
+def _cell(cell: object, column: str) -> int | None:
+    """Return the grade in a cell; None if the cell is empty, because this assessor did not grade the pair."""
     text = "" if cell is None else str(cell).strip()
     if not text:
         return None
@@ -255,7 +260,6 @@ def _cell(cell: object, column: str, source: Source, line: int | None) -> int | 
         value = float(text)
     except ValueError:
         value = 0.5
-    if not isfinite(value) or abs(value) > HIGHEST_GRADE or value != int(value):
-        problem = f"column {shown(column)!r} holds no whole number; leave out columns that are no grades"
-        raise InputError(source.name, problem, line=line)
+    if not is_grade(value):
+        raise Fault(f"column {shown(column)!r} does not hold a whole number; leave out columns that are not grades")
     return int(value)

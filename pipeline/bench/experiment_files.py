@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import re
@@ -14,10 +13,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from pipeline.errors import InputError, explained
-from pipeline.formats.runs.json_maps import read_json
-from pipeline.formats.runs.packed_files import Source
-from pipeline.formats.runs.run_files import write_run
+from pipeline.formats.faults import Fault, in_file
+from pipeline.formats.json_maps import read_json
+from pipeline.formats.lines import csv_records
+from pipeline.formats.packed_files import Source, decoded
 from pipeline.formats.runs.scorecard_files import write_record, write_whole
+from pipeline.formats.runs.trec import write_run
 from schemas.experiment import Measured
 from schemas.record import Record
 
@@ -145,15 +146,13 @@ def read_published(path: Path) -> dict[str, Any]:
 
 def _published_rows(source: Source) -> dict[str, Any]:
     table: dict[str, dict[str, float]] = {}
-    try:
-        rows = list(csv.DictReader(io.StringIO(source.read().decode("utf-8-sig"))))
-    except UnicodeDecodeError:
-        raise InputError(source.name, "is not UTF-8") from None
-    except csv.Error as error:
-        raise InputError(source.name, f"is malformed: {error}") from None
-    for number, row in enumerate(rows, 2):
-        try:
-            table.setdefault(str(row["system"]), {})[str(row["measure"])] = float(row["value"])
-        except (KeyError, TypeError, ValueError):
-            raise InputError(source.name, "give columns system, measure and value, a number", line=number) from None
+    with in_file(source.name):
+        records = csv_records(io.StringIO(decoded(source.read()), newline=""))
+        heads = next(records, (1, []))[1]
+        for line, cells in records:
+            row = dict(zip(heads, cells, strict=False))
+            try:
+                table.setdefault(row["system"], {})[row["measure"]] = float(row["value"])
+            except (KeyError, ValueError):
+                raise Fault("give columns system, measure and value, a number", line=line) from None
     return table

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from pipeline.bench.fingerprints import digest
 from pipeline.errors import InputError, UsageError
-from pipeline.formats.runs.json_maps import read_json, read_objects
-from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.json_maps import read_json
+from pipeline.formats.lines import json_objects
+from pipeline.formats.packed_files import Source
 from pipeline.goldset.file_names import DATASET
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def read_passages(path: Path) -> dict[str, str]:
             raise InputError(source.name, "holds no corpus of texts by id")
         return corpus
     passages: dict[str, str] = {}
-    for number, record in read_objects(source):
+    for number, record in json_objects(source):
         identity = next((record[key] for key in _IDS if key in record), None)
         text = next((record[key] for key in _TEXTS if key in record), None)
         if not isinstance(identity, str) or not isinstance(text, str):

@@ -45,7 +45,7 @@ def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
 ) -> None:
     """Retrieve for every query of a gold set, and write a run."""
     from pipeline.errors import explained
-    from pipeline.formats.runs.run_files import write_run
+    from pipeline.formats.runs.trec import write_run
     from pipeline.goldset.gold_path import check_apart
     from pipeline.score.runs import load_gold
     from pipeline.systems import open_systems

@@ -17,10 +17,8 @@ from typing import BinaryIO
 from chardet import EncodingEra, detect
 
 from pipeline.formats.faults import Fault
+from pipeline.formats.lines import MAX_LINE
 from pipeline.formats.regular_files import open_regular, read_whole
-
-MAX_LINE = 16 * 2**20
-"""The longest line that is read, in bytes (of a table also the longest record, in characters); 16 MB."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

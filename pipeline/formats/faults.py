@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.errors import GoldsetError, InputError
 from pipeline.text.display import shown
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+Row = TypeVar("Row")
+Read = TypeVar("Read")
+P = TypeVar("P", bound="int | str")
+Place = int | str
+"""The place of an item in its file: the number of a line from 1, or words (``row 3``) if there are no lines."""
 
 
 class Fault(GoldsetError):
@@ -20,8 +30,8 @@ class Fault(GoldsetError):
         self.problem, self.line = problem, line
         super().__init__(problem)
 
-    def at(self, place: int | str) -> Fault:
-        """Return the fault of the whole file: ``place`` is the line the part begins on, or words such as ``row 3``."""
+    def at(self, place: Place) -> Fault:
+        """Return the fault of the whole file, in which the part begins at ``place``."""
         if isinstance(place, int):
             return Fault(self.problem, line=place + (self.line or 1) - 1)
         return Fault(f"{place}: {self.problem}" if place else self.problem)
@@ -46,10 +56,27 @@ def in_file(file: Path | str) -> Iterator[None]:
         raise unreadable(error).of(file) from None
 
 
+def read_rows(rows: Iterable[tuple[P, Row]], read: Callable[[P, Row], Read]) -> Iterator[Read]:
+    """Yield what ``read`` makes of each place and row; a fault that it raises gets the place."""
+    for place, row in rows:
+        try:
+            found = read(place, row)
+        except Fault as fault:
+            raise fault.at(place) from None
+        yield found
+
+
 def unreadable(error: OSError | ValueError) -> Fault:
     """Return the fault for a file that the system does not open or read."""
     missing = isinstance(error, FileNotFoundError)
     return Fault("there is no such file" if missing else f"cannot be read ({reason(error)})")
+
+
+def explain(error: ValidationError) -> str:
+    """Return the first problem of a record, without the value."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"][:3])
+    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def reason(error: OSError | ValueError) -> str:

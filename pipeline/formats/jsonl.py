@@ -1,4 +1,4 @@
-"""One record per line: the pipeline's own artifacts, written as they are made and read again without holding them."""
+"""The pipeline's own JSON Lines files: written record by record, and read again without holding all records."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from typing import BinaryIO, Generic, TypeVar
 from pydantic import ValidationError
 
 from pipeline.errors import InputError, OutputError
+from pipeline.formats.faults import Fault, explain
 from schemas.record import Record
 
 R = TypeVar("R", bound=Record)
 
 _LINE_BREAKS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
-"""What ``str.splitlines`` takes for the end of a line although JSON does not."""
+"""Characters that end a line for ``str.splitlines`` but not for JSON, and their escapes."""
 
 
 def as_line(json_text: str) -> str:
-    """Return a JSON text as one line that no reader of lines will cut."""
+    """Return a JSON text as one line, without characters that a reader may take for the end of a line."""
     return json_text.translate(_LINE_BREAKS) + "\n"
 
 
@@ -51,7 +52,7 @@ class RecordFile(Generic[R]):
         """Return the records of an existing file.
 
         Raises:
-            InputError: The file is not there.
+            InputError: The file is missing.
         """
         offsets = array.array("Q")
         position = 0
@@ -82,15 +83,11 @@ class RecordFile(Generic[R]):
         try:
             return self._kind.model_validate_json(line)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise InputError(self.path, f"{where or 'record'}: {first['msg']}", line=number) from None
+            raise Fault(explain(error), line=number).of(self.path) from None
 
 
 def write_lines(path: Path | None, records: Iterable[Record]) -> int:
-    """Write records to a file, or to standard output without one, and return how many there were.
-
-    The file appears only when it is whole.
+    """Write records to a file, or to standard output if it is None, and return their number; see ``write_texts``.
 
     Raises:
         OSError: The file cannot be written.
@@ -102,13 +99,13 @@ def write_lines(path: Path | None, records: Iterable[Record]) -> int:
 
 
 def write_texts(path: Path, lines: Iterable[str]) -> int:
-    """Write lines to a file that appears only when it is whole, and return how many there were.
+    """Write lines to a file that appears only when it is complete, and return their number.
 
     Raises:
         OSError: The file cannot be written.
     """
     if path.exists() and not path.is_file():
-        raise OutputError(f"{path}: is no plain file and would be replaced; name another")
+        raise OutputError(f"{path}: is not a plain file and would be replaced; name another")
     path = path.resolve()
     draft = path.with_name(f".{path.name}.unfinished")
     try:

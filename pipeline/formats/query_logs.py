@@ -1,6 +1,6 @@
-"""What users asked, read from a log: one query per line, or a column of CSV, TSV or JSON Lines, packed or not.
+"""Queries of users from a log: one per line, or a column of CSV, TSV or JSON Lines, packed or not.
 
-A log is not made by us and never whole: a line that cannot be a query is passed over and counted, not refused.
+Other programs write logs, and logs are never clean: a line that cannot be a query is skipped and counted, not refused.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from pipeline.errors import InputError, UsageError
-from pipeline.formats.runs.packed_files import Source
+from pipeline.errors import UsageError
+from pipeline.formats.faults import Fault
+from pipeline.formats.packed_files import Source
 from pipeline.text.display import one_line, shown
 
 COLUMNS = ("query", "question", "q", "search", "keywords", "text")
-"""What the column of queries is called, where it is not named."""
+"""The names of the column of queries that are tried if none is given."""
 
 LONGEST = 2000
-"""The longest query, in characters; a longer line is no query that was typed."""
+"""The longest query, in characters; a longer line was not typed by a user and is skipped."""
 
 _LINE = 2**20
 _TRAILING = "?!.。？！؟…:;,、，"
@@ -31,7 +32,7 @@ _TRAILING = "?!.。？！؟…:;,、，"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query as it was first written, the number of its line, and how many lines say the same."""
+    """A query as first written, the number of its first line, and the number of lines that hold it."""
 
     text: str
     line: int
@@ -40,7 +41,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Log:
-    """The distinct queries of a log by their folded form, and how many lines were passed over, by reason."""
+    """The distinct queries of a log by their folded form, and the number of skipped lines by reason."""
 
     name: str
     queries: dict[str, Asked] = field(default_factory=dict)
@@ -48,11 +49,11 @@ class Log:
 
     @property
     def lines(self) -> int:
-        """How many lines hold a query."""
+        """The number of lines that hold a query."""
         return sum(asked.count for asked in self.queries.values())
 
     def add(self, text: str, line: int) -> None:
-        """Take the text of a line, whatever it holds."""
+        """Count the text of a line as a query, or as skipped."""
         text = one_line(text[: 2 * LONGEST])
         if len(text) > LONGEST:
             self.passed_over["too-long"] += 1
@@ -65,7 +66,7 @@ class Log:
 
 
 def folded(text: str) -> str:
-    """Return the form in which two spellings of one query are equal: width, case, spaces and final marks aside."""
+    """Return a form that is equal for spellings that differ only in width, case, spaces and final marks."""
     return one_line(unicodedata.normalize("NFKC", text)).casefold().strip(_TRAILING + " ")
 
 
@@ -73,17 +74,16 @@ def read_log(path: Path | str, *, column: str | None = None) -> Log:
     """Return the queries of a log.
 
     Args:
-        path: ``.csv``, ``.tsv``, ``.jsonl``, or text with one query per line; ``-`` is standard input.
-        column: the column of queries; None takes the first of ``COLUMNS``.
+        path: A ``.csv``, ``.tsv`` or ``.jsonl`` file, or text with one query per line; ``-`` is standard input.
+        column: The column of queries; None takes the first of ``COLUMNS``.
 
     Raises:
-        InputError: the file cannot be read, is no table of its kind, or holds no query.
-        UsageError: a column is named that is not there, or for a text that has none.
+        InputError: The file cannot be read, is malformed, or holds no query.
+        UsageError: The file has no such column, or is text without columns.
     """
     source = Source(path)
     log = Log(source.name)
-    with source.open() as raw:
-        file = io.BufferedReader(raw)  # type: ignore[type-var]  # a plain file comes unbuffered, byte after byte
+    with source.open() as file:
         if source.suffix in {".csv", ".tsv"}:
             rows = _table(file, source.name, "\t" if source.suffix == ".tsv" else ",", column)
         elif source.suffix in {".jsonl", ".ndjson"}:
@@ -91,11 +91,11 @@ def read_log(path: Path | str, *, column: str | None = None) -> Log:
         elif column is not None:
             raise UsageError(f"--column {shown(column)}: {source.name} is text with one query per line")
         else:
-            rows = ((number, line) for number, line in _lines(file, log))
+            rows = _lines(file, log)
         for number, text in rows:
             log.add(text, number)
-    if not log.queries:
-        raise InputError(source.name, "holds no query")
+        if not log.queries:
+            raise Fault("holds no query")
     return log
 
 
@@ -148,9 +148,9 @@ def _table(file: BinaryIO, name: str, delimiter: str, column: str | None) -> Ite
             if len(cells) > place:
                 yield reader.line_num, cells[place]
     except csv.Error as error:
-        raise InputError(name, f"is malformed: {error}", line=reader.line_num) from None
+        raise Fault(f"is malformed: {error}", line=reader.line_num) from None
     finally:
-        text.detach()  # who opened the file closes it
+        text.detach()  # the opener of the file closes it
 
 
 def _choose(columns: list[str], asked: str | None, name: str) -> str:
@@ -161,5 +161,5 @@ def _choose(columns: list[str], asked: str | None, name: str) -> str:
     if found is None:
         listed = ", ".join(shown(column)[:40] for column in columns[:10])
         wanted = f"no column {shown(asked)}" if asked is not None else f"no column {' or '.join(COLUMNS)}"
-        raise UsageError(f"{name}: has {wanted}; it has {listed}: name the one with --column")
+        raise UsageError(f"{name}: has {wanted}; it has {listed}: name the right one with --column")
     return found

@@ -20,8 +20,9 @@ from typing import Literal
 
 import jsonlines
 
-from pipeline.formats.charsets import MAX_LINE, encoding_of, read_text
-from pipeline.formats.faults import Fault
+from pipeline.formats.charsets import encoding_of, read_text
+from pipeline.formats.faults import Fault, Place
+from pipeline.formats.lines import MAX_LINE, csv_records
 from pipeline.formats.regular_files import open_regular
 from pipeline.text.display import shown
 
@@ -40,7 +41,7 @@ class Row:
     values: Mapping[str, object]
 
     @property
-    def place(self) -> int | str:
+    def place(self) -> Place:
         """The line, or ``row`` and the number of the row; see `Fault.at`."""
         return f"row {self.number}" if self.line is None else self.line
 
@@ -120,21 +121,13 @@ def _csv(path: Path, encoding: str, delimiter: str | None) -> Table:
 
 def _records(path: Path, encoding: str, delimiter: str, quoting: _Quoting) -> Iterator[tuple[int, list[str]]]:
     """Yield each record with the line it begins on; all have the first one's number of fields."""
-    # The limit is the process's; it is only ever raised, and a field cannot be longer than a record.
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
     lines = _without_nul(_lines(path, encoding, newline=""))
-    reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
-    width, begins = 0, 1
-    try:
-        for cells in reader:
-            width = width or len(cells)
-            if cells and len(cells) != width:
-                raise Fault(f"has {len(cells)} fields where the header has {width}", line=begins)
-            if cells:
-                yield begins, cells
-            begins = reader.line_num + 1
-    except csv.Error as error:
-        raise Fault(f"is malformed in the record beginning here: {error}", line=begins) from None
+    width = 0
+    for line, cells in csv_records(lines, delimiter=delimiter, quoting=quoting):
+        width = width or len(cells)
+        if len(cells) != width:
+            raise Fault(f"has {len(cells)} fields where the header has {width}", line=line)
+        yield line, cells
 
 
 def _without_nul(lines: Iterator[str]) -> Iterator[str]:

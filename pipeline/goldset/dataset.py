@@ -12,9 +12,9 @@ from typing import Any, TextIO
 from pydantic import ValidationError
 
 from pipeline.errors import InputError
+from pipeline.formats.json_maps import read_json
 from pipeline.formats.jsonl import as_line
-from pipeline.formats.runs.json_maps import read_json
-from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.packed_files import Source
 from pipeline.goldset.file_names import CORPUS_COPY, DATASET, QRELS, QRELS_COPY, QUERIES_COPY, TOPICS
 from schemas.corpus import Chunk, Evidence
 from schemas.judgment import RELEVANT, Relevance

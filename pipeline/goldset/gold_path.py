@@ -5,12 +5,11 @@ The path is the folder of a build, its ``dataset.json``, a BEIR folder, or a fil
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from pipeline.errors import InputError, OutputError
 from pipeline.formats.interchange_names import (
@@ -20,16 +19,14 @@ from pipeline.formats.interchange_names import (
     BEIR_QUERIES,
     BEIR_TEST_QRELS,
 )
-from pipeline.formats.runs.json_maps import read_json
+from pipeline.formats.json_maps import read_json
+from pipeline.formats.lines import json_objects
+from pipeline.formats.packed_files import Source
 from pipeline.formats.runs.judgments import Grades, level_of, read_judgments
-from pipeline.formats.runs.packed_files import Source
 from pipeline.formats.runs.trec import read_qrels
 from pipeline.goldset.dataset import read_metadata
 from pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, QRELS, QUERIES, TREC
 from pipeline.text.display import shown
-
-if TYPE_CHECKING:
-    from io import RawIOBase
 
 _DEPTH = 3
 """How many folders above a path are searched for its set: ``beir/qrels/test.tsv`` lies two below."""
@@ -104,7 +101,7 @@ def notes_of_queries(path: Path) -> dict[str, dict[str, Any]]:
     if not lines.is_file():
         return {}
     found = {}
-    for record, _ in _objects(lines):
+    for _, record in json_objects(Source(lines)):
         query_id = record.pop("query_id", None)
         if isinstance(query_id, str):
             found[query_id] = record
@@ -203,21 +200,8 @@ def _strings(dataset: Mapping[str, Any], member: str) -> dict[str, str]:
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str, str]]:
-    for record, line in _objects(path):
+    for line, record in json_objects(Source(path)):
         identity, text, title = record.get("_id"), record.get("text"), record.get("title", "")
         if not isinstance(identity, str) or not isinstance(text, str):
             raise InputError(shown(path), "has no _id or no text that is a string", line=line)
         yield identity, text, title if isinstance(title, str) else ""
-
-
-def _objects(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-    # A plain file comes without a buffer, and lines would be read byte by byte.
-    with Source(path).open() as file, io.BufferedReader(cast("RawIOBase", file)) as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                raise InputError(shown(path), "is no JSON", line=number) from None
-            if not isinstance(record, dict):
-                raise InputError(shown(path), "is no JSON object", line=number)
-            yield record, number

@@ -12,8 +12,9 @@ from typing import Literal
 
 from pipeline.errors import OutputError, explained
 from pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
-from pipeline.formats.annotations.exchange import Exchange, write_text
+from pipeline.formats.annotations.exchange import Exchange
 from pipeline.formats.interchange_names import BEIR_TEST_QRELS, TREC_QRELS
+from pipeline.formats.runs.scorecard_files import write_whole
 from pipeline.review.ledger import RUBRIC_SHA
 from pipeline.review.people import Reviewed, current_ids, lineage, people_of
 from pipeline.review.reviewable_set import ReviewableSet
@@ -162,7 +163,7 @@ def _to_file(out: Path, text: str, reviewed: Reviewed) -> list[Path]:
     if out.resolve().parent == folder or folder in out.resolve().parents:
         raise OutputError(f"{out}: lies in the data set itself; give a place outside of it as --out")
     with explained(out):
-        write_text(out, text)
+        write_whole(out, text.encode("utf-8", "replace"))
     return [out]
 
 
@@ -178,7 +179,7 @@ def _to_folder(out: Path, files: Mapping[str, str], reviewed: Reviewed) -> list[
     with explained(out):
         for name, text in files.items():
             (out / name).parent.mkdir(parents=True, exist_ok=True)
-            write_text(out / name, text)
+            write_whole(out / name, text.encode("utf-8", "replace"))
     return [out / name for name in files]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from pipeline.errors import InputError, OutputError, UsageError
-from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.packed_files import Source
 from pipeline.formats.runs.trec import read_run
 from pipeline.goldset.folder import GoldFolder
 from pipeline.measures.ranks.order import best
@@ -155,6 +156,16 @@ def server_of(
             timeout_graceful_shutdown=3,
         )
     )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own, that nobody else reaches."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 @contextlib.contextmanager

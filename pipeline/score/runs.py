@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pipeline.errors import InputError, UsageError
+from pipeline.formats.packed_files import STDIN, Source
 from pipeline.formats.runs import run_tables
-from pipeline.formats.runs.packed_files import STDIN, Source
 from pipeline.formats.runs.trec import read_run
 from pipeline.goldset import gold_path
 from pipeline.measures.assessment import Missing, assess

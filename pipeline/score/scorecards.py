@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from pipeline.errors import InputError, UsageError
-from pipeline.formats.runs.scorecard_files import explain
+from pipeline.formats.faults import explain
 from pipeline.goldset.gold_path import metadata_of
 from pipeline.goldset.gold_path import notice_of as said_of
 from pipeline.measures.statistics.comparison import scorecard

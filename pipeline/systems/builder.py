@@ -169,7 +169,7 @@ def _expanded(settings: s.RewriteSettings | s.HyDESettings, workshop: Workshop) 
     elif settings.file is None:
         expand = model_rewrites(workshop.models.chat(), count=settings.count)
     else:
-        from pipeline.formats.rewrites import read_rewrites
+        from pipeline.formats.json_maps import read_rewrites
 
         expand = file_rewrites(read_rewrites(settings.file), source=str(settings.file))
     return Expanded(settings, of=workshop.part(settings.of), expand=expand, stopwatch=workshop.stopwatch)

@@ -95,8 +95,8 @@ def test_a_few_ragged_rows_are_left_out_and_said_to_be(tmp_path: Path) -> None:
         ("a.jsonl", '{"query_id": "q", "chunk_id": "c", "relevance": 2.5}\n', "line 1: has no relevance"),
         ("a.jsonl", '{"query_id": "q", "chunk_id": "c"}\n', "line 1: has no relevance"),
         ("a.jsonl", '{"query_id": "q", "relevance": 2}\n', "line 1: has no chunk_id"),
-        ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
-        ("a.jsonl", "[" * 100_000 + "\n", "line 1: not valid JSON"),
+        ("a.jsonl", "[1]\n", "line 1: is not a JSON object"),
+        ("a.jsonl", "[" * 100_000 + "\n", "line 1: is not valid JSON"),
         (
             "a.jsonl",
             '{"query_id":"q","chunk_id":"c","relevance":1}\n' * 2,
@@ -104,14 +104,14 @@ def test_a_few_ragged_rows_are_left_out_and_said_to_be(tmp_path: Path) -> None:
         ),
         ("a.jsonl", '{"client_id": "x", "kind": "judge"}\n', "line 1: is a ledger of acts"),
         ("a.jsonl", "", "holds no judgment"),
-        ("a.csv", "query-id,corpus-id,ann\nq,a,good\n", "line 2: column 'ann' holds no whole number"),
-        ("a.csv", "query-id,corpus-id,ann\nq,a,nan\n", "line 2: column 'ann' holds no whole number"),
+        ("a.csv", "query-id,corpus-id,ann\nq,a,good\n", "line 2: column 'ann' does not hold a whole number"),
+        ("a.csv", "query-id,corpus-id,ann\nq,a,nan\n", "line 2: column 'ann' does not hold a whole number"),
         ("a.csv", "query-id,corpus-id,ann\nq,a,1\nq,a,1\n", "line 3: ann graded 'a' for query 'q' already"),
         ("a.csv", "query-id,corpus-id,ann\n,a,1\n", "line 2: an id is empty"),
         ("a.csv", "query-id,corpus-id,ann,ann\nq,a,1,2\n", "line 1: two columns have the same name"),
-        ("a.csv", "query-id,corpus-id,ann\nq,a\n", "line 2: a row has not the 3 columns"),
+        ("a.csv", "query-id,corpus-id,ann\nq,a\n", "line 2: a row does not have the 3 columns"),
         ("a.csv", "corpus-id,ann\na,1\n", "has no column query_id"),
-        ("a.csv", 'query-id,corpus-id,ann\n"q,a,1\n', "is no table"),
+        ("a.csv", 'query-id,corpus-id,ann\n"q,a,1\n', "line 2: is malformed in the record beginning here"),
     ],
 )
 def test_what_cannot_be_read_is_named_in_one_line(tmp_path: Path, name: str, text: str, says: str) -> None:
@@ -145,9 +145,9 @@ def test_scores_come_long_or_wide_per_query_or_as_means(tmp_path: Path) -> None:
     [
         ("a,b\n1,2\n", "has no column system"),
         ("system\ns\n", "has no column of scores"),
-        ("system,human\ns,x\n", "holds no finite number"),
-        ("system,human\ns,inf\n", "holds no finite number"),
-        ("system,human\ns,1\ns,2\n", "this score stands there already"),
+        ("system,human\ns,x\n", "does not hold a finite number"),
+        ("system,human\ns,inf\n", "does not hold a finite number"),
+        ("system,human\ns,1\ns,2\n", "an earlier row has this score already"),
     ],
 )
 def test_scores_that_are_none_are_named(tmp_path: Path, text: str, says: str) -> None:

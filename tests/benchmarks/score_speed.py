@@ -34,7 +34,7 @@ main()
 
 PARSING = """
 import sys
-from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.packed_files import Source
 from pipeline.formats.runs.trec_frames import run_frames
 sum(frame.height for frame in run_frames(Source(sys.argv[2])))
 """
@@ -114,7 +114,7 @@ def dicts(shape: Shape, folder: Path, name: str) -> None:
     """Score the same dicts in one process, as a program does."""
     import pytrec_eval
 
-    from pipeline.formats.runs.packed_files import Source
+    from pipeline.formats.packed_files import Source
     from pipeline.formats.runs.trec import read_qrels, read_run
     from pipeline.measures import evaluate
     from pipeline.measures.names import parse_measures

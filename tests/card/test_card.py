@@ -87,7 +87,7 @@ def test_positives_count_the_source(card: Card) -> None:
 
 
 def test_scores_of_the_baselines_are_those_of_the_scorer(graded_folder: Path, tmp_path: Path) -> None:
-    from pipeline.formats.runs.run_files import write_run
+    from pipeline.formats.runs.trec import write_run
     from pipeline.measures.names import parse_measure
     from pipeline.score.runs import load_gold, load_run, score_run
 
@@ -212,7 +212,7 @@ def test_the_card_is_the_same_in_every_process(goldset: Goldset, tmp_path: Path)
 
 def test_files_that_are_no_card_are_not_replaced(tmp_path: Path, tiny: Card) -> None:
     (tmp_path / "card.md").write_text("# My own data set\n")
-    with pytest.raises(OutputError, match="not a card that goldset wrote"):
+    with pytest.raises(OutputError, match="is no card of ours"):
         write_card(tmp_path, tiny)
     assert not (tmp_path / "card.json").exists()
     (tmp_path / "card.md").unlink()

@@ -110,8 +110,8 @@ def test_the_same_votes_are_read_from_every_form_packed_or_not(tmp_path: Path, n
         ("f.csv", b"why,c1,1\nwhy,\xff,1\n", "line 2: is not UTF-8"),
         ("f.csv", b"one,two\n", "line 1: is neither"),
         ("f.jsonl", b'{"query": "why", "chunk_id": "c1", "vote": true}\n', "line 1: the vote is 'True'"),
-        ("f.jsonl", b'{"query": "why", "chunk_id": "c1", "vote": 1}\n{]\n', "line 2: is no JSON"),
-        ("f.jsonl", b"[1]\n", "line 1: is no JSON object"),
+        ("f.jsonl", b'{"query": "why", "chunk_id": "c1", "vote": 1}\n{]\n', "line 2: is not valid JSON"),
+        ("f.jsonl", b"[1]\n", "line 1: is not a JSON object"),
         ("f.jsonl", b'{"query": 3, "chunk_id": "c1", "vote": 1}\n', "line 1: names no query"),
     ],
 )

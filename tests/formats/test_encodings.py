@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.charsets import MAX_LINE, decode, encoding_of
+from pipeline.formats.charsets import decode, encoding_of
 from pipeline.formats.faults import Fault
+from pipeline.formats.lines import MAX_LINE
 from tests.formats.documents.reading import read
 
 LEGACY = [

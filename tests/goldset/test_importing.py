@@ -192,8 +192,8 @@ def test_what_is_broken_is_refused_with_its_line_or_left_out_and_listed(
 
 
 MALFORMED: list[tuple[str, bytes, str]] = [
-    ("corpus.jsonl", b"not json\n", "corpus.jsonl, line 4: is no JSON"),
-    ("corpus.jsonl", b"[1]\n", "corpus.jsonl, line 4: is no JSON object"),
+    ("corpus.jsonl", b"not json\n", "corpus.jsonl, line 4: is not valid JSON"),
+    ("corpus.jsonl", b"[1]\n", "corpus.jsonl, line 4: is not a JSON object"),
     ("corpus.jsonl", b'{"text": "x"}\n', "corpus.jsonl, line 4: has no id"),
     ("corpus.jsonl", b'{"_id": "d4", "text": 3}\n', "corpus.jsonl, line 4: has no text"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "\xff"}\n', "corpus.jsonl, line 4: is not UTF-8"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import InputError, RetrieverFailed
-from pipeline.formats.rewrites import read_rewrites
+from pipeline.formats.json_maps import read_rewrites
 from pipeline.measures.ranks.order import best
 from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25
@@ -93,10 +93,10 @@ def test_the_published_rewrites_are_read(collections: Path) -> None:
         ("{}", "no object of the form"),
         ('{"a": "b"}', "no list of rewrites for 'a'"),
         ('{"a": []}', "no list of rewrites for 'a'"),
-        ('{"a": ["b", 3]}', "empty or no text for 'a'"),
-        ('{"a": [" "]}', "empty or no text for 'a'"),
+        ('{"a": ["b", 3]}', "empty or not text for 'a'"),
+        ('{"a": [" "]}', "empty or not text for 'a'"),
         ('{"a": ["b"], "a": ["c"]}', "twice"),
-        ('{"a": ', "is no JSON"),
+        ('{"a": ', "is not valid JSON"),
         ("\udcff", "UTF-8"),
     ],
 )

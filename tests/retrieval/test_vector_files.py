@@ -68,10 +68,18 @@ def test_many_rows_come_in_their_order(tmp_path: Path) -> None:
     ("rows", "ids", "problem"),
     [
         (ROWS, "a\nb\n", r"has 3 rows, but .*passages.ids 2 ids"),
-        (ROWS, "a\nb\na\n", "row 3: id 'a' stands in row 1 already"),
+        (ROWS, "a\nb\na\n", "row 3: id 'a' is in row 1 already"),
         (ROWS, "a\n\nc\n", "row 2: the id is empty"),
-        (np.array([[1, 2], [3, np.nan], [1, 1]]), "a\nb\nc\n", "row 2: the vector holds what is no finite number"),
-        (np.array([[1, 2], [3, 4], [1e300, 1]]), "a\nb\nc\n", "row 3: the vector holds what is no finite number"),
+        (
+            np.array([[1, 2], [3, np.nan], [1, 1]]),
+            "a\nb\nc\n",
+            "row 2: the vector holds something that is not a finite number",
+        ),
+        (
+            np.array([[1, 2], [3, 4], [1e300, 1]]),
+            "a\nb\nc\n",
+            "row 3: the vector holds something that is not a finite number",
+        ),
         (np.array([[0, 0], [3, 4], [1, 1]]), "a\nb\nc\n", "row 1: the vector is all 0"),
         (np.arange(3.0), "a\nb\nc\n", "holds float64 of shape 3, not rows"),
         (ROWS.astype(complex), "a\nb\nc\n", "holds complex128"),
@@ -94,9 +102,9 @@ def test_wrong_rows_of_numpy_are_refused(tmp_path: Path, rows: Any, ids: str, pr
         ([[1, 2], [3, 4], None], IDS, "row 3: no vector, where the first row has 2"),
         ([None, [3, 4], [1, 1]], IDS, "row 1: no vector"),
         ([[], [], []], IDS, "row 1: the vector is empty"),
-        ([[1, 2], [3, None], [1, 1]], IDS, "row 2: the vector holds what is no finite number"),
+        ([[1, 2], [3, None], [1, 1]], IDS, "row 2: the vector holds something that is not a finite number"),
         ([[1, 2], [3, 4], [1, 1]], ["a", None, "c"], "row 2: the id is empty"),
-        ([[1, 2], [3, 4], [1, 1]], ["a", "b", "b"], "row 3: id 'b' stands in row 2"),
+        ([[1, 2], [3, 4], [1, 1]], ["a", "b", "b"], "row 3: id 'b' is in row 2"),
         ([[1, 2], [3, 4], [1, 1]], [1.5, 2.5, 3.5], "column id holds double"),
         ([], pa.array([], pa.string()), "holds no vector"),
     ],
@@ -121,10 +129,10 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=problem):
             read_vectors(wrong, ids=names)
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(InputError, match=r"is no \.npy file of numbers, or is cut short"):
+    with pytest.raises(InputError, match=r"is not a \.npy file of numbers, or is cut short"):
         read_vectors(path, ids=ids)
     np.save(path, np.array([object()] * 3, dtype=object), allow_pickle=True)
-    with pytest.raises(InputError, match=r"is no \.npy file of numbers"):
+    with pytest.raises(InputError, match=r"is not a \.npy file of numbers"):
         read_vectors(path, ids=ids)
     pq.write_table(pa.table({"id": ["a"], "text": ["b"]}), tmp_path / "v.parquet")
     with pytest.raises(InputError, match="no column vector"):

@@ -178,7 +178,7 @@ def test_events_of_another_set_are_refused(made: Made, tmp_path: Path) -> None:
     text = (other.folder / "dataset.json").read_text().replace("matter", "subject")
     (other.folder / "dataset.json").write_text(text)
     material, ledger = ledger_of(other.folder)
-    with ledger, pytest.raises(InputError, match="line 1: is of another data set"):
+    with ledger, pytest.raises(InputError, match="line 1: belongs to another data set"):
         import_file(tmp_path / "out.jsonl", "native", material=material, ledger=ledger, at=AT)
     assert ledger.events() == []
 

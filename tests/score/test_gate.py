@@ -131,7 +131,7 @@ def test_other_judgments_are_told_and_no_common_query_is_an_error(goldset: Golds
         ((), 2, "nothing to check"),
         (("--init",), 2, "need --baseline"),
         (("--baseline", "none.json"), 2, "make it with --init"),
-        (("--baseline", "gold.qrels"), 1, "is no baseline"),
+        (("--baseline", "gold.qrels"), 1, "is not a baseline"),
         (("--baseline", "baseline.json", "--max-drop", "lots"), 2, "--max-drop"),
         (("--baseline", "baseline.json", "--max-drop", "map@7=1%"), 2, "the baseline has no map@7"),
         (("--baseline", "baseline.json", "--measure", "map@7"), 2, "only mrr@10, r@10"),

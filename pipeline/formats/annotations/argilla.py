@@ -1,8 +1,8 @@
-"""Pairs and judgments for Argilla 2: records as ``Record.to_dict`` writes them, a line each, and the settings.
+"""Pairs and judgments for Argilla 2: one record per line, as ``Record.to_dict`` writes it, and the settings.
 
-A pair is a record with the fields ``query`` and ``passage`` and the rating question ``grade``, 0 to 3. What Argilla has
-no place for travels in the metadata of the record. Suggestions are what annotators see first, so a model's grades are
-among them only where they were asked for.
+A pair is a record with the fields ``query`` and ``passage`` and the rating question ``grade``, 0 to 3. Fields that
+Argilla has no place for are in the metadata of the record. Annotators see suggestions first, so suggestions hold a
+model's grades only if the user asks for them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError
 from pipeline.formats.annotations.exchange import (
     RUBRIC_TEXT,
     Exchange,
@@ -22,10 +21,11 @@ from pipeline.formats.annotations.exchange import (
     grade_from,
     id_of,
     objects,
+    own_details,
     review_of,
 )
+from pipeline.formats.faults import Fault, in_file, read_rows
 from pipeline.formats.jsonl import as_line
-from pipeline.text.display import shown
 from schemas.judgment import Relevance
 from schemas.review_event import Review
 
@@ -104,50 +104,46 @@ def _settings(exchange: Exchange) -> dict[str, Any]:
 def read(path: Path) -> Iterator[Given]:
     """Yield the judgments of records, one after the other or in one JSON array; only submitted answers count.
 
-    Somebody this set does not know is called ``argilla-`` and the beginning of his id.
+    An annotator who is unknown to this set is called ``argilla-`` and the beginning of the annotator's id.
 
     Raises:
-        InputError: A record is not what it should be; the message names its line.
+        InputError: A record is not valid; the message names its line.
     """
-    for line, record in objects(path):
-        metadata = record.get("metadata")
-        if not isinstance(metadata, Mapping):
-            raise InputError(shown(path), "a record has no metadata with query_id and chunk_id", line=line)
-        pair = {name: metadata.get(name) for name in ("query_id", "chunk_id")}
-        own = _own(metadata.get("goldset"), path, line)
-        known = {id_of("annotator", str(one.get("annotator"))): one for one in own.get("reviews", [])}
-        rubric = metadata.get("rubric_sha") if isinstance(metadata.get("rubric_sha"), str) else None
-        for response in _responses(record, path, line):
-            grade = grade_from(response.get("value"), path=path, line=line)
-            user = str(response.get("user_id"))
-            said = known.get(user, {})
-            same = said.get("grade") == grade
-            kept = said if same else {"annotator": said.get("annotator", f"argilla-{user[:8]}")}
-            values = {"first_grade": grade, **kept, **pair, "grade": grade}
-            yield Given(line, review_of(values, path=path, line=line), "judge", rubric)
-        if isinstance(own.get("adjudicated"), Mapping):
-            decided = own["adjudicated"]
-            grade = grade_from(decided.get("grade"), path=path, line=line)
-            values = {**pair, "annotator": decided.get("annotator"), "grade": grade, "first_grade": grade}
-            yield Given(line, review_of(values, path=path, line=line), "adjudicate", rubric)
+    with in_file(path):
+        for given in read_rows(objects(path), _given):
+            yield from given
 
 
-def _own(text: object, path: Path, line: int) -> dict[str, Any]:
-    if text in (None, ""):
-        return {}
-    try:
-        found = json.loads(str(text))
-    except (ValueError, RecursionError):
-        found = None
-    reviews = found.get("reviews", []) if isinstance(found, dict) else None
+def _given(line: int, record: Mapping[str, Any]) -> list[Given]:
+    metadata = record.get("metadata")
+    if not isinstance(metadata, Mapping):
+        raise Fault("a record has no metadata with query_id and chunk_id")
+    pair = {name: metadata.get(name) for name in ("query_id", "chunk_id")}
+    own = own_details(metadata.get("goldset"))
+    reviews = own.get("reviews", [])
     if not isinstance(reviews, list) or not all(isinstance(one, dict) for one in reviews):
-        raise InputError(shown(path), "the metadata called goldset are not as they were written", line=line)
-    return found if isinstance(found, dict) else {}
+        raise Fault("the field called goldset differs from what was written")
+    known = {id_of("annotator", str(one.get("annotator"))): one for one in reviews}
+    rubric = metadata.get("rubric_sha") if isinstance(metadata.get("rubric_sha"), str) else None
+    found = []
+    for response in _responses(record):
+        grade = grade_from(response.get("value"))
+        user = str(response.get("user_id"))
+        said = known.get(user, {})
+        same = said.get("grade") == grade
+        kept = said if same else {"annotator": said.get("annotator", f"argilla-{user[:8]}")}
+        found.append(Given(line, review_of({"first_grade": grade, **kept, **pair, "grade": grade}), "judge", rubric))
+    if isinstance(own.get("adjudicated"), Mapping):
+        decided = own["adjudicated"]
+        grade = grade_from(decided.get("grade"))
+        values = {**pair, "annotator": decided.get("annotator"), "grade": grade, "first_grade": grade}
+        found.append(Given(line, review_of(values), "adjudicate", rubric))
+    return found
 
 
-def _responses(record: Mapping[str, Any], path: Path, line: int) -> list[Mapping[str, Any]]:
+def _responses(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     responses = record.get("responses") or {}
     given = responses.get(QUESTION, []) if isinstance(responses, Mapping) else None
     if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
-        raise InputError(shown(path), f"the responses to {QUESTION} are no list of objects", line=line)
+        raise Fault(f"the responses to {QUESTION} are not a list of objects")
     return [one for one in given if one.get("status") not in _DRAFTS]

@@ -1,4 +1,4 @@
-"""What people judged, on its way to other tools and back: one shape that every format writes from and reads into."""
+"""People's judgments on their way to other tools and back: the shape that every format writes from and reads into."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import ValidationError
 
-from pipeline.errors import InputError
-from pipeline.text.display import shown
+from pipeline.formats.faults import Fault, explain
+from pipeline.formats.packed_files import decoded, without_mark
 from schemas.judgment import RUBRIC, Relevance
 from schemas.review_event import Review
 
@@ -24,10 +24,10 @@ RUBRIC_TEXT = "\n".join(f"{grade:d} - {RUBRIC[grade]}" for grade in sorted(RUBRI
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What is written.
+    """The pairs and judgments to write.
 
-    ``pairs`` are all pairs of the pool, in an order that says nothing of what a model thinks of them; ``adjudicated``
-    says who decided a pair, and how; ``model`` is empty unless its grades were asked for.
+    ``pairs`` are all pairs of the pool, in an order that does not tell a model's opinion of them; ``adjudicated`` holds
+    who decided a pair, and the grade; ``model`` is empty unless the model's grades were asked for.
     """
 
     queries: Mapping[str, str]
@@ -40,10 +40,10 @@ class Exchange:
     data_sha: str
     model: Mapping[Pair, tuple[str, Relevance]] = field(default_factory=dict)
     wanted: int = 1
-    """How many people are to judge a pair."""
+    """The number of people who are to judge each pair."""
 
     def by_pair(self) -> dict[Pair, list[Review]]:
-        """Return what was said of each pair."""
+        """Return the judgments of each pair."""
         found: dict[Pair, list[Review]] = {}
         for review in self.reviews:
             found.setdefault((review.query_id, review.chunk_id), []).append(review)
@@ -52,7 +52,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One judgment that was read. ``rubric_sha`` is None where the file does not say by which rubric it was made."""
+    """One judgment that was read. ``rubric_sha`` is None if the file does not name the rubric."""
 
     line: int
     review: Review
@@ -61,63 +61,72 @@ class Given:
 
 
 def id_of(*parts: str) -> str:
-    """Return a UUID that is always the same for the same words."""
+    """Return the UUID of these words, which is always the same."""
     return str(uuid5(NAMESPACE_URL, "goldset:" + "\x1f".join(parts)))
 
 
 def details(review: Review) -> dict[str, Any]:
-    """Return what tools have no place for of a judgment: everything but the pair."""
+    """Return the fields of a judgment that other tools have no place for: all but the pair."""
     return review.model_dump(mode="json", exclude={"query_id", "chunk_id", "adjudicated"}, exclude_defaults=True)
 
 
-def review_of(values: Mapping[str, Any], *, path: Path, line: int) -> Review:
+def review_of(values: Mapping[str, Any]) -> Review:
     """Return a judgment from values that were read.
 
     Raises:
-        InputError: One of them is not what it should be.
+        Fault: A value is not valid.
     """
     try:
         return Review.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(shown(path), f"{where or 'judgment'}: {first['msg']}", line=line) from None
+        raise Fault(explain(error)) from None
 
 
-def grade_from(value: object, *, path: Path, line: int) -> int:
+def grade_from(value: object) -> int:
     """Return a grade that was read as a number or as its text.
 
     Raises:
-        InputError: It is none.
+        Fault: The value is not a grade.
     """
     text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
     if text not in {"0", "1", "2", "3"}:
-        raise InputError(shown(path), "the grade is none of 0, 1, 2, 3", line=line)
+        raise Fault("the grade is none of 0, 1, 2, 3")
     return int(text)
 
 
-def text_of(path: Path) -> str:
-    """Return a file as text, without the mark that some programs put before UTF-8.
+def own_details(text: object) -> dict[str, Any]:
+    """Return the object that this program wrote as JSON into a field of another tool; empty if the field is empty.
 
     Raises:
-        InputError: It cannot be read, or is not UTF-8.
+        Fault: The field holds something else.
     """
+    if text in (None, ""):
+        return {}
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise InputError(shown(path), f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise InputError(shown(path), "is not UTF-8", line=line) from None
+        found = json.loads(str(text))
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Fault("the field called goldset differs from what was written")
+    return found
+
+
+def text_of(path: Path) -> str:
+    """Return a file as text, without a byte order mark.
+
+    Raises:
+        OSError: The file cannot be read.
+        Fault: The file is not UTF-8.
+    """
+    return decoded(without_mark(path.read_bytes()))
 
 
 def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the JSON objects of a file with the line each begins in: one after the other, or in one array.
+    """Yield the JSON objects of a file with the line each begins on: one after the other, or in one array.
 
     Raises:
-        InputError: Something in it is no JSON, or no object.
+        OSError: The file cannot be read.
+        Fault: Something in it is not valid JSON, or not an object.
     """
     text = text_of(path)
     decoder = json.JSONDecoder()
@@ -130,32 +139,18 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             value, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
-            raise InputError(shown(path), "is no JSON", line=line) from None
+            raise Fault("is not valid JSON", line=line) from None
         if not isinstance(value, dict):
-            raise InputError(shown(path), "is no JSON object", line=line)
+            raise Fault("is not a JSON object", line=line)
         yield line, value
         place = _space(text, place, "," if array else "")
     if array and text[place : place + 1] != "]":
-        raise InputError(shown(path), "ends before its list does", line=text.count("\n") + 1)
+        raise Fault("ends before its list does", line=text.count("\n") + 1)
     if array and text[place + 1 :].strip():
-        raise InputError(shown(path), "goes on after its list", line=1 + text.count("\n", 0, place + 1))
+        raise Fault("goes on after its list", line=1 + text.count("\n", 0, place + 1))
 
 
 def _space(text: str, place: int, also: str) -> int:
     while place < len(text) and (text[place] in " \t\r\n" or text[place] in also):
         place += 1
     return place
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file that appears only when it is whole.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    draft = path.with_name(f".{path.name}.unfinished")
-    try:
-        draft.write_bytes(text.encode("utf-8", "replace"))
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Judgments as a table: UTF-8, RFC 4180, a row each, no cell that a spreadsheet would run as a formula."""
+"""Judgments as a table: UTF-8, RFC 4180, one row each, no cell that a spreadsheet would run as a formula."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError
 from pipeline.formats.annotations.exchange import Exchange, Given, grade_from, review_of, text_of
-from pipeline.text.display import shown
+from pipeline.formats.faults import Fault, in_file, read_rows
+from pipeline.formats.lines import csv_records
 
 COLUMNS = (
     "kind", "query_id", "chunk_id", "annotator", "grade", "first_grade", "blind", "lane", "inclusion", "ms", "revealed",
@@ -21,18 +21,18 @@ COLUMNS = (
 MODEL = "model_grade"
 
 _NEEDED = ("query_id", "chunk_id", "annotator", "grade")
-_BEGINS = r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"  # the wide forms, too: spreadsheets for Japanese take them
+_BEGINS = r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"  # with the wide forms, which Japanese spreadsheets accept
 _FORMULA = re.compile(f"'*{_BEGINS}")
 _QUOTED = re.compile(f"'+{_BEGINS}")
 
 
 def safe(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: an apostrophe goes before one that looks like it."""
+    """Return a cell that no spreadsheet takes for a formula: one that looks like a formula gets an apostrophe."""
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
 def unsafe(cell: str) -> str:
-    """Return the cell as it was before ``safe``: exactly one apostrophe less where one had been put."""
+    """Return the cell as it was before ``safe``: without the apostrophe that ``safe`` put before it."""
     return cell[1:] if _QUOTED.match(cell) else cell
 
 
@@ -72,72 +72,52 @@ def _cell(value: object) -> str:
 
 
 def read(path: Path) -> Iterator[Given]:
-    """Yield the judgments of a table. Columns it does not know are passed over, and so are texts.
+    """Yield the judgments of a table; unknown columns and texts are ignored.
 
     Raises:
-        InputError: It is no such table; the message names the line.
+        InputError: The file is not such a table; the message names the line.
     """
-    earlier = csv.field_size_limit(sys.maxsize)
-    try:
-        yield from _read(path)
-    finally:
-        csv.field_size_limit(earlier)
-
-
-def _read(path: Path) -> Iterator[Given]:
-    reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
-    heads: list[str] = []
-    start = 1
-    while True:
+    with in_file(path):
+        # A note may be of any length; the limit is that of the process, so it is set back.
+        earlier = csv.field_size_limit(sys.maxsize)
         try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise InputError(shown(path), f"is no CSV ({error})", line=start) from None
-        if row is None:
-            break
-        line, start = start, reader.line_num + 1
-        if not row:
-            continue
-        if not heads:
-            heads = [name.strip() for name in row]
-            _check(heads, path)
-            continue
-        if len(row) != len(heads):
-            raise InputError(shown(path), f"has {len(row)} cells, the first line has {len(heads)}", line=line)
-        yield _given({name: unsafe(cell) for name, cell in zip(heads, row, strict=True)}, path, line)
+            yield from read_rows(_named_cells(csv_records(io.StringIO(text_of(path), newline=""))), _given)
+        finally:
+            csv.field_size_limit(earlier)
+
+
+def _named_cells(records: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, dict[str, str]]]:
+    heads = [name.strip() for name in next(records, (1, []))[1]]
     if not heads:
-        raise InputError(shown(path), "is empty")
-
-
-def _check(heads: list[str], path: Path) -> None:
+        raise Fault("is empty")
     missing = [name for name in _NEEDED if name not in heads]
     if missing:
-        raise InputError(shown(path), f"has no column {', '.join(missing)}", line=1)
+        raise Fault(f"has no column {', '.join(missing)}", line=1)
     if len(set(heads)) < len(heads):
-        raise InputError(shown(path), "names a column twice", line=1)
+        raise Fault("names a column twice", line=1)
+    for line, row in records:
+        if len(row) != len(heads):
+            raise Fault(f"has {len(row)} cells, the first line has {len(heads)}", line=line)
+        yield line, {name: unsafe(cell) for name, cell in zip(heads, row, strict=True)}
 
 
-def _given(row: dict[str, str], path: Path, line: int) -> Given:
+def _given(line: int, row: dict[str, str]) -> Given:
     kind = row.get("kind") or "judge"
     if kind not in {"judge", "adjudicate"}:
-        raise InputError(shown(path), "kind is neither judge nor adjudicate", line=line)
-    grade = grade_from(row["grade"], path=path, line=line)
+        raise Fault("kind is neither judge nor adjudicate")
+    grade = grade_from(row["grade"])
     values: dict[str, Any] = {name: row[name] for name in ("query_id", "chunk_id", "annotator")}
-    values |= {"grade": grade, "first_grade": grade}
-    if row.get("first_grade"):
-        values["first_grade"] = grade_from(row["first_grade"], path=path, line=line)
-    for name in ("evidence", "note"):
-        values[name] = row.get(name, "")
-    for name in ("lane", "inclusion", "ms"):
-        values[name] = row.get(name) or None
-    for name in ("revealed", "highlights"):
-        cell = row.get(name) or "no"
-        if cell not in {"yes", "no"}:
-            raise InputError(shown(path), f"{name} is neither yes nor no", line=line)
-        values[name] = cell == "yes"
-    cell = row.get("blind") or ("no" if values["revealed"] and values["first_grade"] == grade else "yes")
-    if cell not in {"yes", "no"}:
-        raise InputError(shown(path), "blind is neither yes nor no", line=line)
-    values["blind"] = cell == "yes"
-    review = review_of(values, path=path, line=line)
+    values |= {"grade": grade, "first_grade": grade_from(row["first_grade"]) if row.get("first_grade") else grade}
+    values |= {name: row.get(name, "") for name in ("evidence", "note")}
+    values |= {name: row.get(name) or None for name in ("lane", "inclusion", "ms")}
+    values |= {name: _is_yes(name, row.get(name) or "no") for name in ("revealed", "highlights")}
+    default = "no" if values["revealed"] and values["first_grade"] == grade else "yes"
+    values["blind"] = _is_yes("blind", row.get("blind") or default)
+    review = review_of(values)
     return Given(line, review, "adjudicate" if kind == "adjudicate" else "judge", row.get("rubric_sha") or None)
+
+
+def _is_yes(name: str, cell: str) -> bool:
+    if cell not in {"yes", "no"}:
+        raise Fault(f"{name} is neither yes nor no")
+    return cell == "yes"

@@ -1,7 +1,7 @@
 """Pairs and judgments for Label Studio: tasks in its JSON, and the configuration of the labelling page with hotkeys.
 
-Label Studio shows predictions as soon as a task is opened, so a model's grades are among them only where they were
-asked for. What it has no place for travels in the task's data, by the ``unique_id`` of the annotation.
+Label Studio shows predictions as soon as a task is opened, so predictions hold a model's grades only if the user asks
+for them. Fields that it has no place for are in the task's data, by the ``unique_id`` of the annotation.
 """
 
 from __future__ import annotations
@@ -12,9 +12,18 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from pipeline.errors import InputError
-from pipeline.formats.annotations.exchange import Exchange, Given, Pair, details, grade_from, id_of, objects, review_of
-from pipeline.text.display import shown
+from pipeline.formats.annotations.exchange import (
+    Exchange,
+    Given,
+    Pair,
+    details,
+    grade_from,
+    id_of,
+    objects,
+    own_details,
+    review_of,
+)
+from pipeline.formats.faults import Fault, in_file, read_rows
 from schemas.judgment import RUBRIC, Relevance
 from schemas.review_event import Review
 
@@ -30,7 +39,7 @@ def write(exchange: Exchange) -> dict[str, str]:
 
 
 def config(rubric_sha: str) -> str:
-    """Return the labelling page: the rubric always in sight, the digit is the grade."""
+    """Return the labelling page, which always shows the rubric; the key of a digit gives the grade."""
     choices = "\n".join(
         f'    <Choice value={quoteattr(f"{grade:d} - {RUBRIC[grade]}")} alias="{grade:d}" hotkey="{grade:d}"/>'
         for grade in sorted(Relevance, reverse=True)
@@ -104,43 +113,46 @@ def _choice(grade: Relevance, name: str) -> dict[str, Any]:
 
 
 def read(path: Path) -> Iterator[Given]:
-    """Yield the judgments of exported tasks; cancelled annotations are passed over.
+    """Yield the judgments of exported tasks; cancelled annotations are skipped.
 
-    Somebody this set does not know is called by his mail address, or ``label-studio-`` and his number.
+    An annotator who is unknown to this set is called by the mail address, or ``label-studio-`` and the number.
 
     Raises:
-        InputError: A task is not what it should be; the message names its line.
+        InputError: A task is not valid; the message names its line.
     """
-    for line, task in objects(path):
-        data, annotations = task.get("data"), task.get("annotations")
-        if not isinstance(data, Mapping) or not isinstance(annotations or [], list):
-            raise InputError(shown(path), "a task has no data, or annotations that are no list", line=line)
-        own = _own(data.get("goldset"), path, line)
-        rubric = data.get("rubric_sha") if isinstance(data.get("rubric_sha"), str) else None
-        pair = {name: data.get(name) for name in ("query_id", "chunk_id")}
-        for annotation in annotations or []:
-            if not isinstance(annotation, Mapping) or not isinstance(annotation.get("result"), list):
-                raise InputError(shown(path), "an annotation has no result", line=line)
-            if annotation.get("was_cancelled"):
-                continue
-            yield _given(annotation, own.get(str(annotation.get("unique_id")), {}), pair, path, line, rubric)
+    with in_file(path):
+        for given in read_rows(objects(path), _given):
+            yield from given
 
 
-def _given(
-    annotation: Mapping[str, Any],
-    known: Mapping[str, Any],
-    pair: Mapping[str, Any],
-    path: Path,
-    line: int,
-    rubric: str | None,
-) -> Given:
+def _given(line: int, task: Mapping[str, Any]) -> list[Given]:
+    data, annotations = task.get("data"), task.get("annotations") or []
+    if not isinstance(data, Mapping) or not isinstance(annotations, list):
+        raise Fault("a task has no data, or its annotations are not a list")
+    own = own_details(data.get("goldset"))
+    if not all(isinstance(one, Mapping) for one in own.values()):
+        raise Fault("the field called goldset differs from what was written")
+    rubric = data.get("rubric_sha") if isinstance(data.get("rubric_sha"), str) else None
+    pair = {name: data.get(name) for name in ("query_id", "chunk_id")}
+    found = []
+    for annotation in annotations:
+        if not isinstance(annotation, Mapping) or not isinstance(annotation.get("result"), list):
+            raise Fault("an annotation has no result")
+        if not annotation.get("was_cancelled"):
+            known = own.get(str(annotation.get("unique_id")), {})
+            review = _review(annotation, known, pair)
+            found.append(Given(line, review, "adjudicate" if known.get("kind") == "adjudicate" else "judge", rubric))
+    return found
+
+
+def _review(annotation: Mapping[str, Any], known: Mapping[str, Any], pair: Mapping[str, Any]) -> Review:
     results = [
         one for one in annotation["result"] if isinstance(one, Mapping) and isinstance(one.get("value"), Mapping)
     ]
     chosen = [one["value"].get("choices") for one in results if one.get("from_name") == _GRADE]
     if len(chosen) != 1 or not isinstance(chosen[0], list) or len(chosen[0]) != 1:
-        raise InputError(shown(path), "an annotation has not exactly one grade", line=line)
-    grade = grade_from(str(chosen[0][0]).partition(" - ")[0], path=path, line=line)
+        raise Fault("an annotation does not have exactly one grade")
+    grade = grade_from(str(chosen[0][0]).partition(" - ")[0])
     notes = [one["value"].get("text") for one in results if one.get("from_name") == _NOTE]
     note = "\n".join(map(str, notes[0])) if notes and isinstance(notes[0], list) else str(notes[0] if notes else "")
     same = known.get("grade") == grade
@@ -149,25 +161,10 @@ def _given(
     ms = round(lead * 1000) if isinstance(lead, int | float) and 0 <= lead < 1e9 else None
     values = {"first_grade": grade, "ms": ms, **kept, **pair, "grade": grade, "note": note}
     values["annotator"] = known.get("annotator") or _name(annotation.get("completed_by"))
-    kind = "adjudicate" if known.get("kind") == "adjudicate" else "judge"
-    return Given(
-        line, review_of(values, path=path, line=line), "adjudicate" if kind == "adjudicate" else "judge", rubric
-    )
+    return review_of(values)
 
 
 def _name(completed_by: object) -> str:
     if isinstance(completed_by, Mapping):
         return str(completed_by.get("email") or f"label-studio-{completed_by.get('id', 'unknown')}")[:64]
     return f"label-studio-{completed_by if completed_by is not None else 'unknown'}"[:64]
-
-
-def _own(text: object, path: Path, line: int) -> dict[str, Mapping[str, Any]]:
-    if text in (None, ""):
-        return {}
-    try:
-        found = json.loads(str(text))
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(one, Mapping) for one in found.values()):
-        raise InputError(shown(path), "the data called goldset are not as they were written", line=line)
-    return found

@@ -1,4 +1,4 @@
-"""A collection read item by item, each checked: one id each, a text each, and everything known by its place."""
+"""A collection read item by item; every item must have an id of its own and a text, or it is counted as broken."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.errors import InputError
-from pipeline.formats.benchmarks.collection import Collection, Entry, Place, Qrel, Topic, at
+from pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
 from pipeline.formats.benchmarks.left_out import Books, Names, is_unicode
 from pipeline.formats.documents.titles import short_title
+from pipeline.formats.faults import Fault, Place
 from pipeline.text.display import shown
 from schemas.corpus import Document
 
 
 class Reading:
-    """What was read of a collection so far: the ids taken, and the queries that are judged."""
+    """The ids read from a collection so far, and its judged queries."""
 
     def __init__(self, collection: Collection, books: Books) -> None:
         self.collection, self.books = collection, books
@@ -23,7 +24,7 @@ class Reading:
         self.topics: dict[str, Topic] = {}
 
     def judgments(self) -> list[Qrel]:
-        """Return the judgments, the first of those that stand twice."""
+        """Return the judgments; of two judgments of one pair, the first."""
         first: dict[tuple[str, str], Place] = {}
         kept = []
         for qrel in self.collection.judgments():
@@ -37,12 +38,10 @@ class Reading:
         return kept
 
     def read_topics(self, asked: Group[str]) -> None:
-        """Take the queries that are asked for; all others count as unjudged."""
+        """Read the queries that are asked for; all others count as unjudged."""
         for topic in self.collection.queries():
             if not self.query_ids.add(topic.query_id, topic.place):
-                problem = (
-                    f"the id {shown(topic.query_id)!r} is that of {_words(self.query_ids.places[topic.query_id])} too"
-                )
+                problem = _taken(topic.query_id, self.query_ids)
                 self.books.broken("queries", "duplicate", topic.query_id, self._at(1, topic.place, problem))
             elif topic.query_id not in asked:
                 self.books.leave_out("queries", "unjudged")
@@ -53,15 +52,13 @@ class Reading:
                 self.topics[topic.query_id] = topic
 
     def documents(self) -> Iterator[Document]:
-        """Yield the passages that are in order, each under the id it has here."""
+        """Yield the passages that are not broken, each under its id in the gold set."""
         for number, entry in enumerate(self.collection.documents(), 1):
             text = self._indexed(entry)
             if fault := _fault(text, entry.title):
                 self.books.broken("documents", "no-text", entry.doc_id, self._at(0, entry.place, fault))
             elif not self.document_ids.add(entry.doc_id, entry.place):
-                problem = (
-                    f"the id {shown(entry.doc_id)!r} is that of {_words(self.document_ids.places[entry.doc_id])} too"
-                )
+                problem = _taken(entry.doc_id, self.document_ids)
                 self.books.broken("documents", "duplicate", entry.doc_id, self._at(0, entry.place, problem))
             else:
                 yield Document(
@@ -73,7 +70,7 @@ class Reading:
                 )
 
     def _indexed(self, entry: Entry) -> str:
-        """Return what is indexed of a passage: title, a space and text, as BEIR joins and strips them."""
+        """Return the indexed text of a passage: title, a space and text, stripped, as BEIR does."""
         return f"{entry.title} {entry.text}".strip() if self.collection.joins_titles else entry.text
 
     def file(self, which: int) -> str:
@@ -81,23 +78,27 @@ class Reading:
         return Path(self.collection.names[which]).name or self.collection.names[which]
 
     def located(self, qrel: Qrel, problem: str) -> InputError:
-        """Return the error for a judgment, with its line wherever it can be found."""
+        """Return the error for a judgment, with its line if it can be found."""
         line = self.collection.line_of(qrel) if self.collection.line_of else None
         if line is not None:
             return InputError(self.collection.names[2], f"{qrel.place}: {problem}", line=line)
         return self._at(2, qrel.place, problem)
 
     def _at(self, which: int, place: Place, problem: str) -> InputError:
-        return at(self.collection.names[which], place, problem)
+        return Fault(problem).at(place).of(self.collection.names[which])
 
 
 def _fault(text: str, title: str = "") -> str | None:
-    """Return what keeps a text from being used."""
+    """Return why a text cannot be used, or None."""
     if not text.strip():
         return "has no text"
     if not is_unicode(text + title):
         return "holds half a character (a lone surrogate)"
     return None
+
+
+def _taken(identity: str, names: Names) -> str:
+    return f"the id {shown(identity)!r} is that of {_words(names.places[identity])} too"
 
 
 def _words(place: Place) -> str:

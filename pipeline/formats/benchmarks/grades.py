@@ -1,8 +1,8 @@
 """How the grades of a benchmark become goldset's: 0 unrelated, 1 same topic, 2 helps, 3 answers; relevant from 2 on.
 
-Without a word from the user only two scales are taken: 0 and 1, where 1 becomes 3 (every figure stays what it is with
+Without an option of the user only two scales are accepted: 0 and 1, where 1 becomes 3 (every figure is the same as with
 binary judgments), and 0 to 3, which are kept (as TREC's Deep Learning tracks mean them: 1 is related, not relevant).
-Every other scale needs to be told: a grade is never clipped, shifted or guessed.
+For every other scale the user must give the mapping: a grade is never clipped, shifted or guessed.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from pipeline.errors import UsageError
 from schemas.judgment import RELEVANT, Relevance
 
 Grading = dict[int, Relevance | None]
-"""What each grade of the benchmark becomes; None: unjudged."""
+"""The grade in goldset for each grade of the benchmark; None: unjudged."""
 
 _PAIR = re.compile(r"(-?\d{1,4})(?:\.\.(-?\d{1,4}))?=([0-3]|none)")
 _HIGHEST = max(Relevance)
 
 
 def parse_grades(text: str) -> Grading:
-    """Return the mapping that ``0=0,1..3=1,4=3,-1=none`` spells.
+    """Return the mapping that a text such as ``0=0,1..3=1,4=3,-1=none`` spells.
 
     Raises:
-        UsageError: it is malformed, says two things of one grade, or puts a higher grade below a lower one.
+        UsageError: The text is malformed, maps one grade twice, or maps a higher grade below a lower one.
     """
     grading: Grading = {}
     for part in text.replace(" ", "").split(","):
         match = _PAIR.fullmatch(part)
         if not match:
-            raise UsageError(f"--grades: {part[:40]!r} is not as 2=3, 1..3=1 or -1=none (to 0, 1, 2, 3 or none)")
+            raise UsageError(f"--grades: {part[:40]!r} is not like 2=3, 1..3=1 or -1=none (to 0, 1, 2, 3 or none)")
         low, high = int(match[1]), int(match[2] or match[1])
         if high < low:
             raise UsageError(f"--grades: {part} runs from a higher grade to a lower one")
         if known := grading.keys() & set(range(low, high + 1)):
-            raise UsageError(f"--grades: says two things of grade {min(known)}")
+            raise UsageError(f"--grades: maps grade {min(known)} twice")
         becomes = None if match[3] == "none" else Relevance(int(match[3]))
         grading.update(dict.fromkeys(range(low, high + 1), becomes))
     kept = [grade for _, grade in sorted(grading.items()) if grade is not None]
@@ -47,13 +47,13 @@ def parse_grades(text: str) -> Grading:
 def choose_grading(
     seen: Iterable[int], *, told: Grading | None, relevant_from: int | None
 ) -> tuple[Grading, int | None]:
-    """Return what each grade becomes, and the first grade that nobody said what to do with.
+    """Return what each grade becomes, and the first grade without a mapping, if any.
 
     Args:
-        seen: the grades that occur.
-        told: ``parse_grades`` of the user's words.
-        relevant_from: the lowest grade that counts as relevant, where the user says so. Up to two relevant grades
-            become 2 and 3 (one alone 3), one positive grade below them 1, and 0 stays.
+        seen: The grades that occur.
+        told: The result of ``parse_grades``, if the user gave a mapping.
+        relevant_from: The lowest grade that counts as relevant, if the user gave it. Up to two relevant grades become 2
+            and 3 (one alone 3), one positive grade below them 1, and 0 stays.
     """
     grades = sorted(set(seen))
     if told is not None:
@@ -78,14 +78,14 @@ def _as_they_are() -> Grading:
 
 
 def in_words(grading: Mapping[int, Relevance | None], seen: Iterable[int]) -> dict[str, str]:
-    """Return the mapping of the grades that occur, as it is written into the gold set."""
+    """Return the mapping of the grades that occur, as the gold set's metadata hold it."""
     return {
         str(grade): "none" if grading[grade] is None else str(int(grading[grade] or 0)) for grade in sorted(set(seen))
     }
 
 
 def suggestion(seen: Iterable[int]) -> str:
-    """Return a ``--grades`` for a scale: nothing up to 0, and the rest in three equal steps, to be thought over."""
+    """Return a value of ``--grades`` to start from: 0 for grades up to 0, and three equal steps for the others."""
     grades = sorted(set(seen))
     above = [grade for grade in grades if grade > 0]
     steps = {grade: 1 + 3 * place // max(1, len(above)) for place, grade in enumerate(above)}

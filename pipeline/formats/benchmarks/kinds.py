@@ -1,4 +1,4 @@
-"""The kinds of benchmarks that can be imported, and who reads each."""
+"""The kinds of benchmarks that can be imported, and the reader of each."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.errors import UsageError
-from pipeline.formats.benchmarks.beir import read_beir
 from pipeline.formats.benchmarks.collection import Chosen, Collection
+from pipeline.formats.benchmarks.folders import read_beir
 from pipeline.formats.benchmarks.llamaindex import read_llamaindex
 from pipeline.formats.benchmarks.msmarco import read_msmarco
 from pipeline.formats.benchmarks.online import read_hugging_face, read_ir_datasets
@@ -27,11 +27,16 @@ READERS: dict[str, Callable[[str, Chosen], Collection]] = {
 
 
 def open_collection(kind: str, path: str, chosen: Chosen) -> Collection:
-    """Return the collection at a path, or of an id.
+    """Return a benchmark.
+
+    Args:
+        kind: A key of ``READERS``.
+        path: Its file, its folder, or its id in an online library.
+        chosen: The split and the files that the user named.
 
     Raises:
-        UsageError: there is no such kind.
-        InputError: nothing of that kind is there.
+        UsageError: There is no such kind.
+        InputError: The path is not a benchmark of this kind.
     """
     if kind not in READERS:
         raise UsageError(f"{shown(kind)}: no such kind of benchmark; known are {', '.join(READERS)}")

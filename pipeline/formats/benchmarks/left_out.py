@@ -1,4 +1,4 @@
-"""What an import leaves out and why, and the ids it takes."""
+"""The items that an import leaves out, with the reasons, and the ids that it gives."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from pipeline.errors import InputError
-from pipeline.formats.benchmarks.collection import Place
+from pipeline.formats.faults import Place
 from pipeline.text.display import shown
 from schemas.manifest import Failure, StageReport
 from schemas.record import ID_PATTERN
 
 LISTED = 1000
-"""How many broken items are named in the manifest; all are counted."""
+"""The manifest names at most this many broken items; all are counted."""
 
 _ID = re.compile(ID_PATTERN)
 _UNFIT = re.compile(r"[^\w.-]+", re.ASCII)
@@ -22,30 +22,43 @@ _UNFIT = re.compile(r"[^\w.-]+", re.ASCII)
 
 @dataclass(slots=True)
 class Books:
-    """What is left out, and why. Broken items are refused, unless they may be dropped."""
+    """The items left out, by reason. A broken item ends the import unless ``drop`` is true."""
 
     drop: bool
     failures: list[Failure] = field(default_factory=list)
     rules: dict[str, Counter[str]] = field(default_factory=dict)
 
     def leave_out(self, stage: str, rule: str) -> None:
-        """Count an item that is in order and not needed."""
+        """Count a valid item that is not needed."""
         self.rules.setdefault(stage, Counter())[rule] += 1
 
     def broken(self, stage: str, rule: str, item: str, error: InputError) -> None:
         """Count and list a broken item.
 
+        Args:
+            stage: The part of the collection: ``documents``, ``queries`` or ``judgments``.
+            rule: The reason, as a stable word.
+            item: The id of the item.
+            error: The error that names its place.
+
         Raises:
-            InputError: broken items are not to be dropped.
+            InputError: Broken items must not be dropped.
         """
         if not self.drop:
-            raise InputError(error.path, f"{error.problem}; --drop-broken leaves such out", line=error.line)
+            raise InputError(error.path, f"{error.problem}; --drop-broken leaves out broken items", line=error.line)
         self.leave_out(stage, rule)
         if len(self.failures) < LISTED:
             self.failures.append(Failure(stage=stage, item=shown(item), kind=rule, message=str(error)))
 
     def report(self, stage: str, reads: str, writes: str, written: int) -> StageReport:
-        """Return the report of a stage: what was left out was rejected."""
+        """Return the report of a stage, in which items left out count as rejected.
+
+        Args:
+            stage: As in `broken`.
+            reads: The file read.
+            writes: The file written.
+            written: The number of records written.
+        """
         rules = {rule: count for rule, count in sorted(self.rules.get(stage, Counter()).items()) if count}
         rejected = sum(rules.values())
         return StageReport(
@@ -55,7 +68,7 @@ class Books:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether every character of the text can be written down: none is half of one (a lone surrogate)."""
+    """Whether the text can be encoded: it holds no half of a character (a lone surrogate)."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -64,14 +77,14 @@ def is_unicode(text: str) -> bool:
 
 
 class Names:
-    """The ids of one kind of thing: each once, and fit for a TREC file, or else with another name."""
+    """The ids of one kind of item: each once; one that does not fit into a TREC file gets another name."""
 
     def __init__(self) -> None:
         self.places: dict[str, Place] = {}
         self.renamed: dict[str, str] = {}
 
     def add(self, identity: str, place: Place) -> bool:
-        """Take an id; False where it was there before."""
+        """Take an id; return False if it is taken already."""
         if identity in self.places:
             return False
         self.places[identity] = place

@@ -7,28 +7,28 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError
 from pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
-from pipeline.formats.runs.json_maps import read_json
-from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.faults import Fault
+from pipeline.formats.json_maps import read_json
+from pipeline.formats.packed_files import Source
 from pipeline.text.display import shown
 from schemas.judgment import Relevance
 
-_MODEL = "model"
+_MEMBERS = ("queries", "corpus", "relevant_docs")
 
 
 def read_llamaindex(path: Path) -> Collection:
-    """Return the collection in a JSON file; its queries are a model's unless the file says otherwise of itself.
+    """Return the collection in a JSON file; its judgments count as a model's unless its metadata say otherwise.
 
-    A document that is named as relevant answers its query (grade 3), unless ``relevance_scores`` say more.
+    A document that is listed as relevant answers its query (grade 3), unless ``relevance_scores`` gives its grade.
 
     Raises:
-        InputError: the file is no such JSON.
+        InputError: The file is not such JSON.
     """
     name = shown(path)
     found = read_json(Source(path))
     if not isinstance(found, Mapping) or not all(isinstance(found.get(m), Mapping) for m in _MEMBERS):
-        raise InputError(name, f"is no object with {', '.join(_MEMBERS)}")
+        raise Fault(f"is not an object with {', '.join(_MEMBERS)}").of(name)
     metadata = found.get("metadata")
     said = dict(metadata) if isinstance(metadata, Mapping) else {}
     level = said.get("evidence_level")
@@ -39,19 +39,16 @@ def read_llamaindex(path: Path) -> Collection:
         judgments=lambda: _judgments(found, name),
         names=(name, name, name),
         files=(path,),
-        level=level if isinstance(level, str) else _MODEL,
+        level=level if isinstance(level, str) else "model",
         notes={"notice": said["notice"]} if isinstance(said.get("notice"), str) else {},
         line_of=lambda judgment: _line_of(path, judgment),
     )
 
 
-_MEMBERS = ("queries", "corpus", "relevant_docs")
-
-
 def _texts(found: Mapping[str, Any], member: str, name: str) -> Iterator[tuple[str, str]]:
     for key, text in found[member].items():
         if not isinstance(text, str):
-            raise InputError(name, f"{member} {key[:80]!r}: is no string")
+            raise Fault("is not a string").at(f"{member} {key[:80]!r}").of(name)
         yield key, text
 
 
@@ -59,20 +56,26 @@ def _judgments(found: Mapping[str, Any], name: str) -> Iterator[Qrel]:
     scores = found.get("relevance_scores")
     for query_id, judged in (found["relevant_docs"] if scores is None else scores).items():
         place = f"query {query_id[:80]!r}"
-        if isinstance(judged, Mapping):
-            pairs = list(judged.items())
-        elif isinstance(judged, list) and all(isinstance(doc_id, str) for doc_id in judged):
-            pairs = [(doc_id, int(Relevance.ANSWERS)) for doc_id in judged]
-        else:
-            raise InputError(name, f"{place}: neither a list of document ids nor an object of grades")
+        try:
+            pairs = _pairs(judged)
+        except Fault as fault:
+            raise fault.at(place).of(name) from None
         for doc_id, grade in pairs:
-            if isinstance(grade, bool) or not isinstance(grade, int):
-                raise InputError(name, f"{place}: a grade is no whole number")
             yield Qrel(query_id, doc_id, grade, place)
 
 
+def _pairs(judged: object) -> list[tuple[str, int]]:
+    if isinstance(judged, list) and all(isinstance(doc_id, str) for doc_id in judged):
+        return [(doc_id, int(Relevance.ANSWERS)) for doc_id in judged]
+    if not isinstance(judged, Mapping):
+        raise Fault("neither a list of document ids nor an object of grades")
+    if not all(isinstance(grade, int) and not isinstance(grade, bool) for grade in judged.values()):
+        raise Fault("a grade is not a whole number")
+    return list(judged.items())
+
+
 def _line_of(path: Path, judgment: Qrel) -> int | None:
-    """Return the line on which the judgment stands, as far as a search for its ids can tell."""
+    """Return the line of the judgment, as far as a search for its ids can find it."""
     text = Source(path).read().decode("utf-8", "replace")
     position = max(text.rfind('"relevant_docs"'), 0)
     for wanted in (judgment.query_id, judgment.doc_id):

@@ -1,17 +1,28 @@
-"""Collections by their id, through the packages ``ir_datasets`` and ``datasets`` (extra ``benchmarks``)."""
+"""Collections by their id, from the packages ``ir_datasets`` and ``datasets`` (extra ``benchmarks``)."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pipeline.errors import InputError, MissingExtra, UsageError
-from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, at, member
-from pipeline.formats.benchmarks.msmarco import rows_collection, shown_of_row
-from pipeline.formats.benchmarks.squad import asked_of_row, squad_collection
+from pipeline.formats.benchmarks.collection import (
+    Chosen,
+    Collection,
+    Entry,
+    Qrel,
+    Topic,
+    entry_of_row,
+    topic_of_row,
+)
+from pipeline.formats.benchmarks.msmarco import rows_collection
+from pipeline.formats.benchmarks.squad import squad_collection
+from pipeline.formats.faults import Fault, Place, in_file, read_rows
 from pipeline.text.display import shown
+
+T = TypeVar("T")
 
 EXTRA = "benchmarks"
 _QUERY_FIELDS = ("text", "query", "title", "question")
@@ -22,9 +33,9 @@ def read_ir_datasets(name: str) -> Collection:
     """Return a collection of ``ir_datasets`` by its id, as ``vaswani`` or ``beir/scifact/test``.
 
     Raises:
-        MissingExtra: the package is not installed.
-        UsageError: there is no such collection, or it lacks documents, queries or judgments.
-        InputError: it cannot be fetched.
+        MissingExtra: The package is not installed.
+        UsageError: There is no such collection, or it lacks documents, queries or judgments.
+        InputError: The collection cannot be fetched.
     """
     try:
         import ir_datasets  # type: ignore[import-not-found, unused-ignore]  # of an extra
@@ -72,27 +83,27 @@ def _entry(doc: Any, where: str) -> Entry:  # noqa: ANN401  every collection has
     if text is None and hasattr(doc, "default_text"):
         return Entry(doc.doc_id, "", doc.default_text(), f"document {doc.doc_id!r}")
     if text is None:
-        raise at(where, f"document {doc.doc_id!r}", "has no text")
+        raise Fault("has no text").at(f"document {doc.doc_id!r}").of(where)
     return Entry(doc.doc_id, _first(doc, ("title",)) or "", text, f"document {doc.doc_id!r}")
 
 
 def _topic(query: Any, where: str) -> Topic:  # noqa: ANN401  every collection has a record of its own
     text = query.default_text() if hasattr(query, "default_text") else _first(query, _QUERY_FIELDS)
     if not isinstance(text, str):
-        raise at(where, f"query {query.query_id!r}", "has no text")
+        raise Fault("has no text").at(f"query {query.query_id!r}").of(where)
     return Topic(query.query_id, text, f"query {query.query_id!r}")
 
 
 def read_hugging_face(name: str, chosen: Chosen) -> Collection:
     """Return a data set of ``datasets`` by its id or folder.
 
-    It has configurations ``corpus``, ``queries`` and ``default`` or ``qrels`` (or the judgments in ``<id>-qrels``), as
-    BEIR's and MTEB's retrieval sets have, or is one table with rows as SQuAD's or MS MARCO's.
+    It has the configurations ``corpus``, ``queries`` and ``default`` or ``qrels`` (or the judgments in ``<id>-qrels``),
+    as the retrieval sets of BEIR and MTEB, or is one table with rows as those of SQuAD or MS MARCO.
 
     Raises:
-        MissingExtra: the package is not installed.
-        UsageError: it is of another kind.
-        InputError: it cannot be fetched.
+        MissingExtra: The package is not installed.
+        UsageError: The data set is of another kind.
+        InputError: The data set cannot be fetched.
     """
     try:
         import datasets  # type: ignore[import-not-found, unused-ignore]  # of an extra
@@ -106,13 +117,9 @@ def read_hugging_face(name: str, chosen: Chosen) -> Collection:
     rows = _asked(lambda: datasets.load_dataset(name, configurations[0], split=split), where)
     columns = set(rows.column_names)
     if {"query", "query_id", "passages"} <= columns:
-        return rows_collection(
-            "hf", lambda: (shown_of_row(row, where, f"row {n}") for n, row in enumerate(rows, 1)), where, _local(name)
-        )
+        return rows_collection("hf", lambda: _numbered("row", rows), where, _local(name))
     if {"context", "question", "answers"} <= columns:
-        return squad_collection(
-            "hf", lambda: (asked_of_row(row, where, f"row {n}") for n, row in enumerate(rows, 1)), where, _local(name)
-        )
+        return squad_collection("hf", lambda: _numbered("row", rows), where, _local(name))
     raise UsageError(
         f"{where}: neither has configurations corpus and queries, nor rows as of SQuAD (context, question, answers) "
         "or MS MARCO (query, query_id, passages)"
@@ -139,34 +146,34 @@ def _retrieval_set(
     )
     return Collection(
         kind="hf",
-        documents=lambda: (
-            Entry(
-                member(row, "id", where, f"corpus {n}"),
-                row.get("title") or "",
-                member(row, "text", where, f"corpus {n}"),
-                f"corpus {n}",
-            )
-            for n, row in enumerate(corpus, 1)
-        ),
-        queries=lambda: (
-            Topic(member(row, "id", where, f"query {n}"), member(row, "text", where, f"query {n}"), f"query {n}")
-            for n, row in enumerate(queries, 1)
-        ),
-        judgments=lambda: (_qrel(row, where, n) for n, row in enumerate(judged, 1)),
+        documents=lambda: _read(_numbered("corpus", corpus), entry_of_row, where),
+        queries=lambda: _read(_numbered("query", queries), topic_of_row, where),
+        judgments=lambda: _read(_numbered("judgment", judged), _qrel, where),
         names=(f"{where} corpus", f"{where} queries", f"{where} qrels"),
         files=_local(name),
         joins_titles=True,
     )
 
 
-def _qrel(row: Mapping[str, Any], where: str, number: int) -> Qrel:
+def _numbered(what: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+    return ((f"{what} {number}", row) for number, row in enumerate(rows, 1))
+
+
+def _read(
+    rows: Iterator[tuple[Place, Mapping[str, Any]]], read: Callable[[Place, Mapping[str, Any]], T], where: str
+) -> Iterator[T]:
+    with in_file(where):
+        yield from read_rows(rows, read)
+
+
+def _qrel(place: Place, row: Mapping[str, Any]) -> Qrel:
     try:
         grade = float(row["score"])
-        found = Qrel(str(row["query-id"]), str(row["corpus-id"]), int(grade), f"judgment {number}")
+        found = Qrel(str(row["query-id"]), str(row["corpus-id"]), int(grade), place)
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise at(where, f"judgment {number}", "has no query-id, no corpus-id or no score") from None
+        raise Fault("has no query-id, no corpus-id or no score") from None
     if grade != found.grade:
-        raise at(where, f"judgment {number}", "has a score that is no whole number")
+        raise Fault("has a score that is not a whole number")
     return found
 
 
@@ -187,7 +194,7 @@ def _reason(error: Exception) -> str:
 
 
 def _local(name: str) -> tuple[Path, ...]:
-    """Return the files of a data set that is a folder here; none where it is fetched."""
+    """Return the files of a data set that is a local folder; empty if it is fetched."""
     with contextlib.suppress(OSError, ValueError):
         folder = Path(name)
         if folder.is_dir():

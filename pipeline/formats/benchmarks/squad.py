@@ -11,22 +11,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.errors import InputError
-from pipeline.formats.benchmarks.collection import Collection, Entry, Place, Qrel, Topic, at
+from pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
 from pipeline.formats.documents.identity import document_id
-from pipeline.formats.faults import in_file
-from pipeline.formats.runs.json_maps import read_json
-from pipeline.formats.runs.packed_files import Source
+from pipeline.formats.faults import Fault, Place, in_file, read_rows
+from pipeline.formats.json_maps import read_json
+from pipeline.formats.packed_files import Source
 from pipeline.formats.tables import open_table
 from pipeline.text.display import shown
 from schemas.judgment import Relevance
 
 MEGABYTES = 2048
-"""The most a JSON file of a benchmark may hold; JSON cannot be streamed."""
+"""The largest JSON file of a benchmark, in units of 2**20 bytes; JSON cannot be read in pieces."""
+
+Rows = Iterator[tuple[Place, Mapping[str, Any]]]
 
 
 class Asked(NamedTuple):
-    """One question with its paragraph. ``answers`` are (start, words); none where the paragraph does not answer it."""
+    """One question with its paragraph. ``answers`` are pairs of start and words; empty if the paragraph has none."""
 
     title: str
     context: str
@@ -45,41 +46,49 @@ def read_squad(path: Path) -> Collection:
     """Return the collection in a file of SQuAD's form; questions without an answer have no judgment.
 
     Raises:
-        InputError: the file is no such JSON or table.
+        InputError: The file is not such JSON or table.
     """
-    name = shown(path)
-    if Source(path).suffix == ".json":
-        found = read_json(Source(path))
-        if isinstance(found, Mapping):
-            rows: Callable[[], Iterator[Asked]] = lambda: _official(found, name)  # noqa: E731  one of two sources
-            return squad_collection("squad", rows, name, (path,))
-    return squad_collection("squad", lambda: _table(path, name), name, (path,))
+    source = Source(path)
+    found = read_json(source) if source.suffix == ".json" else None
+    rows = (lambda: _official(found)) if isinstance(found, Mapping) else (lambda: _table(path))
+    return squad_collection("squad", rows, shown(path), (path,))
 
 
-def squad_collection(kind: str, asked: Callable[[], Iterator[Asked]], name: str, files: tuple[Path, ...]) -> Collection:
-    """Return questions with their paragraphs as a collection."""
+def squad_collection(kind: str, rows: Callable[[], Rows], name: str, files: tuple[Path, ...]) -> Collection:
+    """Return questions with their paragraphs as a collection.
+
+    Args:
+        kind: The kind of benchmark.
+        rows: Reads the rows.
+        name: The name of the benchmark in messages.
+        files: The files read.
+    """
+
+    def read() -> Iterator[Asked]:
+        with in_file(name):
+            yield from read_rows(rows(), _asked_of_row)
+
+    def asked_topics() -> Iterator[Topic]:
+        with in_file(name):
+            yield from (_topic(one, files) for one in read())
+
     return Collection(
         kind=kind,
-        documents=lambda: _documents(asked()),
-        queries=lambda: (_topic(one, name, files) for one in asked()),
+        documents=lambda: _documents(read()),
+        queries=asked_topics,
         judgments=lambda: (
-            Qrel(one.query_id, one.doc_id, int(Relevance.ANSWERS), one.place) for one in asked() if one.answers
+            Qrel(one.query_id, one.doc_id, int(Relevance.ANSWERS), one.place) for one in read() if one.answers
         ),
         names=(name, name, name),
         files=files,
     )
 
 
-def asked_of_row(row: Mapping[str, Any], name: str, place: Place) -> Asked:
-    """Return the question of a row with ``id``, ``title``, ``context``, ``question`` and ``answers``.
-
-    Raises:
-        InputError: one is missing or of another kind.
-    """
-    texts = [row.get(key) for key in ("title", "context", "id", "question")]
-    title, context, query_id, question = texts
+def _asked_of_row(place: Place, row: Mapping[str, Any]) -> Asked:
+    """Return the question of a row with ``id``, ``title``, ``context``, ``question`` and ``answers``."""
+    title, context, query_id, question = (row.get(key) for key in ("title", "context", "id", "question"))
     if not all(isinstance(text, str) for text in (context, query_id, question)):
-        raise at(name, place, "has no context, id or question that is a string")
+        raise Fault("has no context, id or question that is a string")
     answers = row.get("answers")
     try:
         if isinstance(answers, Mapping):
@@ -88,32 +97,30 @@ def asked_of_row(row: Mapping[str, Any], name: str, place: Place) -> Asked:
             pairs = [(answer["answer_start"], answer["text"]) for answer in answers or ()]
         found = tuple(dict.fromkeys((int(start), str(text)) for start, text in pairs))
     except (KeyError, TypeError, ValueError):
-        raise at(name, place, "has answers without answer_start and text") from None
+        raise Fault("has answers without answer_start and text") from None
     title = title if isinstance(title, str) else ""
     return Asked(title, str(context), str(query_id), str(question), found, place)
 
 
-def _official(found: Mapping[str, Any], name: str) -> Iterator[Asked]:
+def _table(path: Path) -> Rows:
+    yield from ((row.place, row.values) for row in open_table(path, megabytes=MEGABYTES).rows())
+
+
+def _official(found: Mapping[str, Any]) -> Rows:
     articles = found.get("data")
     if not isinstance(articles, list):
-        raise InputError(name, "is no SQuAD file: there is no list «data»")
+        raise Fault("is not a SQuAD file: there is no list «data»")
     for number, article in enumerate(articles, 1):
         try:
             for paragraph in article["paragraphs"]:
                 for question in paragraph["qas"]:
-                    place = f"question {str(question.get('id'))[:80]!r}"
                     row = {**question, "title": article.get("title"), "context": paragraph["context"]}
                     if question.get("is_impossible"):
                         row["answers"] = ()
-                    yield asked_of_row(row, name, place)
+                    yield f"question {str(question.get('id'))[:80]!r}", row
         except (KeyError, TypeError, AttributeError):
-            raise InputError(name, f"article {number}: is not made as SQuAD's are (paragraphs, context, qas)") from None
-
-
-def _table(path: Path, name: str) -> Iterator[Asked]:
-    with in_file(path):
-        for row in open_table(path, megabytes=MEGABYTES).rows():
-            yield asked_of_row(row.values, name, row.place)
+            problem = "is not in the form of SQuAD (paragraphs, context, qas)"
+            raise Fault(problem).at(f"article {number}") from None
 
 
 def _documents(asked: Iterator[Asked]) -> Iterator[Entry]:
@@ -124,19 +131,18 @@ def _documents(asked: Iterator[Asked]) -> Iterator[Entry]:
             yield Entry(one.doc_id, one.title, one.context, one.place)
 
 
-def _topic(one: Asked, name: str, files: Sequence[Path]) -> Topic:
+def _topic(one: Asked, files: Sequence[Path]) -> Topic:
     for start, words in one.answers:
         if start < 0 or not words or one.context[start : start + len(words)] != words:
             problem = f"its answer does not stand at character {start} of its paragraph"
-            if (line := _line_of(one, files)) is not None:
-                raise InputError(name, f"{one.place}: {problem}", line=line)
-            raise at(name, one.place, problem)
+            line = _line_of(one, files)
+            raise Fault(problem).at(one.place) if line is None else Fault(f"{one.place}: {problem}", line=line)
     spans = tuple((one.doc_id, start, start + len(words), words) for start, words in one.answers)
     return Topic(one.query_id, one.question, one.place, spans)
 
 
 def _line_of(one: Asked, files: Sequence[Path]) -> int | None:
-    """Return the line of a JSON file on which the id of a question stands; None in a file of another kind."""
+    """Return the line of a JSON file on which the id of a question stands; None if the file is not JSON."""
     if isinstance(one.place, int) or not files or Source(files[0]).suffix != ".json":
         return None
     text = Source(files[0]).read().decode("utf-8", "replace")

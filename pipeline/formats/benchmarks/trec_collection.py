@@ -1,7 +1,7 @@
-"""TREC collections: a corpus, topics and qrels in one folder, in the forms in which they have been given out.
+"""TREC collections: a corpus, topics and qrels in one folder, in the forms in which TREC tracks published them.
 
-A corpus is JSON Lines, ids and texts parted by tabs, or ``<DOC>`` elements; topics are ids and texts parted by tabs,
-JSON Lines, or ``<top>`` elements, of which the title is the query.
+A corpus is JSON Lines, ids and texts separated by tabs, or ``<DOC>`` elements; topics are ids and texts separated by
+tabs, JSON Lines, or ``<top>`` elements whose title is the query.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.errors import InputError
-from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, at, choose, entries, qrels, topics
-from pipeline.formats.benchmarks.collection import text_lines as lines_of
-from pipeline.formats.charsets import MAX_LINE
+from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, entries, topics
+from pipeline.formats.benchmarks.folders import choose, folder_collection
+from pipeline.formats.faults import Fault, in_file, read_rows
 from pipeline.formats.interchange_names import BEIR_CORPUS, TREC_QRELS, TREC_TOPICS
+from pipeline.formats.lines import MAX_LINE, text_lines
+from pipeline.formats.packed_files import Source
 from pipeline.text.display import shown
 
 _CORPUS = (
@@ -41,86 +43,87 @@ _QUERY = re.compile(
 
 
 def read_trec(folder: Path, chosen: Chosen) -> Collection:
-    """Return the collection in a folder; what its files are called is guessed, and can be named.
+    """Return the collection in a folder; its files are found by usual names unless the user names them.
 
     Raises:
-        InputError: a file is missing.
-        UsageError: there are several to choose from.
+        InputError: A file is missing.
+        UsageError: There are several to choose from.
     """
     if not folder.is_dir():
-        raise InputError(shown(folder), "is no folder with a corpus, topics and qrels")
+        raise InputError(shown(folder), "is not a folder with a corpus, topics and qrels")
     corpus = choose(folder, chosen.corpus, _CORPUS, what="corpus")
     asked = choose(folder, chosen.queries, _TOPICS, what="queries", split=chosen.split)
     judged = choose(folder, chosen.qrels, _QRELS, what="qrels", split=chosen.split)
-    return Collection(
-        kind="trec",
-        documents=lambda: _documents(corpus),
-        queries=lambda: _topics(asked),
-        judgments=lambda: qrels(judged),
-        names=(shown(corpus), shown(asked), shown(judged)),
-        files=(corpus, asked, judged),
-        joins_titles=True,
-    )
+    return folder_collection("trec", (corpus, asked, judged), documents=_documents, queries=_topics)
 
 
-def _is_marked_up(path: Path) -> bool:
-    first = next(lines_of(path), (0, ""))[1]
-    return bool(_ELEMENTS.match(first))
+def _is_marked_up(source: Source) -> bool:
+    return bool(_ELEMENTS.match(next(text_lines(source), (0, ""))[1]))
 
 
 def _documents(path: Path) -> Iterator[Entry]:
-    if not _is_marked_up(path):
+    source = Source(path)
+    if not _is_marked_up(source):
         yield from entries(path)
         return
-    for number, block in _blocks(path, "doc"):
-        identity = _DOCNO.search(block)
-        if not identity:
-            raise at(shown(path), number, "the <DOC> beginning here has no <DOCNO>")
-        title = _TITLE.search(block)
-        bodies = _TEXT.findall(block)
-        rest = _DOCNO.sub("", block, count=1) if not bodies else "\n".join(bodies)
-        if not bodies and title:
-            rest = rest.replace(title.group(0), "", 1)
-        yield Entry(identity.group(1), _plain(title.group(2)) if title else "", _plain(rest), number)
+    with in_file(source.name):
+        yield from read_rows(_blocks(source, "doc"), _entry)
+
+
+def _entry(line: int, block: str) -> Entry:
+    identity = _DOCNO.search(block)
+    if not identity:
+        raise Fault("the <DOC> beginning here has no <DOCNO>")
+    title = _TITLE.search(block)
+    bodies = _TEXT.findall(block)
+    rest = _DOCNO.sub("", block, count=1) if not bodies else "\n".join(bodies)
+    if not bodies and title:
+        rest = rest.replace(title.group(0), "", 1)
+    return Entry(identity.group(1), _plain(title.group(2)) if title else "", _plain(rest), line)
 
 
 def _topics(path: Path) -> Iterator[Topic]:
-    if not _is_marked_up(path):
+    source = Source(path)
+    if not _is_marked_up(source):
         yield from topics(path)
         return
-    for number, block in _blocks(path, "top"):
-        identity, query = _NUMBER.search(block), _QUERY.search(block)
-        if not identity or not query:
-            raise at(shown(path), number, "the topic beginning here has no number or no title")
-        yield Topic((identity.group(1) or identity.group(2)), " ".join(_plain(query.group(2)).split()), number)
+    with in_file(source.name):
+        yield from read_rows(_blocks(source, "top"), _topic)
 
 
-def _blocks(path: Path, element: str) -> Iterator[tuple[int, str]]:
+def _topic(line: int, block: str) -> Topic:
+    identity, query = _NUMBER.search(block), _QUERY.search(block)
+    if not identity or not query:
+        raise Fault("the topic beginning here has no number or no title")
+    return Topic((identity.group(1) or identity.group(2)), " ".join(_plain(query.group(2)).split()), line)
+
+
+def _blocks(source: Source, element: str) -> Iterator[tuple[int, str]]:
     """Yield each element, from its opening to its closing tag, with the line it begins on.
 
     Raises:
-        InputError: one does not end, or is longer than 16 MB.
+        Fault: An element does not end, or is longer than 16 MB.
     """
     name = "topic" if element == "top" else element
     opening, closing = (re.compile(rf"<{slash}(?:{element}|{name})\b[^>]*>", re.IGNORECASE) for slash in ("", "/"))
     block: list[str] = []
     begins, size = 0, 0
-    for number, line in lines_of(path):
+    for number, line in text_lines(source):
         if not block:
             if not opening.search(line):
                 continue
             begins, size = number, 0
         elif opening.search(line) and not closing.search(line):
-            raise InputError(shown(path), f"<{element}> does not end before the next begins", line=begins)
+            raise Fault(f"<{element}> does not end before the next begins", line=begins)
         block.append(line)
         size += len(line)
         if size > MAX_LINE:
-            raise InputError(shown(path), f"<{element}> is longer than {MAX_LINE // 2**20} MB", line=begins)
+            raise Fault(f"<{element}> is longer than {MAX_LINE // 2**20} MB", line=begins)
         if closing.search(line):
             yield begins, "\n".join(block)
             block = []
     if block:
-        raise InputError(shown(path), f"<{element}> does not end", line=begins)
+        raise Fault(f"<{element}> does not end", line=begins)
 
 
 def _plain(text: str) -> str:

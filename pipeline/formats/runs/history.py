@@ -1,4 +1,4 @@
-"""``history.jsonl``: one line per system and time, only ever added to."""
+"""``history.jsonl``: one line per system and time; lines are only appended."""
 
 from __future__ import annotations
 
@@ -10,42 +10,43 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from pipeline.errors import InputError, OutputError
+from pipeline.errors import OutputError
+from pipeline.formats.faults import Fault, explain, in_file, reason
 from pipeline.formats.jsonl import as_line
-from pipeline.formats.runs.scorecard_files import explain, sync_folder
+from pipeline.formats.runs.scorecard_files import sync_folder
 from pipeline.text.display import shown
 from schemas.scorecard import HistoryEntry
 
 _PATIENCE = 30.0
+"""Wait this many seconds for another process to finish writing; then give up."""
 _BEGINNING = b'{"format":'
 
 
 def read_history(path: Path) -> list[HistoryEntry]:
-    """Return the lines of a history, oldest first; none where there is no file yet.
+    """Return the lines of a history, oldest first; empty if there is no file yet.
 
-    What a killed process left of a line at the end is passed over.
+    The beginning of a line that a killed process left at the end is ignored.
 
     Raises:
-        InputError: The file cannot be read or a line is no entry.
+        InputError: The file cannot be read, or a line is not an entry.
     """
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise InputError(shown(path), f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
-    lines = content[: _end(path, content)].splitlines()
-    return [_entry(path, line, number) for number, line in enumerate(lines, start=1) if line.strip()]
+    with in_file(path):
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return []
+        lines = content[: _end(content)].splitlines()
+        return [_entry(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
 
 
 def append_history(path: Path, entries: Sequence[HistoryEntry]) -> None:
-    """Add the entries, all or none, and return when they are on the disk.
+    """Append the entries, all or none, and return when they are on the disk.
 
-    One writer at a time, by a lock beside the file. What a killed process left of a line is cut off first.
+    A lock beside the file keeps other writers out. The beginning of a line that a killed process left is removed first.
 
     Raises:
-        InputError: The file is something else; it is left as it is.
-        OutputError: The file cannot be written, or another process holds it for too long.
+        InputError: The file is not a history; it is left as it is.
+        OutputError: The file cannot be written, or another process keeps the lock too long.
     """
     added = "".join(as_line(entry.model_dump_json()) for entry in entries).encode()
     target = path.resolve()
@@ -57,41 +58,41 @@ def append_history(path: Path, entries: Sequence[HistoryEntry]) -> None:
                 sync_folder(target.parent)
     except Timeout:
         raise OutputError(f"{shown(path)}: another process has held it for {_PATIENCE:.0f} s; try again") from None
+    except Fault as fault:
+        raise fault.of(path) from None
     except OSError as error:
-        raise OutputError(
-            f"{shown(path)}: cannot be written ({(error.strerror or 'unknown reason').lower()})"
-        ) from None
+        raise OutputError(f"{shown(path)}: cannot be written ({reason(error)})") from None
 
 
 def _append(path: Path, added: bytes) -> None:
     with path.open("ab+") as file:
         file.seek(0)
         content = file.read()
-        end = _end(path, content)
+        end = _end(content)
         file.truncate(end)
         try:
             file.write((b"\n" if end and not content[:end].endswith(b"\n") else b"") + added)
             file.flush()
             os.fsync(file.fileno())
         except OSError:
-            os.truncate(path, end)  # the disk is full: half a line is worse than none
+            os.truncate(path, end)  # the disk is full; remove the half line
             raise
 
 
-def _end(path: Path, content: bytes) -> int:
-    """Return where the last whole line ends; what follows is the beginning of a line of ours, and nothing else."""
+def _end(content: bytes) -> int:
+    """Return where the last complete line ends; only the beginning of an entry may follow it."""
     last = content.rfind(b"\n") + 1
     tail = content[last:]
     with contextlib.suppress(ValidationError):
         HistoryEntry.model_validate_json(tail)
         return len(content)
     if tail.strip() and tail[: len(_BEGINNING)] != _BEGINNING[: len(tail)]:
-        raise InputError(shown(path), "is no line of a history", line=content.count(b"\n") + 1)
+        raise Fault("is not a line of a history", line=content.count(b"\n") + 1)
     return last
 
 
-def _entry(path: Path, line: bytes, number: int) -> HistoryEntry:
+def _entry(line: bytes, number: int) -> HistoryEntry:
     try:
         return HistoryEntry.model_validate_json(line)
     except ValidationError as error:
-        raise InputError(shown(path), f"is no line of a history: {explain(error)}", line=number) from None
+        raise Fault(f"is not a line of a history: {explain(error)}", line=number) from None

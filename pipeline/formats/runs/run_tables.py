@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from pipeline.errors import InputError
-from pipeline.formats.runs.json_maps import parse_json, read_json
-from pipeline.formats.runs.packed_files import Source
-from pipeline.formats.runs.trec import not_utf8, without_mark
+from pipeline.formats.faults import Fault, in_file, read_rows
+from pipeline.formats.json_maps import parse_json, read_json
+from pipeline.formats.packed_files import Source, decoded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,20 +21,22 @@ _KINDS: dict[str, Kind] = {
     ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"
 }  # fmt: skip
 _IDS = ("doc_id", "docid", "docno", "chunk_id", "corpus_id", "_id", "id", "pid")
-_QUERY_IDS = ("query_id", "qid", "query-id", "_id", "id")
+_QUERY_IDS = ("query_id", "qid", "query-id")
 _RESULTS = ("results", "retrieved", "documents", "docs", "passages", "ranking")
 _TEXTS = ("text", "content", "page_content", "passage", "contents")
 
+T = TypeVar("T")
+
 
 class Passage(NamedTuple):
-    """A retrieved text, with its score where it has one."""
+    """A retrieved text, and its score if it has one."""
 
     text: str
     score: float | None
 
 
 def kind_of(source: Source) -> Kind:
-    """Return the format of a run or of judgments, by its name, or by its first bytes."""
+    """Return the format of a run or of judgments, by the suffix of its name or by its first bytes."""
     known = _KINDS.get(source.suffix)
     if known:
         return known
@@ -55,151 +56,149 @@ def read_json_run(source: Source) -> dict[str, dict[str, float]]:
     """Return a run in JSON: ``{query: {document: score}}`` or ``{query: [document, …]}``, best first; or JSON Lines.
 
     Raises:
-        InputError: it holds something else, a score is no finite number, or a document stands twice.
+        InputError: It holds something else, a score is not a finite number, or a query has a document twice.
     """
-    return {query_id: _scored(found, query_id, source.name) for query_id, found in _by_query(source).items()}
+    return _by_query(source, _scored)
 
 
 def read_passages(source: Source) -> dict[str, list[Passage]]:
     """Return retrieved texts, best first: ``{query: [text, …]}`` or ``{query: [{"text": …, "score": …}, …]}``.
 
     Raises:
-        InputError: it holds something else.
+        InputError: It holds something else.
     """
-    return {query_id: _passages(found, query_id, source.name) for query_id, found in _by_query(source).items()}
+    return _by_query(source, _passages)
 
 
 def read_table(source: Source, kind: Kind) -> tuple[pl.DataFrame, Where]:
     """Return a CSV, TSV or Parquet file as a table, and the line of each of its rows.
 
     Raises:
-        InputError: it cannot be read as one.
+        InputError: It cannot be read as one.
     """
+    data = source.read()
+    with in_file(source.name):
+        return _table(data, kind)
+
+
+def _table(data: bytes, kind: Kind) -> tuple[pl.DataFrame, Where]:
     import polars as pl
 
-    data = source.read()
     if kind == "parquet":
         try:
             return pl.read_parquet(data), lambda _: {}
         except (pl.exceptions.PolarsError, OSError):
-            raise InputError(source.name, "is no Parquet file, or is cut short") from None
-    data = without_mark(data, source.name)
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        raise not_utf8(source.name, data[: error.start].count(b"\n") + 1) from None
+            raise Fault("is not a Parquet file, or is cut short") from None
+    decoded(data)
     lone = data.replace(b"\r\n", b"\n\n").find(b"\r")
     if lone >= 0:
         line = data[:lone].count(b"\n") + 1
-        raise InputError(source.name, "a carriage return that ends no line; save the file with LF or CRLF", line=line)
+        raise Fault("a carriage return that ends no line; save the file with LF or CRLF", line=line)
     separator = "\t" if kind == "tsv" else ";" if data.split(b"\n")[0].count(b";") >= 2 else ","
     lines_are_rows = b'"' not in data and b"\n\n" not in data and b"\n\r\n" not in data
     try:
         table = pl.read_csv(data, separator=separator, infer_schema=False)
     except (pl.exceptions.PolarsError, ValueError) as error:
-        raise InputError(source.name, f"is no table in {kind.upper()}: {_first_line(error)}") from None
+        problem = str(error).split("\n")[0][:200] or type(error).__name__
+        raise Fault(f"is not a table in {kind.upper()}: {problem}") from None
     return table, lambda row: {"line": row + 2} if lines_are_rows else {}
 
 
-def _by_query(source: Source) -> Mapping[str, Any]:
-    if kind_of(source) == "jsonl":
-        return _lines(source)
-    found = read_json(source)
-    if isinstance(found, Mapping):
-        return found
-    if isinstance(found, Sequence) and not isinstance(found, str):
-        return _records(((record, None) for record in found), source.name)
-    raise InputError(source.name, "is JSON, but no object of queries with their results")
+def _by_query(source: Source, read: Callable[[Any], T]) -> dict[str, T]:
+    """Return what ``read`` makes of the results of each query."""
+    with in_file(source.name):
+        if kind_of(source) == "jsonl":
+            found: Any = _gathered(read_rows(_lines(source), lambda line, text: (line, parse_json(text))))
+        else:
+            found = read_json(source)
+            found = _gathered((None, record) for record in found) if isinstance(found, list) else found
+        if not isinstance(found, Mapping):
+            raise Fault("is JSON, but not an object of queries with their results")
+        results = {}
+        for query_id, listed in found.items():
+            try:
+                results[query_id] = read(listed)
+            except Fault as fault:
+                raise fault.at(f"query {query_id!r}") from None
+        return results
 
 
-def _lines(source: Source) -> Mapping[str, Any]:
-    def records() -> Any:  # noqa: ANN401
-        for number, line in enumerate(without_mark(source.read(), source.name).split(b"\n"), 1):
-            if line.strip():
-                yield parse_json(line, source.name, line=number), number
-
-    return _records(records(), source.name)
+def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    return ((number, line) for number, line in enumerate(source.read().split(b"\n"), 1) if line.strip())
 
 
-def _records(records: Any, name: str) -> dict[str, Any]:  # noqa: ANN401
-    """Gather records: one per query with its results, or one per retrieved document."""
+def _gathered(records: Iterable[tuple[int | None, Any]]) -> dict[str, Any]:
+    """Gather records, of which each is a query with its results, or one retrieved document."""
     found: dict[str, Any] = {}
     whole: set[str] = set()
-    for record, line in records:
+    for line, record in records:
         if not isinstance(record, Mapping):
-            raise InputError(name, "a record is no object", line=line)
-        query_id = next((record[key] for key in _QUERY_IDS[:3] if key in record), None)
+            raise Fault("a record is not an object", line=line)
+        query_id = next((record[key] for key in _QUERY_IDS if key in record), None)
         listed = next((record[key] for key in _RESULTS if key in record), None)
         if not isinstance(query_id, str):
-            raise InputError(name, "a record names no query_id, or none that is a string", line=line)
+            raise Fault("a record has no query_id that is a string", line=line)
         if query_id in whole or (listed is not None and query_id in found):
-            raise InputError(name, f"query {query_id!r} stands in two records; keep one of the two", line=line)
+            raise Fault(f"query {query_id!r} is in two records; keep one of the two", line=line)
         if listed is None:
-            found.setdefault(query_id, []).append(
-                {key: value for key, value in record.items() if key not in _QUERY_IDS[:3]}
-            )
+            rest = {key: value for key, value in record.items() if key not in _QUERY_IDS}
+            found.setdefault(query_id, []).append(rest)
         else:
             whole.add(query_id)
             found[query_id] = listed
     return found
 
 
-def _scored(found: Any, query_id: str, name: str) -> dict[str, float]:  # noqa: ANN401
+def _scored(found: Any) -> dict[str, float]:  # noqa: ANN401
     if isinstance(found, Mapping):
-        return {doc_id: _score(value, query_id, name) for doc_id, value in found.items()}
+        return {doc_id: _score(value) for doc_id, value in found.items()}
     if not isinstance(found, list):
-        raise InputError(name, f"query {query_id!r}: neither an object of scores nor a list of documents")
+        raise Fault("neither an object of scores nor a list of documents")
     scored: dict[str, float] = {}
     for place, item in enumerate(found):
         doc_id, score = item, -float(place)
         if isinstance(item, Mapping):
             doc_id = next((item[key] for key in _IDS if key in item), None)
-            score = _score(item["score"], query_id, name) if "score" in item else score
+            score = _score(item["score"]) if "score" in item else score
         elif isinstance(item, list) and len(item) == 2:
-            doc_id, score = item[0], _score(item[1], query_id, name)
+            doc_id, score = item[0], _score(item[1])
         if not isinstance(doc_id, str):
-            raise InputError(name, f"query {query_id!r}, result {place + 1}: the document id is no string")
+            raise Fault(f"result {place + 1}: the document id is not a string")
         if doc_id in scored:
             first = list(scored).index(doc_id) + 1
-            raise InputError(
-                name, f"query {query_id!r}: results {first} and {place + 1} are both {doc_id!r}; keep one of the two"
-            )
+            raise Fault(f"results {first} and {place + 1} are both {doc_id!r}; keep one of the two")
         scored[doc_id] = score
     if len({isinstance(item, list) or (isinstance(item, Mapping) and "score" in item) for item in found}) > 1:
-        raise InputError(name, f"query {query_id!r}: some results have a score and some have none")
+        raise Fault("some results have a score and some have none")
     return scored
 
 
-def _score(value: object, query_id: str, name: str) -> float:
+def _score(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(name, f"query {query_id!r}: a score is no number")
+        raise Fault("a score is not a number")
     try:
         score = float(value)
     except OverflowError:
         score = float("inf")
     if not isfinite(score):
-        raise InputError(name, f"query {query_id!r}: a score is no finite number")
+        raise Fault("a score is not a finite number")
     return score
 
 
-def _passages(found: Any, query_id: str, name: str) -> list[Passage]:  # noqa: ANN401
+def _passages(found: Any) -> list[Passage]:  # noqa: ANN401
     if not isinstance(found, list):
-        raise InputError(name, f"query {query_id!r}: no list of passages, which --match text needs")
+        raise Fault("no list of passages, which --match text needs")
     passages = []
     for place, item in enumerate(found, 1):
         text, score = item, None
         if isinstance(item, Mapping):
             text = next((item[key] for key in _TEXTS if key in item), None)
-            score = _score(item["score"], query_id, name) if "score" in item else None
+            score = _score(item["score"]) if "score" in item else None
         if not isinstance(text, str):
-            raise InputError(name, f"query {query_id!r}, result {place}: no text, which --match text needs")
+            raise Fault(f"result {place}: no text, which --match text needs")
         passages.append(Passage(text, score))
     if len({passage.score is None for passage in passages}) > 1:
-        raise InputError(name, f"query {query_id!r}: some results have a score and some have none")
+        raise Fault("some results have a score and some have none")
     if passages and passages[0].score is not None:
         passages.sort(key=lambda passage: -(passage.score or 0.0))
     return passages
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n")[0][:200] or type(error).__name__

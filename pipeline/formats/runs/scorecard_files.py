@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from pipeline.errors import InputError, OutputError
+from pipeline.errors import OutputError
+from pipeline.formats.faults import Fault, explain, in_file, reason
 from pipeline.text.display import shown
 from schemas.record import Record
 
@@ -22,20 +23,17 @@ def read_record(path: Path, kind: type[R]) -> R:
     """Return the record in a JSON file.
 
     Raises:
-        InputError: The file is missing or cannot be read, or holds something else.
+        InputError: The file is missing or cannot be read, or is not such a record.
     """
-    try:
-        return kind.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        raise InputError(shown(path), "is missing") from None
-    except OSError as error:
-        raise InputError(shown(path), f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
-    except ValidationError as error:
-        raise InputError(shown(path), f"is no {kind.__name__.lower()}: {explain(error)}") from None
+    with in_file(path):
+        try:
+            return kind.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            raise Fault(f"is not a {kind.__name__.lower()}: {explain(error)}") from None
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write a record as indented JSON; the file is the old one or the new one, even if the machine goes down.
+    """Write a record as indented JSON; a crash leaves the old file or the new one.
 
     Raises:
         OutputError: The file cannot be written.
@@ -44,10 +42,10 @@ def write_record(path: Path, record: Record) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that is the old one or the new one at any time; a link stays a link, a pipe or a device itself.
+    """Write a file; a crash leaves the old one or the new one. A link, a pipe or a device stays what it is.
 
     Raises:
-        OutputError: It cannot be written.
+        OutputError: The file cannot be written.
     """
     try:
         if _is_stream(path):
@@ -66,14 +64,12 @@ def write_whole(path: Path, content: bytes) -> None:
                 raise
         sync_folder(target.parent)
     except OSError as error:
-        raise OutputError(
-            f"{shown(path)}: cannot be written ({(error.strerror or 'unknown reason').lower()})"
-        ) from None
+        raise OutputError(f"{shown(path)}: cannot be written ({reason(error)})") from None
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new name in the folder last, where the system can."""
-    with contextlib.suppress(OSError):  # Windows opens no folders
+    """Make sure that a new name in the folder survives a crash, if the system can."""
+    with contextlib.suppress(OSError):  # Windows cannot open folders
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -81,15 +77,8 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def explain(error: ValidationError) -> str:
-    """Return the first of what is wrong, without the value."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"][:3])
-    return f"{where}: {first['msg']}" if where else first["msg"]
-
-
 def _is_stream(path: Path) -> bool:
-    """Return whether there is a pipe or a device, which a file must not take the place of."""
+    """Return whether the path is a pipe or a device, which must not be replaced by a file."""
     with contextlib.suppress(FileNotFoundError):
         mode = path.stat().st_mode
         return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
@@ -97,7 +86,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _mode(target: Path) -> int:
-    """Return the mode the file has, or the one a new file gets."""
+    """Return the mode of the file, or that of a new file."""
     with contextlib.suppress(FileNotFoundError):
         return target.stat().st_mode & 0o777
     mask = os.umask(0)

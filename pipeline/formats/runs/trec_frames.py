@@ -1,7 +1,7 @@
 """Large TREC runs as frames of rows, a few megabytes at a time.
 
-A block of lines that are plain (six columns parted by one space or one tab each) is read by polars; that it is plain is
-counted, not assumed. Any other block goes line by line through the strict reader, which reads it or says what is wrong.
+Polars reads a block of plain lines (six columns, separated by one space or one tab each); separators are counted to be
+sure that the lines are plain. The strict reader reads any other block line by line, or tells what is wrong with it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 
 from pipeline.errors import InputError
-from pipeline.formats.runs.packed_files import Source
-from pipeline.formats.runs.trec import duplicate, run_rows, without_mark
+from pipeline.formats.faults import Fault, in_file
+from pipeline.formats.packed_files import Source, without_mark
+from pipeline.formats.runs.trec import duplicate, run_rows
 
 _BLOCK = 8 * 2**20
 _IN_CACHE = 2**18
@@ -32,7 +33,7 @@ def run_frames(source: Source) -> Iterator[pl.DataFrame]:
     The next frame is read while the last one is in use.
 
     Raises:
-        InputError: a line is bad; the message has its number.
+        InputError: A line is malformed; the message has its number.
     """
     frames = _frames(source)
     with ThreadPoolExecutor(1) as reader:
@@ -43,17 +44,17 @@ def run_frames(source: Source) -> Iterator[pl.DataFrame]:
 
 
 def find_duplicate(source: Source, query_id: str, doc_id: str) -> InputError:
-    """Return the error that names the lines of a document that stands twice under a query."""
+    """Return the error that names the two lines of a document that a query has twice."""
     lines: list[int] = []
     number = 1
     for block in _blocks(source):
         if doc_id.encode() in block:
-            rows = run_rows(block, source.name, first_line=number)
+            rows = run_rows(block, first_line=number)
             lines += [line for query, doc, _, line in rows if (query, doc) == (query_id, doc_id)]
         if len(lines) > 1:
             break
         number += block.count(b"\n")
-    return duplicate(source.name, query_id, doc_id, *lines[:2])
+    return duplicate(query_id, doc_id, *lines[:2]).of(source.name)
 
 
 def _frames(source: Source) -> Iterator[pl.DataFrame]:
@@ -61,7 +62,8 @@ def _frames(source: Source) -> Iterator[pl.DataFrame]:
     for block in _blocks(source):
         frame = _plain(block)
         if frame is None:
-            rows = [(query, doc, score) for query, doc, score, _ in run_rows(block, source.name, first_line=number)]
+            with in_file(source.name):
+                rows = [(query, doc, score) for query, doc, score, _ in run_rows(block, first_line=number)]
             frame = pl.DataFrame(rows, schema=_ROWS, orient="row")
             number += block.count(b"\n")
         else:
@@ -71,18 +73,18 @@ def _frames(source: Source) -> Iterator[pl.DataFrame]:
 
 
 def _blocks(source: Source) -> Iterator[bytes]:
-    """Yield whole lines, the last one with its end even where the file has none."""
+    """Yield whole lines; the last one gets a line end if the file does not end with one."""
     rest = b""
     with source.open() as file:
         first = True
         while part := file.read(_BLOCK):
             if first:
-                part, first = without_mark(part, source.name), False
+                part, first = without_mark(part), False
             end = part.rfind(b"\n") + 1
             if not end:
                 rest += part
                 if len(rest) > _LONGEST_LINE:
-                    raise InputError(source.name, f"has a line of more than {_LONGEST_LINE // 2**20} MB: it is no run")
+                    raise Fault(f"has a line of more than {_LONGEST_LINE // 2**20} MB: it is not a run")
                 continue
             yield b"".join((rest, memoryview(part)[:end]))
             rest = part[end:]
@@ -93,8 +95,8 @@ def _blocks(source: Source) -> Iterator[bytes]:
 def _plain(block: bytes) -> pl.DataFrame | None:
     """Return the rows of a block of plain lines, ``None`` for any other.
 
-    Plain: in every line one ``separator`` stands between two of six words, and nothing else that is white. Polars finds
-    at least six words in a line that has a tag; no line has more if there are five separators to a line on the whole.
+    In a plain line one ``separator`` is between two of six words, and there is no other white space. Polars finds at
+    least six words in a line that has a tag; no line has more if all lines together have five separators per line.
     """
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n")
@@ -115,7 +117,7 @@ def _plain(block: bytes) -> pl.DataFrame | None:
 
 
 def _plain_lines(block: bytes, separator: int) -> int:
-    """Return how many lines there are, 0 if not five separators to a line, two together, or something else white."""
+    """Return the number of lines; 0 if they do not have five separators each, or have any other white space."""
     letters = np.frombuffer(block, np.uint8)
     lines = separators = whites = 0
     for start in range(0, len(letters), _IN_CACHE):

@@ -70,31 +70,8 @@ def scorecard(
     if not both.query_ids:
         raise ValueError("the runs share no query")
     ends, comparisons = _intervals(both.scores, names, measures, method)
-    systems = systems_of(ranked, measures, judged=judged, means=both.scores.mean(axis=0), ends=ends)
-    return Scorecard(
-        goldset=goldset,
-        gold=gold,
-        measures=list(measures),
-        systems=systems,
-        comparisons=list(comparisons),
-        warnings=list(warnings(systems, judged, shared=len(both.query_ids))),
-        method=method,
-    )
-
-
-def systems_of(
-    ranked: Mapping[str, Result], measures: Sequence[str], *, judged: str, means: Floats, ends: Intervals | None
-) -> list[SystemScores]:
-    """Return the scores of every system, in the order of ``ranked``.
-
-    Args:
-        ranked: Results by system.
-        measures: Canonical names.
-        judged: As in `scorecard`.
-        means: Means, shape (systems, measures).
-        ends: Intervals of the means, or None without any.
-    """
-    return [
+    means = both.scores.mean(axis=0)
+    systems = [
         SystemScores(
             system=name,
             scores={
@@ -106,11 +83,15 @@ def systems_of(
         )
         for row, (name, result) in enumerate(ranked.items())
     ]
-
-
-def settings_of(method: Method) -> Settings:
-    """Return the settings of the comparisons of a scorecard."""
-    return Settings(**method.model_dump(include={"permutations", "resamples", "seed", "alpha", "confidence"}))
+    return Scorecard(
+        goldset=goldset,
+        gold=gold,
+        measures=list(measures),
+        systems=systems,
+        comparisons=list(comparisons),
+        warnings=list(warnings(systems, judged, shared=len(both.query_ids))),
+        method=method,
+    )
 
 
 def _intervals(
@@ -122,7 +103,14 @@ def _intervals(
     if len(names) == 1:
         resamples, seed, confidence = method.resamples, method.seed, method.confidence
         return bootstrap_intervals(scores, [], resamples=resamples, seed=seed, confidence=confidence), []
-    found = compare(scores, names, measures, settings_of(method))
+    settings = Settings(
+        permutations=method.permutations,
+        resamples=method.resamples,
+        seed=method.seed,
+        alpha=method.alpha,
+        confidence=method.confidence,
+    )
+    found = compare(scores, names, measures, settings)
     return found.intervals, found.comparisons
 
 

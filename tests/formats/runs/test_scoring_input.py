@@ -235,16 +235,16 @@ def test_a_truncated_archive_is_refused(gold: Path, tmp_path: Path, reader: str,
 
 
 BAD_JSON = {
-    "no json": ('{"q1": {"a": 1.0}', 1, "is no JSON"),
-    "nan": ('{"q1": {"a": NaN}}', None, "no finite number"),
-    "infinity": ('{"q1": {"a": 1e999}}', None, "no finite number"),
-    "text": ('{"q1": {"a": "1"}}', None, "no number"),
-    "true": ('{"q1": {"a": true}}', None, "no number"),
+    "no json": ('{"q1": {"a": 1.0}', 1, "is not valid JSON"),
+    "nan": ('{"q1": {"a": NaN}}', None, "not a finite number"),
+    "infinity": ('{"q1": {"a": 1e999}}', None, "not a finite number"),
+    "text": ('{"q1": {"a": "1"}}', None, "not a number"),
+    "true": ('{"q1": {"a": true}}', None, "not a number"),
     "a document twice": ('{"q1": {"a": 1, "a": 2}}', None, "twice"),
     "a query twice": ('{"q1": {"a": 1}, "q1": {"b": 2}}', None, "twice"),
     "a document twice in a list": ('{"q1": ["a", "b", "a"]}', None, "results 1 and 3"),
-    "numbers as documents": ('{"q1": [1, 2]}', None, "no string"),
-    "a number": ("3", None, "no object"),
+    "numbers as documents": ('{"q1": [1, 2]}', None, "not a string"),
+    "a number": ("3", None, "not an object"),
     "a string": ('{"q1": "a"}', None, "neither"),
     "some with a score": ('{"q1": [{"doc_id": "a", "score": 1}, {"doc_id": "b"}]}', None, "some"),
     "nesting": ("[" * 100_000, None, "JSON"),
@@ -295,7 +295,7 @@ BAD_TABLES = {
     "nan": ("query_id,doc_id,score\nq1,a,nan\n", 2, "the score is not a finite number"),
     "an empty cell": ("query_id,doc_id,score\nq1,,1\n", 2, "empty"),
     "a short row": ("query_id,doc_id,score\nq1,a\n", 2, "empty"),
-    "a long row": ("query_id,doc_id,score\nq1,a,1,5\n", None, "no table"),
+    "a long row": ("query_id,doc_id,score\nq1,a,1,5\n", None, "not a table"),
     "a duplicate": ("query_id,doc_id,score\nq1,a,1\nq1,b,1\nq1,a,0\n", 4, "already in line 2"),
 }
 
@@ -309,16 +309,16 @@ def test_a_bad_table_is_refused(gold: Path, tmp_path: Path, case: str) -> None:
 
 
 def test_what_is_no_parquet_is_refused(gold: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no Parquet"):
+    with pytest.raises(InputError, match="not a Parquet"):
         score(gold, write(tmp_path / "run.parquet", b"PAR1 and nothing more"))
 
 
 BAD_QRELS = {
     "three columns": ("q1 0 a\n", 1, "3 columns"),
     "five columns": ("q1 0 a 1\nq1 0 b 1 x\n", 2, "5 columns"),
-    "half a grade": ("q1 0 a 2.7\n", 1, "no whole number"),
-    "text for a grade": ("q1 0 a yes\n", 1, "no whole number"),
-    "a huge grade": ("q1 0 a 99999999999999999999\n", 1, "no whole number"),
+    "half a grade": ("q1 0 a 2.7\n", 1, "not a whole number"),
+    "text for a grade": ("q1 0 a yes\n", 1, "not a whole number"),
+    "a huge grade": ("q1 0 a 99999999999999999999\n", 1, "not a whole number"),
     "a duplicate": ("q1 0 a 1\nq1 0 b 1\nq1 0 a 0\n", 3, "already in line 1"),
     "latin-1": ("q1 0 é 1\n".encode("latin-1"), 1, "UTF-8"),
     "nothing": ("", None, "holds no judgment"),
@@ -424,7 +424,7 @@ def test_a_frame_that_readers_skip_may_stand_before_a_zstd_frame(gold: Path, tmp
 
 
 def test_a_grade_beyond_all_numbers_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no whole number from"):
+    with pytest.raises(InputError, match="not a whole number from"):
         runs.load_gold(write(tmp_path / "gold.json", '{"q1": {"a": 1e400}}'))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from pipeline.llm.chat import Answered, Repeat
 from pipeline.llm.faults import ReplyRejected
-from pipeline.llm.layers import Call
 from pipeline.ports import ChatRequest, Usage
 
 T = TypeVar("T", bound=BaseModel)
@@ -21,19 +20,29 @@ _COMPLAINT = (
 )
 
 
-class Repair:
-    """Asks once more with the reply and its problems; a second misfit is final."""
+class Asking(Protocol):
+    """A layer below: one question, one answer or one failure for good."""
 
-    async def complete(self, request: ChatRequest[T], below: Call[ChatRequest[T], Answered[T]]) -> Answered[T]:
-        """Return the answer of the first or the second reply; its usage counts both."""
+    async def complete(self, request: ChatRequest[T]) -> Answered[T]:
+        """Return the model's answer."""
+
+
+class Repairing:
+    """Asks once more with the reply and what is wrong with it; a second misfit is final."""
+
+    def __init__(self, inner: Asking) -> None:
+        self._inner = inner
+
+    async def complete(self, request: ChatRequest[T]) -> Answered[T]:
+        """Return the model's answer, of the first or of the second reply; its usage counts both."""
         try:
-            return await below(request)
+            return await self._inner.complete(request)
         except ReplyRejected as rejected:
             if rejected.kind != "misfit":
                 raise
             first = rejected
         try:
-            second = await below(_again(request, first))
+            second = await self._inner.complete(_again(request, first))
         except ReplyRejected as rejected:
             last = rejected
         else:

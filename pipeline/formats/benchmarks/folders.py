@@ -1,0 +1,100 @@
+"""Benchmarks in a folder of three files: the choice of the files, and BEIR's layout.
+
+BEIR has ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/<split>.tsv`` (or ``qrels.tsv`` beside them).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from pipeline.errors import InputError, UsageError
+from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, entries, qrels, topics
+from pipeline.formats.interchange_names import (
+    BEIR_CORPUS,
+    BEIR_LOOSE_QRELS,
+    BEIR_QRELS,
+    BEIR_QUERIES,
+    BEIR_TEST_QRELS,
+)
+from pipeline.text.display import shown
+
+
+def folder_collection(
+    kind: str,
+    files: tuple[Path, Path, Path],
+    *,
+    documents: Callable[[Path], Iterator[Entry]] = entries,
+    queries: Callable[[Path], Iterator[Topic]] = topics,
+) -> Collection:
+    """Return the collection in three files.
+
+    Args:
+        kind: The kind of benchmark.
+        files: The files of passages, queries and judgments.
+        documents: Reads the first.
+        queries: Reads the second.
+    """
+    return Collection(
+        kind=kind,
+        documents=lambda: documents(files[0]),
+        queries=lambda: queries(files[1]),
+        judgments=lambda: qrels(files[2]),
+        names=(shown(files[0]), shown(files[1]), shown(files[2])),
+        files=files,
+        joins_titles=True,
+    )
+
+
+def choose(folder: Path, named: Path | None, patterns: Sequence[str], *, what: str, split: str | None = None) -> Path:
+    """Return the file that the user named, or else the file of a folder that has a usual name.
+
+    Args:
+        folder: The folder to search.
+        named: The file that the user named, if any.
+        patterns: Globs below the folder; the first that finds a file counts.
+        what: The option that names the file, for messages.
+        split: Keeps only files whose name holds this word; None prefers ``test``, then ``dev``, if there are several.
+
+    Raises:
+        InputError: There is no such file.
+        UsageError: There are several.
+    """
+    if named is not None:
+        return named
+    for pattern in patterns:
+        found = sorted(path for path in folder.glob(pattern) if path.is_file())
+        if split is not None:
+            found = [path for path in found if split in re.split(r"[._-]", path.name) or path.name.startswith(split)]
+        elif len(found) > 1:
+            preferred = [[p for p in found if s in re.split(r"[._-]", p.name)] for s in ("test", "dev")]
+            found = next((group for group in preferred if len(group) == 1), found)
+        if len(found) > 1:
+            listed = ", ".join(shown(path.name) for path in found[:6])
+            raise UsageError(
+                f"{shown(folder)}: holds several files ({listed}); name one with --{what}, or give --split"
+            )
+        if found:
+            return found[0]
+    missing = f" for --split {split}" if split is not None else ""
+    raise InputError(shown(folder), f"holds no {' or '.join(patterns)}{missing}; name the file with --{what}")
+
+
+def read_beir(folder: Path, chosen: Chosen) -> Collection:
+    """Return the collection in a BEIR folder; the split is ``test`` unless named.
+
+    Raises:
+        InputError: A file is missing.
+        UsageError: There are several to choose from.
+    """
+    if not folder.is_dir():
+        raise InputError(shown(folder), f"is not a folder with {BEIR_CORPUS}, {BEIR_QUERIES} and {BEIR_QRELS}")
+    corpus = choose(folder, chosen.corpus, (BEIR_CORPUS, f"{BEIR_CORPUS}.gz"), what="corpus")
+    queries = choose(folder, chosen.queries, (BEIR_QUERIES, f"{BEIR_QUERIES}.gz"), what="queries")
+    split = f"{BEIR_QRELS}/*.tsv"
+    patterns: tuple[str, ...] = (split, f"{split}.gz", BEIR_LOOSE_QRELS, f"{BEIR_LOOSE_QRELS}.gz")
+    if chosen.split is None and (folder / BEIR_TEST_QRELS).is_file():
+        patterns = (BEIR_TEST_QRELS,)
+    judged = choose(folder, chosen.qrels, patterns, what="qrels", split=chosen.split)
+    return folder_collection("beir", (corpus, queries, judged))

@@ -1,0 +1,162 @@
+"""The bytes of a file or of standard input, unpacked from gzip or zstd, which can be read any number of times."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import sys
+import weakref
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from pipeline.formats.faults import Fault, in_file, unreadable
+from pipeline.text.display import shown
+
+STDIN = "-"
+NOT_UTF8 = "is not UTF-8 here; convert the whole file to UTF-8"
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60)))
+"""The first bytes of a frame, or of one that pzstd writes before it and that readers skip."""
+
+
+class Source:
+    """A file to read. Standard input and pipes are copied to a temporary file, so that they can be read again."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.name = "standard input" if str(path) == STDIN else shown(path)
+        self.path = Path(path)
+        self._copy: IO[bytes] | None = None
+        if str(path) == STDIN:
+            self._copy = _kept(sys.stdin.buffer)
+        elif _is_pipe(self.path):
+            with in_file(self.name), self._raw() as pipe:
+                self._copy = _kept(pipe)
+        if self._copy is not None:
+            weakref.finalize(self, self._copy.close)
+
+    @property
+    def suffix(self) -> str:
+        """The suffix that names the format, in lower case: ``.csv`` of ``run.csv.gz``."""
+        suffixes = [suffix.lower() for suffix in self.path.suffixes]
+        return next((suffix for suffix in reversed(suffixes) if suffix not in {".gz", ".zst", ".zstd"}), "")
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the bytes, unpacked. A fault that is raised inside the ``with`` block gets the name of the file.
+
+        Raises:
+            InputError: The file is missing, cannot be read, is not a file, or is cut short.
+        """
+        with in_file(self.name):
+            try:
+                with self._raw() as raw, _unpacked(raw) as unpacked:
+                    yield unpacked
+            except (EOFError, gzip.BadGzipFile, zlib.error):
+                raise Fault("is cut short or damaged: the gzip stream does not end as it should") from None
+            except OSError as error:
+                if error.errno is None:
+                    raise Fault("is cut short or damaged: the zstd stream does not end as it should") from None
+                raise
+
+    def size(self) -> int:
+        """Return the number of bytes as stored, without unpacking."""
+        with in_file(self.name), self._raw() as raw:
+            raw.seek(0, os.SEEK_END)
+            return raw.tell()
+
+    def is_packed(self) -> bool:
+        """Return whether the bytes are compressed."""
+        with in_file(self.name), self._raw() as raw:
+            return raw.read(4).startswith((_GZIP, *_ZSTD))
+
+    def read(self) -> bytes:
+        """Return all bytes, unpacked and without the byte order mark of UTF-8.
+
+        Raises:
+            InputError: As ``open``; or the file is UTF-16.
+        """
+        with self.open() as file:
+            return without_mark(file.read())
+
+    @contextmanager
+    def _raw(self) -> Iterator[BinaryIO]:
+        if self._copy is not None:
+            with os.fdopen(os.dup(self._copy.fileno()), "rb", buffering=0) as copy:  # its reader may close it
+                copy.seek(0)
+                yield cast("BinaryIO", copy)
+            return
+        try:
+            file = self.path.open("rb", buffering=0)
+        except (OSError, ValueError) as error:
+            raise unreadable(error) from None
+        with file:
+            yield cast("BinaryIO", file)
+
+
+def without_mark(block: bytes) -> bytes:
+    """Return the first bytes of a file without a byte order mark.
+
+    Raises:
+        Fault: The mark is that of UTF-16.
+    """
+    if block.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise Fault("is UTF-16; convert the file to UTF-8")
+    return block.removeprefix(b"\xef\xbb\xbf")
+
+
+def decoded(block: bytes) -> str:
+    """Return UTF-8 as text.
+
+    Raises:
+        Fault: A byte is not UTF-8; the fault has its line.
+    """
+    try:
+        return block.decode()
+    except UnicodeDecodeError as error:
+        raise Fault(NOT_UTF8, line=block[: error.start].count(b"\n") + 1) from None
+
+
+def _is_pipe(path: Path) -> bool:
+    """Return whether this is a pipe, as a shell's ``<(command)`` is."""
+    try:
+        return stat.S_ISFIFO(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False  # opening the file will tell what is wrong
+
+
+def _kept(stream: BinaryIO) -> IO[bytes]:
+    import shutil
+    import tempfile
+
+    copy = tempfile.TemporaryFile()  # noqa: SIM115  closed with the source
+    shutil.copyfileobj(stream, copy)
+    copy.flush()
+    return copy
+
+
+@contextmanager
+def _unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
+    start = raw.read(4)
+    raw.seek(0)
+    if start.startswith(_GZIP):
+        with gzip.open(raw) as file:
+            yield cast("BinaryIO", file)
+    elif start.startswith(_ZSTD):
+        with _zstd(raw) as file:
+            yield file
+    else:
+        with io.BufferedReader(cast("io.RawIOBase", raw)) as file:  # the plain file is unbuffered
+            yield file
+
+
+def _zstd(raw: BinaryIO) -> BinaryIO:
+    import pyarrow
+
+    stream = pyarrow.CompressedInputStream(pyarrow.PythonFile(raw, mode="r"), "zstd")
+    return cast("BinaryIO", io.BufferedReader(stream))
