@@ -12,7 +12,7 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from schemas.scorecard import Scorecard
+    from schemas.scorecard import Score, Scorecard
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """The palette of Okabe and Ito, which colour-blind people can tell apart, without yellow and black."""
@@ -41,13 +41,20 @@ def points_of(card: Scorecard, measures: Sequence[str], places: Sequence[Any]) -
         measures: Names of measures, one for each place.
         places: Where each mean stands on the other axis; not used by ``forest``.
     """
-    found = []
-    for system in card.systems:
-        scores = [system.scores[name] for name in measures]
-        low = [score.mean if score.low is None else score.low for score in scores]
-        high = [score.mean if score.high is None else score.high for score in scores]
-        found.append(Points(system.system, places, [score.mean for score in scores], low, high))
-    return found
+    return [series_of(one.system, places, [one.scores[name] for name in measures]) for one in card.systems]
+
+
+def series_of(name: str, places: Sequence[Any], scores: Sequence[Score]) -> Points:
+    """Return a series of means; a score without an interval has one of no width.
+
+    Args:
+        name: The name of the series.
+        places: As in `points_of`.
+        scores: The score at each place.
+    """
+    low = [score.mean if score.low is None else score.low for score in scores]
+    high = [score.mean if score.high is None else score.high for score in scores]
+    return Points(name, places, [score.mean for score in scores], low, high)
 
 
 def rendered(template: str, /, **values: Any) -> str:  # noqa: ANN401  each template has its own values
@@ -94,36 +101,34 @@ def lines(series: Sequence[Points], *, x_title: str, y_title: str, height: int =
         y_title: Title of the vertical axis.
         height: Height in pixels.
     """
-    from plotly.graph_objects import Figure, Scatter
+    from plotly.graph_objects import Scatter
 
-    figure = Figure()
+    traces = []
     for number, points in enumerate(series):
         colour = COLOURS[number % len(COLOURS)]
         if points.low is not None and points.high is not None:
-            figure.add_trace(
-                Scatter(
-                    x=[*points.places, *reversed(points.places)],
-                    y=[*points.high, *reversed(points.low)],
-                    fill="toself",
-                    fillcolor=_faint(colour),
-                    line={"width": 0},
-                    hoverinfo="skip",
-                    showlegend=False,
-                    mode="lines",
-                )
+            band = Scatter(
+                x=[*points.places, *reversed(points.places)],
+                y=[*points.high, *reversed(points.low)],
+                fill="toself",
+                fillcolor=_faint(colour),
+                line={"width": 0},
+                hoverinfo="skip",
+                showlegend=False,
+                mode="lines",
             )
-        figure.add_trace(
-            Scatter(
-                x=list(points.places),
-                y=list(points.values),
-                name=escape(points.name),
-                mode="lines+markers",
-                line={"color": colour, "dash": DASHES[number // len(COLOURS) % len(DASHES)]},
-                marker={"size": 5},
-                hovertemplate="%{x}: %{y:.4f}<extra>%{fullData.name}</extra>",
-            )
+            traces.append(band)
+        line = Scatter(
+            x=list(points.places),
+            y=list(points.values),
+            name=escape(points.name),
+            mode="lines+markers",
+            line={"color": colour, "dash": DASHES[number // len(COLOURS) % len(DASHES)]},
+            marker={"size": 5},
+            hovertemplate="%{x}: %{y:.4f}<extra>%{fullData.name}</extra>",
         )
-    return _plain(figure, x_title=x_title, y_title=y_title, height=height)
+        traces.append(line)
+    return _plain(traces, x_title=x_title, y_title=y_title, height=height)
 
 
 def by_cutoff(series: Sequence[Points], *, y_title: str) -> Figure:
@@ -137,24 +142,23 @@ def by_cutoff(series: Sequence[Points], *, y_title: str) -> Figure:
 
 def forest(series: Sequence[Points], *, x_title: str) -> Figure:
     """Return a point with its interval for each series, the first at the top."""
-    from plotly.graph_objects import Figure, Scatter
+    from plotly.graph_objects import Scatter
 
-    figure = Figure()
+    traces = []
     for number, points in enumerate(series):
-        value, low, high = points.values[0], (points.low or points.values)[0], (points.high or points.values)[0]
-        figure.add_trace(
-            Scatter(
-                x=[value],
-                y=[escape(points.name)],
-                mode="markers",
-                marker={"size": 10, "color": COLOURS[number % len(COLOURS)]},
-                error_x={"type": "data", "symmetric": False, "array": [high - value], "arrayminus": [value - low]},
-                hovertemplate=f"%{{x:.4f}} [{low:.4f}, {high:.4f}]<extra>%{{y}}</extra>",
-                showlegend=False,
-            )
+        low, high = (points.low or points.values)[0], (points.high or points.values)[0]
+        point = Scatter(
+            x=points.values[:1],
+            y=[escape(points.name)],
+            mode="markers",
+            marker={"size": 10, "color": COLOURS[number % len(COLOURS)]},
+            error_x=_ends(points),
+            hovertemplate=f"%{{x:.4f}} [{low:.4f}, {high:.4f}]<extra>%{{y}}</extra>",
+            showlegend=False,
         )
-    figure.update_yaxes(autorange="reversed", type="category")
-    return _plain(figure, x_title=x_title, y_title="", height=90 + 34 * len(series))
+        traces.append(point)
+    figure = _plain(traces, x_title=x_title, y_title="", height=90 + 34 * len(series))
+    return figure.update_yaxes(autorange="reversed", type="category")
 
 
 def bars(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
@@ -165,36 +169,22 @@ def bars(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
         x_title: As in `lines`.
         y_title: As in `lines`.
     """
-    from plotly.graph_objects import Bar, Figure
+    from plotly.graph_objects import Bar
 
-    figure = Figure()
+    traces = []
     for number, points in enumerate(series):
-        ends = {}
-        if points.low is not None and points.high is not None:
-            ends["error_y"] = {
-                "type": "data",
-                "symmetric": False,
-                "array": [high - value for high, value in zip(points.high, points.values, strict=True)],
-                "arrayminus": [value - low for low, value in zip(points.low, points.values, strict=True)],
-                "thickness": 1,
-                "width": 2,
-            }
-        figure.add_trace(
-            Bar(
-                x=[escape(str(place)) for place in points.places],
-                y=list(points.values),
-                name=escape(points.name),
-                marker={
-                    "color": COLOURS[number % len(COLOURS)],
-                    "pattern": {"shape": PATTERNS[number // len(COLOURS) % len(PATTERNS)]},
-                },
-                hovertemplate="%{x}: %{y:.4f}<extra>%{fullData.name}</extra>",
-                **ends,
-            )
+        shape = PATTERNS[number // len(COLOURS) % len(PATTERNS)]
+        bar = Bar(
+            x=[escape(str(place)) for place in points.places],
+            y=list(points.values),
+            name=escape(points.name),
+            marker={"color": COLOURS[number % len(COLOURS)], "pattern": {"shape": shape}},
+            hovertemplate="%{x}: %{y:.4f}<extra>%{fullData.name}</extra>",
+            error_y=_ends(points) and {**_ends(points), "thickness": 1, "width": 2},
         )
-    figure.update_layout(barmode="group")
-    figure.update_xaxes(type="category")
-    return _plain(figure, x_title=x_title, y_title=y_title, height=300)
+        traces.append(bar)
+    figure = _plain(traces, x_title=x_title, y_title=y_title, height=300)
+    return figure.update_layout(barmode="group").update_xaxes(type="category")
 
 
 def scattered(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
@@ -205,26 +195,36 @@ def scattered(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure
         x_title: As in `lines`.
         y_title: As in `lines`.
     """
-    from plotly.graph_objects import Figure, Scatter
+    from plotly.graph_objects import Scatter
 
-    figure = Figure()
-    for number, points in enumerate(series):
-        figure.add_trace(
-            Scatter(
-                x=list(points.places),
-                y=list(points.values),
-                name=escape(points.name),
-                mode="markers",
-                marker={"size": 11, "color": COLOURS[number % len(COLOURS)]},
-                hovertemplate="%{x:.2f}: %{y:.4f}<extra>%{fullData.name}</extra>",
-            )
+    traces = [
+        Scatter(
+            x=list(points.places),
+            y=list(points.values),
+            name=escape(points.name),
+            mode="markers",
+            marker={"size": 11, "color": COLOURS[number % len(COLOURS)]},
+            hovertemplate="%{x:.2f}: %{y:.4f}<extra>%{fullData.name}</extra>",
         )
-    figure.update_xaxes(type="log")
-    return _plain(figure, x_title=x_title, y_title=y_title, height=300)
+        for number, points in enumerate(series)
+    ]
+    return _plain(traces, x_title=x_title, y_title=y_title, height=300).update_xaxes(type="log")
 
 
-def _plain(figure: Figure, *, x_title: str, y_title: str, height: int) -> Figure:
-    """Return the chart without a background, legible on light and dark pages."""
+def _ends(points: Points) -> dict[str, Any]:
+    """Return the intervals of a series as plotly's error bars; nothing if it has none."""
+    if points.low is None or points.high is None:
+        return {}
+    above = [high - value for high, value in zip(points.high, points.values, strict=True)]
+    below = [value - low for low, value in zip(points.low, points.values, strict=True)]
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
+
+
+def _plain(traces: Sequence[Any], *, x_title: str, y_title: str, height: int) -> Figure:
+    """Return a chart without a background, legible on light and dark pages."""
+    from plotly.graph_objects import Figure
+
+    figure = Figure(list(traces))
     figure.update_layout(
         template="none",
         height=height,

@@ -10,9 +10,9 @@ from pipeline.report.scorecard_text import (
     PAIR_HEADINGS,
     SMOKE,
     best,
+    leaderboard_rows,
     method_line,
     pair_row,
-    score_text,
     sentences,
 )
 from pipeline.report.text_tables import escaped, markdown_table
@@ -31,20 +31,9 @@ MOST_PAIRS = 12
 
 def leaderboard(found: Experiment) -> Rows:
     """Return a row for each system: the measures that no table by cutoff holds, and the judged share."""
-    judged = sorted({name for system in found.card.systems for name in system.judged})
-    passages = {one.system: one.passages for one in found.systems}
-    measures = list(dict.fromkeys([*found.compared, *alone(found)]))
-    rows: Rows = [("system", *measures, *judged, "passages")]
-    for system in found.card.systems:
-        rows.append(
-            (
-                system.system,
-                *(score_text(system.scores[measure]) for measure in measures),
-                *(f"{system.judged[name]:.4f}" for name in judged),
-                f"{passages[system.system]:,}",
-            )
-        )
-    return rows
+    headings, *rows = leaderboard_rows(found.card, list(dict.fromkeys([*found.compared, *alone(found)])))
+    passages = {one.system: f"{one.passages:,}" for one in found.systems}
+    return [(*headings[:-1], "passages"), *((*row[:-1], passages[row[0]]) for row in rows)]
 
 
 def families(found: Experiment) -> dict[str, list[tuple[int, str]]]:

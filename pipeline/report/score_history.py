@@ -12,8 +12,6 @@ from schemas.scorecard import HistoryEntry, Score
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from pipeline.report.charts import Points
-
 
 def change_table(now: HistoryEntry, last: HistoryEntry | None, baseline: Mapping[str, float]) -> Table:
     """Return a row for each measure: its mean now with the interval, and its changes.
@@ -52,28 +50,18 @@ def page(entries: Sequence[HistoryEntry]) -> str:
     Args:
         entries: At least one, in any order; entries of the same time keep the order given.
     """
-    from pipeline.report.charts import drawn, lines, rendered
+    from pipeline.report.charts import drawn, lines, rendered, series_of
 
     ordered = sorted(entries, key=lambda entry: entry.at)
     measures = list(dict.fromkeys(measure for entry in ordered for measure in entry.means))
     systems = list(dict.fromkeys(entry.system for entry in ordered))
     sections = []
     for number, measure in enumerate(measures):
-        series = [_points(system, measure, ordered) for system in systems]
-        figure = lines([points for points in series if points.values], x_title="", y_title=measure)
+        series = []
+        for system in systems:
+            known = [entry for entry in ordered if entry.system == system and measure in entry.means]
+            if known:
+                series.append(series_of(system, [one.at for one in known], [one.means[measure] for one in known]))
+        figure = lines(series, x_title="", y_title=measure)
         sections.append({"measure": measure, "figure": drawn(figure, f"figure-{number}")})
     return rendered("history.html.j2", title="History of scores", sections=sections, entries=ordered, measures=measures)
-
-
-def _points(system: str, measure: str, entries: Sequence[HistoryEntry]) -> Points:
-    from pipeline.report.charts import Points
-
-    chosen = [entry for entry in entries if entry.system == system and measure in entry.means]
-    scores = [entry.means[measure] for entry in chosen]
-    return Points(
-        name=system,
-        places=[entry.at for entry in chosen],
-        values=[score.mean for score in scores],
-        low=[score.mean if score.low is None else score.low for score in scores],
-        high=[score.mean if score.high is None else score.high for score in scores],
-    )

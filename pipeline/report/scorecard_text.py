@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.report.text_tables import escaped, markdown_table, terminal_table, with_interval
@@ -30,14 +30,15 @@ PAIR_HEADINGS = (
 )
 
 
-def leaderboard_rows(card: Scorecard) -> Iterator[tuple[str, ...]]:
-    """Yield the headings, then a row for each system: every measure with its interval, and the judged share."""
+def leaderboard_rows(card: Scorecard, measures: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the headings, then a row for each system: measures (else all) with intervals, and the judged share."""
+    measures = measures or card.measures
     judged = sorted({name for system in card.systems for name in system.judged})
-    yield ("system", *card.measures, *judged, "queries")
+    yield ("system", *measures, *judged, "queries")
     for system in card.systems:
         yield (
             system.system,
-            *(score_text(system.scores[measure]) for measure in card.measures),
+            *(score_text(system.scores[measure]) for measure in measures),
             *(f"{system.judged[name]:.4f}" for name in judged),
             f"{system.counts.queries:,}",
         )

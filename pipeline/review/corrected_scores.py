@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import InputError
 from pipeline.measures.statistics.calibration import Curve, expected_gains
@@ -74,10 +74,11 @@ def calibrate(
     people = {query_id: reviewed.people.get(query_id, {}) for query_id in gold.qrels}
     complete = [query_id for query_id in complete_queries(reviewed) if query_id in gold.qrels]
     curve = expected_gains(sample_of(reviewed))
-    qrels = _Qrels(judge, judge | {query_id: people[query_id] for query_id in complete})
+    mixed = judge | {query_id: people[query_id] for query_id in complete}
     expected = _expected(reviewed, judge, people, curve)
     figures = {
-        name: _figures(gold, run, measured, qrels, expected=expected, reading=reading) for name, run in runs.items()
+        name: _figures(gold, run, measured, (judge, mixed), expected=expected, reading=reading)
+        for name, run in runs.items()
     }
     by_people = sum(len(grades) for grades in people.values())
     return Calibration(
@@ -89,24 +90,33 @@ def calibrate(
         effective=curve.effective,
         expected_gains=dict(curve.pooled),
         scores=[
-            _score(name, measure, found[measure.name], complete)
+            CalibratedScore(
+                system=name,
+                measure=m.name,
+                gains=found[m.name].gains,
+                **_corrected(found[m.name].raw, found[m.name].mixed, complete, ends=(0.0, _highest(m))),
+            )
             for name, found in figures.items()
-            for measure in measured
+            for m in measured
         ],
         differences=[
-            _difference((one, other), measure, (figures[one][measure.name], figures[other][measure.name]), complete)
+            CalibratedDifference(
+                first=one,
+                second=other,
+                measure=m.name,
+                **_corrected(
+                    _less(figures[one][m.name].raw, figures[other][m.name].raw),
+                    _less(figures[one][m.name].mixed, figures[other][m.name].mixed),
+                    complete,
+                    ends=(-_highest(m), _highest(m)),
+                ),
+            )
             for one, other in combinations(figures, 2)
-            for measure in measured
+            for m in measured
         ],
         resting=[_resting(replace(gold, qrels=judge), name, run, people, reading) for name, run in runs.items()],
-        remarks=[*_remarks(len(complete), curve.pairs), *_remarks_on_labels(reviewed, people, complete, gold.level)],
+        remarks=list(_remarks(reviewed, people, complete, level=gold.level, sample=curve.pairs)),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Qrels:
-    judge: Grades
-    mixed: Grades
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +144,17 @@ def _expected(reviewed: Reviewed, judge: Grades, people: Grades, curve: Curve) -
 
 
 def _figures(
-    gold: Gold, run: Run, measures: Sequence[Measure], qrels: _Qrels, *, expected: _Expected, reading: Reading
+    gold: Gold,
+    run: Run,
+    measures: Sequence[Measure],
+    qrels: tuple[Grades, Grades],
+    *,
+    expected: _Expected,
+    reading: Reading,
 ) -> dict[str, _Figures]:
     """Return the figures of one system by measure."""
     raw, mixed = (
-        score_run(replace(gold, qrels=one), run, measures, scores=reading.scores, match=reading.match)
-        for one in (qrels.judge, qrels.mixed)
+        score_run(replace(gold, qrels=one), run, measures, scores=reading.scores, match=reading.match) for one in qrels
     )
     linear = [measure for measure in measures if _takes_gains(measure)]
     gains: dict[str, float] = {}
@@ -163,39 +178,18 @@ def _takes_gains(measure: Measure) -> bool:
     return measure.family in {"ndcg", "dcg", "idcg"} and ("gain", "exp") not in measure.options
 
 
-def _score(system: str, measure: Measure, figures: _Figures, complete: Sequence[str]) -> CalibratedScore:
-    raw = sum(figures.raw.values()) / len(figures.raw)
-    powered = _powered(figures.raw, figures.mixed, complete)
-    corrected, this_set = _shown(powered, len(complete), ends=_range(measure))
-    return CalibratedScore(
-        system=system,
-        measure=measure.name,
-        raw=raw,
-        gains=figures.gains,
-        corrected=corrected,
-        this_set=this_set,
-        weight=powered.weight if powered else None,
-    )
+def _less(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    return {query_id: value - other[query_id] for query_id, value in one.items()}
 
 
-def _difference(
-    systems: tuple[str, str], measure: Measure, figures: tuple[_Figures, _Figures], complete: Sequence[str]
-) -> CalibratedDifference:
-    one, other = figures
-    raw = {query_id: value - other.raw[query_id] for query_id, value in one.raw.items()}
-    mixed = {query_id: value - other.mixed[query_id] for query_id, value in one.mixed.items()}
+def _corrected(
+    raw: Mapping[str, float], mixed: Mapping[str, float], complete: Sequence[str], *, ends: tuple[float, float]
+) -> dict[str, Any]:
+    """Return the fields that scores and differences share."""
     powered = _powered(raw, mixed, complete)
-    high = _range(measure)[1]
-    corrected, this_set = _shown(powered, len(complete), ends=(-high, high))
-    return CalibratedDifference(
-        first=systems[0],
-        second=systems[1],
-        measure=measure.name,
-        raw=sum(raw.values()) / len(raw),
-        corrected=corrected,
-        this_set=this_set,
-        weight=powered.weight if powered else None,
-    )
+    corrected, this_set = _shown(powered, len(complete), ends=ends)
+    weight = powered.weight if powered else None
+    return {"raw": sum(raw.values()) / len(raw), "corrected": corrected, "this_set": this_set, "weight": weight}
 
 
 def _powered(raw: Mapping[str, float], mixed: Mapping[str, float], complete: Sequence[str]) -> Powered | None:
@@ -222,8 +216,8 @@ def _shown(powered: Powered | None, complete: int, *, ends: tuple[float, float])
     )
 
 
-def _range(measure: Measure) -> tuple[float, float]:
-    return (0.0, inf) if measure.family in {"dcg", "idcg"} else (0.0, 1.0)
+def _highest(measure: Measure) -> float:
+    return inf if measure.family in {"dcg", "idcg"} else 1.0
 
 
 def _resting(gold: Gold, name: str, run: Run, people: Grades, reading: Reading) -> Resting:
@@ -236,7 +230,14 @@ def _resting(gold: Gold, name: str, run: Run, people: Grades, reading: Reading) 
     )
 
 
-def _remarks_on_labels(reviewed: Reviewed, people: Grades, complete: Sequence[str], level: int) -> Iterator[str]:
+def _remarks(reviewed: Reviewed, people: Grades, complete: Sequence[str], *, level: int, sample: int) -> Iterator[str]:
+    if LEAST <= len(complete) < FEW:
+        yield (
+            f"only {queries(len(complete))} judged completely: below {FEW} the normal approximation of the intervals "
+            "is unreliable"
+        )
+    if 0 < sample < ENOUGH:
+        yield f"expected gains rest on {amount(sample, 'pair')} of the random sample: judge at least {ENOUGH}"
     if not reviewed.material.judgments:
         yield (
             "no model graded this set: the model's grades here are the labels that the set came with; pairs without "
@@ -244,20 +245,7 @@ def _remarks_on_labels(reviewed: Reviewed, people: Grades, complete: Sequence[st
         )
     barren = sum(max(people[query_id].values(), default=0) < level for query_id in complete)
     if barren:
-        count = "counts" if barren == 1 else "count"
         yield (
-            f"people found no relevant passage for {queries(barren)} judged completely, which {count} 0; "
+            f"people found no relevant passage for {queries(barren)} judged completely, scored 0; "
             "goldset review apply leaves such queries out"
         )
-
-
-def _remarks(complete: int, sample: int) -> list[str]:
-    remarks = []
-    if LEAST <= complete < FEW:
-        remarks.append(
-            f"only {queries(complete)} judged completely: below {FEW} the normal approximation of the intervals is "
-            "unreliable"
-        )
-    if 0 < sample < ENOUGH:
-        remarks.append(f"expected gains rest on {amount(sample, 'pair')} of the random sample: judge at least {ENOUGH}")
-    return remarks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,6 @@ from pipeline.review.ledger import RUBRIC_SHA
 from pipeline.review.people import Reviewed, current_ids, lineage, people_of
 from pipeline.review.reviewable_set import ReviewableSet
 from pipeline.review.state import Pair, State
-from schemas.review_event import Event
 
 Format = Literal["native", "trec", "beir", "csv", "argilla", "label-studio"]
 
@@ -91,20 +90,15 @@ def exchange_of(material: ReviewableSet, state: State, *, with_model_labels: boo
         wanted: As in `export`.
     """
     now = current_ids(material)
-    deciding = {
-        (event.query_id, event.chunk_id or ""): (event.annotator, event.grade)
-        for pair in state.adjudicated()
-        if (event := state.adjudication(pair)) is not None
-    }
     return Exchange(
         queries=material.queries,
         passages=material.corpus,
         pairs=sorted({(one.query_id, one.chunk_id) for one in material.pool if one.shared_from is None}),
         reviews=[r for r in state.reviews() if r.query_id in now and r.chunk_id in material.corpus],
         adjudicated={
-            pair: (annotator, grade)
-            for pair, (annotator, grade) in deciding.items()
-            if grade is not None and pair[0] in now
+            pair: (event.annotator, event.grade)
+            for pair in state.adjudicated()
+            if pair[0] in now and (event := state.adjudication(pair)) is not None and event.grade is not None
         },
         gold=people_of(state, material.queries, corpus=material.corpus, pool=(), earlier=lineage(material.metadata)),
         rubric_sha=RUBRIC_SHA,
@@ -137,7 +131,8 @@ def export(
     """
     exchange = exchange_of(reviewed.material, reviewed.state, with_model_labels=with_model_labels, wanted=wanted)
     if form == "native":
-        return _to_file(out, native(reviewed.events, exchange), reviewed)
+        text = ledger_lines.write(reviewed.events, data_sha=exchange.data_sha, rubric_sha=exchange.rubric_sha)
+        return _to_file(out, text, reviewed)
     if form == "csv":
         return _to_file(out, judgment_table.write(exchange), reviewed)
     if form == "trec":
@@ -151,36 +146,32 @@ def export(
     return _to_folder(out, write(exchange), reviewed)
 
 
-def native(events: Sequence[Event], exchange: Exchange) -> str:
-    """Return all events, one per line."""
-    return ledger_lines.write(events, data_sha=exchange.data_sha, rubric_sha=exchange.rubric_sha)
-
-
 def _to_file(out: Path, text: str, reviewed: Reviewed) -> list[Path]:
-    folder = reviewed.material.folder.resolve()
     if out.is_dir():
         raise OutputError(f"{out}: is a folder; give the name of a file as --out")
-    if out.resolve().parent == folder or folder in out.resolve().parents:
-        raise OutputError(f"{out}: lies in the data set itself; give a place outside of it as --out")
+    _check_outside(out, reviewed)
     with explained(out):
         write_whole(out, text.encode("utf-8", "replace"))
     return [out]
 
 
 def _to_folder(out: Path, files: Mapping[str, str], reviewed: Reviewed) -> list[Path]:
-    folder = reviewed.material.folder.resolve()
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out}: is a file; give the name of a folder as --out")
-    if out.resolve() == folder or folder in out.resolve().parents:
-        raise OutputError(f"{out}: lies in the data set itself; give a place outside of it as --out")
+    _check_outside(out, reviewed)
     known = {name.split("/")[0] for name in files}
     if out.is_dir() and {entry.name for entry in out.iterdir()} - known:
-        raise OutputError(f"{out}: holds files that are none of this export; give a folder that does not exist yet")
+        raise OutputError(f"{out}: holds files of something else; give a folder that does not exist yet")
     with explained(out):
         for name, text in files.items():
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             write_whole(out / name, text.encode("utf-8", "replace"))
     return [out / name for name in files]
+
+
+def _check_outside(out: Path, reviewed: Reviewed) -> None:
+    if reviewed.material.folder.resolve() in (out.resolve(), *out.resolve().parents):
+        raise OutputError(f"{out}: lies in the data set itself; give a place outside of it as --out")
 
 
 def _as_json(exchange: Exchange, state: State) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -10,15 +11,15 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline.errors import InputError, UsageError
+from pipeline.errors import UsageError
 from pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
 from pipeline.formats.annotations.exchange import Given
+from pipeline.formats.faults import Fault, in_file
 from pipeline.review.exports import Format
 from pipeline.review.ledger import RUBRIC_SHA, Ledger, same_act
 from pipeline.review.people import current_ids
 from pipeline.review.reviewable_set import ReviewableSet
 from pipeline.review.state import State, fold
-from pipeline.text.display import shown
 from schemas.review_event import Event, EventKind, Review
 
 _LONGEST_MS = 2**31 - 1
@@ -51,33 +52,66 @@ def import_file(
         UsageError: trec and beir need an annotator.
     """
     before = ledger.events()
-    if form == "native":
-        found = list(ledger_lines.read(path, data_sha=ledger.data_sha, rubric_sha=RUBRIC_SHA))
-        _check_events(found, material, path)
-        _check_names(found, before, path)
-        return _stored([event for _, event in found], before, ledger)
-    state = fold(before)
+    with in_file(path):
+        if form == "native":
+            events = _native(path, before, material, ledger)
+            count = len(events)
+        else:
+            count, events = _judgments(_given(path, form, annotator), before, material, at)
     known = {event.client_id for event in before}
+    ledger.append_all(events)
+    return Imported(count, sum(event.client_id not in known for event in events))
+
+
+def _native(path: Path, before: Iterable[Event], material: ReviewableSet, ledger: Ledger) -> list[Event]:
+    """Return the events of a file, checked against the data set and the events before them."""
+    queries, known = current_ids(material), {event.client_id: event for event in before}
+    found = list(ledger_lines.read(path, data_sha=ledger.data_sha, rubric_sha=RUBRIC_SHA))
+    for line, event in found:
+        with _at(line):
+            _check(event.query_id, event.chunk_id, event.ms, material, queries)
+    for line, event in found:
+        with _at(line):
+            if not same_act(known.setdefault(event.client_id, event), event):
+                raise Fault("has the client_id of another event")
+            if event.undoes is not None and event.undoes not in known:
+                raise Fault("undoes an event that does not come before it")
+    return [event for _, event in found]
+
+
+def _judgments(
+    found: Iterable[Given], before: Iterable[Event], material: ReviewableSet, at: str
+) -> tuple[int, list[Event]]:
+    """Return the number of judgments, and the new events that they give."""
+    state, queries, known = fold(before), current_ids(material), {event.client_id for event in before}
     events: list[Event] = []
     seen: dict[tuple[str, ...], int] = {}
-    queries = current_ids(material)
-    count = 0
-    for given in _given(path, form, annotator):
-        count += 1
-        _check(given, material, queries, path)
-        key = (given.kind, given.review.query_id, given.review.chunk_id, given.review.annotator)
-        if key in seen:
-            raise InputError(shown(path), f"judges the same pair as line {seen[key]}", line=given.line)
-        seen[key] = given.line
-        if not _stands(given, state):
-            try:
-                made = _events(given, ledger.data_sha, at)
-            except ValidationError as error:
-                first = error.errors(include_url=False, include_input=False)[0]
-                where = ".".join(str(part) for part in first["loc"])
-                raise InputError(shown(path), f"{where or 'judgment'}: {first['msg']}", line=given.line) from None
-            events += [one for one in made if one.client_id not in known]
-    return Imported(count, _stored(events, before, ledger).new)
+    for given in found:
+        review = given.review
+        key = (given.kind, review.query_id, review.chunk_id, review.annotator)
+        with _at(given.line):
+            if given.rubric_sha not in {None, RUBRIC_SHA}:
+                raise Fault("was judged by another rubric")
+            _check(review.query_id, review.chunk_id, review.ms, material, queries)
+            if key in seen:
+                raise Fault(f"judges the same pair as line {seen[key]}")
+            seen[key] = given.line
+            if not _stands(given, state):
+                events += [one for one in _events(given, material.data_sha, at) if one.client_id not in known]
+    return len(seen), events
+
+
+@contextlib.contextmanager
+def _at(line: int) -> Iterator[None]:
+    """Add the line to every fault that is raised inside."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Fault(f"{where or 'judgment'}: {first['msg']}", line=line) from None
+    except Fault as fault:
+        raise fault.at(line) from None
 
 
 def _given(path: Path, form: Format, annotator: str | None) -> Iterator[Given]:
@@ -93,42 +127,15 @@ def _given(path: Path, form: Format, annotator: str | None) -> Iterator[Given]:
     return read(path, annotator=annotator)
 
 
-def _check(given: Given, material: ReviewableSet, queries: Collection[str], path: Path) -> None:
-    if given.rubric_sha not in {None, RUBRIC_SHA}:
-        raise InputError(shown(path), "was judged by another rubric", line=given.line)
-    _check_time(given.review.ms, path, given.line)
-    _check_pair((given.review.query_id, given.review.chunk_id), material, queries, path, given.line)
-
-
-def _check_events(found: Iterable[tuple[int, Event]], material: ReviewableSet, path: Path) -> None:
-    queries = current_ids(material)
-    for line, event in found:
-        _check_time(event.ms, path, line)
-        _check_pair((event.query_id, event.chunk_id), material, queries, path, line)
-
-
-def _check_names(found: Iterable[tuple[int, Event]], before: Iterable[Event], path: Path) -> None:
-    known = {event.client_id: event for event in before}
-    for line, event in found:
-        if not same_act(known.setdefault(event.client_id, event), event):
-            raise InputError(shown(path), "has the client_id of another event", line=line)
-        if event.undoes is not None and event.undoes not in known:
-            raise InputError(shown(path), "undoes an event that does not come before it", line=line)
-
-
-def _check_time(ms: int | None, path: Path, line: int) -> None:
-    if ms is not None and ms > _LONGEST_MS:
-        raise InputError(shown(path), f"ms is more than {_LONGEST_MS:,}", line=line)
-
-
-def _check_pair(
-    pair: tuple[str, str | None], material: ReviewableSet, queries: Collection[str], path: Path, line: int
+def _check(
+    query_id: str, chunk_id: str | None, ms: int | None, material: ReviewableSet, queries: Collection[str]
 ) -> None:
-    query_id, chunk_id = pair
+    if ms is not None and ms > _LONGEST_MS:
+        raise Fault(f"ms is more than {_LONGEST_MS:,}")
     if query_id not in queries:
-        raise InputError(shown(path), "names a query that is not in the data set", line=line)
+        raise Fault("names a query that is not in the data set")
     if chunk_id is not None and chunk_id not in material.corpus:
-        raise InputError(shown(path), "names a passage that is not in the data set", line=line)
+        raise Fault("names a passage that is not in the data set")
 
 
 def _stands(given: Given, state: State) -> bool:
@@ -176,9 +183,3 @@ def _event(review: Review, data_sha: str, at: str, kind: EventKind) -> Event:
         rubric_sha=RUBRIC_SHA,
         data_sha=data_sha,
     )
-
-
-def _stored(events: list[Event], before: Iterable[Event], ledger: Ledger) -> Imported:
-    known = {event.client_id for event in before}
-    ledger.append_all(events)
-    return Imported(len(events), sum(event.client_id not in known for event in events))

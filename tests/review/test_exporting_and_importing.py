@@ -168,7 +168,7 @@ def test_a_cell_that_no_ledger_can_hold_is_named(made: Made, name: str, cell: st
     material, ledger = again(made, "new.sqlite")
     with ledger, pytest.raises(InputError, match=rf"line 2: {name}") as caught:
         import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT)
-    assert cell not in str(caught.value)
+    assert cell not in str(caught.value).partition("line 2")[2]
     assert ledger.events() == []
 
 
@@ -227,7 +227,7 @@ def test_nothing_is_written_into_the_set_or_over_other_files(made: Made, tmp_pat
         ("csv", tmp_path / "mine" / ".." / "gold" / "dataset.json", "lies in the data set"),
         ("csv", tmp_path / "mine", "is a folder"),
         ("beir", made.folder / "beir", "lies in the data set"),
-        ("argilla", tmp_path / "mine", "none of this export"),
+        ("argilla", tmp_path / "mine", "holds files of something else"),
         ("argilla", tmp_path / "mine" / "letter.txt", "is a file"),
     ):
         with pytest.raises(OutputError, match=reason):
