@@ -21,6 +21,7 @@ LABELS = {
     "alpha": "Krippendorff alpha, ordinal",
     "bias": "bias, judge minus reference",
 }
+_BETWEEN = ("kappa", "kappa_quadratic", "kappa_binary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def comma_separated(found: Agreement) -> str:
     for raters in found.raters:
         rows.append([f"assessors of {raters.name}", "alpha", *_cells(raters.alpha)])
         for pair in raters.between:
-            for figure in ("kappa", "kappa_quadratic", "kappa_binary"):
+            for figure in _BETWEEN:
                 rows.append([f"{pair.first} and {pair.second}", figure, *_cells(getattr(pair, figure))])
     if found.ranking is not None:
         for figure in ("tau", "tau_ap", "tau_top", "ceiling", "ceiling_ap"):
@@ -170,13 +171,9 @@ def _meaning(found: Agreement) -> Section:
 
 
 def _by(name: str, values: dict[str, PairFigures]) -> Section:
+    shown = ("exact", "kappa", "kappa_quadratic", "kappa_binary", "bias")
     rows = [
-        [
-            value,
-            f"{figures.pairs:,}",
-            *(_short(getattr(figures, figure)) for figure in ("exact", "kappa", "kappa_quadratic", "kappa_binary")),
-            _short(figures.bias),
-        ]
+        [value, f"{figures.pairs:,}", *(_short(getattr(figures, one)) for one in shown)]
         for value, figures in values.items()
     ]
     return Section(f"By {name}", [name, "pairs", "same", "kappa", "quadratic", "binary", "bias"], rows)
@@ -188,29 +185,22 @@ def _short(found: Estimate) -> str:
 
 def _raters(raters: Raters) -> Iterator[Section]:
     row = ["Krippendorff alpha, ordinal", f"{raters.pairs:,}", *_row("", raters.alpha)[1:]]
-    yield Section(
-        f"{len(raters.assessors)} assessors of {raters.name}, pairs graded by at least two",
-        ["", "pairs", "value", "low", "high", ""],
-        [row],
-    )
+    title = f"{len(raters.assessors)} assessors of {raters.name}, pairs graded by at least two"
+    yield Section(title, ["", "pairs", "value", "low", "high", ""], [row])
     rows = [
         [
-            f"{pair.first} and {pair.second}",
-            f"{pair.pairs:,}",
-            *(_short(figure) for figure in (pair.kappa, pair.kappa_quadratic, pair.kappa_binary)),
+            f"{one.first} and {one.second}",
+            f"{one.pairs:,}",
+            *map(_short, (one.kappa, one.kappa_quadratic, one.kappa_binary)),
         ]
-        for pair in raters.between
+        for one in raters.between
     ]
     yield Section(f"Each two assessors of {raters.name}", ["", "pairs", "kappa", "quadratic", "binary"], rows)
 
 
 def _ranking(ranking: Ranking) -> Section:
-    if ranking.queries_reference:
-        scope = (
-            f"{ranking.queries_reference:,} and {ranking.queries_judge:,} queries, {ranking.queries_shared:,} in both"
-        )
-    else:
-        scope = "means as given"
+    counts = f"{ranking.queries_reference:,} and {ranking.queries_judge:,} queries, {ranking.queries_shared:,} in both"
+    scope = counts if ranking.queries_reference else "means as given"
     halves = f"two halves of the reference's queries ({ranking.half:,} each, {ranking.splits} splits)"
     rows = [
         _row("Kendall tau-b", ranking.tau),

@@ -223,10 +223,6 @@ def _told(name: str) -> Iterator[None]:
         )
         if "file is not a database" in reason or "malformed" in reason:
             raise InputError(name, "is not a ledger, or is damaged; give another --ledger") from None
-        raise LedgerFailed(f"{name}: {_short(reason)}") from None
+        raise LedgerFailed(f"{name}: {shown(reason)[:160]}") from None
     except SQLAlchemyError as error:
         raise LedgerFailed(f"{name}: {type(error).__name__}") from None
-
-
-def _short(reason: str) -> str:
-    return shown(reason)[:160]

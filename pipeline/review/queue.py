@@ -146,7 +146,13 @@ def calibration(
 
 
 def complete_sample(pooled: Sequence[Pooled], *, count: int, seed: int) -> tuple[str, ...]:
-    """Return the queries of lane C, in the order in which they are shown."""
+    """Return the queries of lane C, in the order in which they are shown.
+
+    Args:
+        pooled: As in `calibration`.
+        count: Number of queries.
+        seed: As in `calibration`.
+    """
     return tuple(sorted({one.query_id for one in pooled}, key=_shuffled(seed, "complete"))[:count])
 
 

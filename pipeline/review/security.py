@@ -147,14 +147,6 @@ class Rates:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """The reason why a request is refused."""
-
-    status: int
-    error: str
-
-
 class Guard:
     """Middleware that checks every request before a route sees it."""
 
@@ -194,7 +186,7 @@ class Guard:
 
         refusal = self._refusal(scope)
         if refusal:
-            await _refuse(refusal, scope, receive, sending)
+            await refusal(scope, receive, sending)
             return
         try:
             await self._app(scope, _bounded(receive), sending)
@@ -202,24 +194,24 @@ class Guard:
             last = traceback.extract_tb(error.__traceback__)[-1]
             self._complain(f"internal error, {type(error).__name__} at {Path(last.filename).name}:{last.lineno}")
             if not started:
-                await _refuse(Refusal(500, "internal error; nothing was stored"), scope, receive, sending)
+                await _refused(500, "internal error; nothing was stored")(scope, receive, sending)
 
-    def _refusal(self, scope: Scope) -> Refusal | None:
+    def _refusal(self, scope: Scope) -> JSONResponse | None:
         headers = Headers(scope=scope)
         if not self._is_here(headers.get("host", "").lower()):
-            return Refusal(421, "this server does not have that name")
+            return _refused(421, "this server does not have that name")
         if not _from_here(headers, navigating=scope["method"] == "GET"):
-            return Refusal(403, "requests from other pages are not answered")
+            return _refused(403, "requests from other pages are not answered")
         return _unlike_ours(scope["method"], headers) or self._unknown(scope)
 
-    def _unknown(self, scope: Scope) -> Refusal | None:
+    def _unknown(self, scope: Scope) -> JSONResponse | None:
         """Refuse a request without a valid cookie, except for the start page and static files."""
         annotator = self._sessions.annotator(HTTPConnection(scope).cookies.get(self._cookie))
         scope["annotator"] = annotator
         if not self._rates.allows(annotator or "nobody"):
-            return Refusal(429, "too many requests; try again in a second")
+            return _refused(429, "too many requests; try again in a second")
         if annotator is None and scope["path"] != "/" and not scope["path"].startswith("/static/"):
-            return Refusal(401, "open the link that the terminal shows")
+            return _refused(401, "open the link that the terminal shows")
         return None
 
     def _is_here(self, host: str) -> bool:
@@ -244,17 +236,17 @@ def _from_here(headers: Headers, *, navigating: bool) -> bool:
     return opened or headers.get("sec-fetch-site", "none") in {"same-origin", "none"}
 
 
-def _unlike_ours(method: str, headers: Headers) -> Refusal | None:
+def _unlike_ours(method: str, headers: Headers) -> JSONResponse | None:
     """Refuse what our page never sends, above all a post that a foreign page could send without a preflight."""
     if method not in {"GET", "HEAD", "POST"}:
-        return Refusal(405, "only GET and POST are allowed")
+        return _refused(405, "only GET and POST are allowed")
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > BODY:
-        return Refusal(413, TOO_LARGE)
+        return _refused(413, TOO_LARGE)
     if method == "POST" and "origin" not in headers:
-        return Refusal(403, "a POST must have an Origin header")
+        return _refused(403, "a POST must have an Origin header")
     if method == "POST" and headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        return Refusal(415, "a POST must be application/json")
+        return _refused(415, "a POST must be application/json")
     return None
 
 
@@ -272,6 +264,5 @@ def _bounded(receive: Receive) -> Receive:
     return receiving
 
 
-async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-    headers = {"Retry-After": "1"} if refusal.status == 429 else None
-    await JSONResponse({"error": refusal.error}, refusal.status, headers)(scope, receive, send)
+def _refused(status: int, error: str) -> JSONResponse:
+    return JSONResponse({"error": error}, status, {"Retry-After": "1"} if status == 429 else None)

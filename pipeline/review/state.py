@@ -8,7 +8,7 @@ pair is the last act on it that was not undone. Notes are not acts: a new note r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -19,22 +19,8 @@ Pair = tuple[str, str]
 """The ids of a query and a chunk."""
 
 _MARKS = {EventKind.UNDO, EventKind.REDO}
-_NO_ACTS = _MARKS | {EventKind.NOTE}
 _VERDICTS = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY}
 _ABOUT_QUERIES = _VERDICTS | {EventKind.BAD_QUERY}
-
-
-@dataclass(frozen=True, slots=True)
-class QueryVerdict:
-    """The last verdict on a query: accepted, edited (``text`` is the new wording) or rejected."""
-
-    kind: EventKind
-    annotator: str
-    at: str
-    text: str | None
-    reason: BadQuery | None
-    note: str | None
-    event: Event
 
 
 @dataclass(slots=True)
@@ -208,11 +194,8 @@ class State:
 
     def cannot(self) -> set[tuple[str, str, str]]:
         """Return the pairs that people cannot judge: annotator, query, chunk."""
-        return set(self._saying(EventKind.CANNOT))
-
-    def later(self) -> set[tuple[str, str, str]]:
-        """Return the pairs that people postponed: annotator, query, chunk."""
-        return set(self._saying(EventKind.LATER))
+        said = ((name, pair, self.says(name, pair)) for pair, acts in self._of_pair.items() for name in acts)
+        return {(name, *pair) for name, pair, event in said if event and event.kind is EventKind.CANNOT}
 
     def bad_queries(self) -> dict[str, dict[str, BadQuery]]:
         """Return the reasons why queries are bad, by query and person; reopened, edited or accepted ones have none."""
@@ -235,17 +218,15 @@ class State:
         verdict = self._verdict(query_id)
         return bool(self.bad(query_id)) or (verdict is not None and verdict.kind is not EventKind.ACCEPT_QUERY)
 
-    def query_verdicts(self) -> dict[str, QueryVerdict]:
-        """Return the last verdict on each query that has one."""
+    def query_verdicts(self) -> dict[str, Event]:
+        """Return the last verdict on each query that has one: accepted, edited (with the new ``text``) or rejected."""
         found = ((query_id, self._verdict(query_id)) for query_id in sorted(self._of_query))
         return {query_id: verdict for query_id, verdict in found if verdict}
 
-    def _verdict(self, query_id: str) -> QueryVerdict | None:
+    def _verdict(self, query_id: str) -> Event | None:
         acts = (each for each in reversed(self._of_query.get(query_id, ())) if self.stands(each))
         last = next((each for each in acts if each.kind in _VERDICTS or each.kind is EventKind.REOPEN), None)
-        if last is None or last.kind is EventKind.REOPEN:
-            return None
-        return QueryVerdict(last.kind, last.annotator, last.at, last.text, last.reason, last.note, last)
+        return None if last is None or last.kind is EventKind.REOPEN else last
 
     def annotators(self) -> list[str]:
         """Return the people with any act, sorted."""
@@ -256,10 +237,3 @@ class State:
 
     def _counts(self, event: Event) -> bool:
         return self.stands(event) and not event.repeat
-
-    def _saying(self, kind: EventKind) -> Iterator[tuple[str, str, str]]:
-        for pair, acts in self._of_pair.items():
-            for name in acts:
-                event = self.says(name, pair)
-                if event is not None and event.kind is kind:
-                    yield name, *pair

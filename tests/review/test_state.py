@@ -123,7 +123,9 @@ def test_a_second_look_is_kept_apart() -> None:
 
 def test_later_cannot_and_reopening() -> None:
     assert fold([judge(2), event("later")]).reviews() == []
-    assert fold([event("later")]).later() == {("anna", "q1", "c1")}
+    later = fold([event("later")]).says("anna", ("q1", "c1"))
+    assert later is not None
+    assert later.kind == "later"
     assert fold([event("later"), event("cannot")]).cannot() == {("anna", "q1", "c1")}
     assert fold([judge(2), event("reopen")]).reviews() == []
 
