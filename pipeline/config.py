@@ -6,10 +6,10 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -18,6 +18,7 @@ from pipeline.llm.server_settings import Model
 from pipeline.stages.critique import Critic
 from schemas.query import Constraints, QueryKind, QueryStyle
 from schemas.record import Record
+from schemas.setting import SHARE, Declared, Setting, declared
 
 
 class Generator(StrEnum):
@@ -37,22 +38,36 @@ class OfflineRecipe(StrEnum):
 
 
 class Documents(Record):
-    """``[documents]``: how files and rows become documents. ``max_megabytes`` bounds one text or office file."""
+    """How files and rows become documents."""
 
-    text_field: str | None = None
-    id_field: str | None = None
-    title_field: str | None = None
-    no_chunk: bool = False
-    limit: int | None = Field(default=None, ge=1)
-    max_megabytes: int = Field(default=64, ge=1)
-    strict: bool = False
+    text_field: Annotated[str | None, Setting(
+        "Column or key with a row's text", "--text-field", "Input", "NAME", unset="found by name", example="text",
+    )] = None  # fmt: skip
+    id_field: Annotated[str | None, Setting(
+        "Column or key with a row's id, kept as is", "--id-field", "Input", "NAME", unset="made", example="id",
+    )] = None  # fmt: skip
+    title_field: Annotated[str | None, Setting(
+        "Column or key with a row's title", "--title-field", "Input", "NAME", unset="found by name", example="title",
+    )] = None  # fmt: skip
+    no_chunk: Annotated[bool, Setting("Take each row or file as one ready chunk", "--no-chunk", "Chunks")] = False
+    limit: Annotated[int | None, Field(ge=1), Setting(
+        "Read only the first N documents",
+        "--limit-documents", "Input", "N", unit="documents", unset="all", example=100,
+    )] = None  # fmt: skip
+    max_megabytes: Annotated[int, Field(ge=1), Setting("Largest text or office file", unit="megabytes")] = 64
+    strict: Annotated[bool, Setting("End at the first document that cannot be read", "--strict", "Input")] = False
 
 
 class Chunking(Record):
-    """``[chunk]``: the recursive splitter, in characters; the overlap is a tenth of the size unless given."""
+    """How documents are cut into chunks by the recursive splitter."""
 
-    size: int = Field(default=1000, ge=1)
-    overlap: int | None = Field(default=None, ge=0)
+    size: Annotated[int, Field(ge=1), Setting(
+        "Characters per chunk", "--chunk-size", "Chunks", "N", unit="characters",
+    )] = 1000  # fmt: skip
+    overlap: Annotated[int | None, Field(ge=0), Setting(
+        "Characters shared by neighbours",
+        "--chunk-overlap", "Chunks", "N", unit="characters", unset="size / 10", example=100,
+    )] = None  # fmt: skip
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -84,21 +99,26 @@ STYLES: dict[QueryStyle, float] = {
 
 
 class Generation(Record):
-    """``[generate]``: who writes queries, how many, of which kinds and styles (weights), about what, for whom.
+    """Who writes the queries, how many, of which kinds and styles, about what and for whom."""
 
-    ``prompts`` is a folder whose files go before ours of the same name.
-    """
-
-    generator: Generator = Generator.AUTO
-    recipe: OfflineRecipe = OfflineRecipe.TERMS
-    queries: int | None = Field(default=None, ge=1)
-    seed: int = 0
-    context: str = ""
-    seed_queries: tuple[str, ...] = ()
-    personas: tuple[str, ...] = ()
-    prompts: Path | None = None
-    kinds: dict[QueryKind, float] = Field(default=KINDS, min_length=1)
-    styles: dict[QueryStyle, float] = Field(default=STYLES, min_length=1)
+    generator: Annotated[Generator, Setting(
+        "Who writes; auto: model where one is set up", "--generator", "Queries",
+    )] = Generator.AUTO  # fmt: skip
+    recipe: Annotated[OfflineRecipe, Setting(
+        "How queries are simulated offline", "--offline-recipe", "Queries",
+    )] = OfflineRecipe.TERMS  # fmt: skip
+    queries: Annotated[int | None, Field(ge=1), Setting(
+        "Number of queries to write", "--queries", "Queries", "N", unit="queries", unset="up to 300", example=100,
+    )] = None  # fmt: skip
+    seed: Annotated[int, Setting("Another seed draws other chunks", "--seed", "Queries", "N")] = 0
+    context: Annotated[str, Setting("What the documents are and who reads them, for the model")] = ""
+    seed_queries: Annotated[tuple[str, ...], Setting("Real queries of your users; the model copies their style")] = ()
+    personas: Annotated[tuple[str, ...], Setting("Who may ask, a phrase each; one is drawn per chunk")] = ()
+    prompts: Annotated[Path | None, Setting(
+        "Folder of prompts that replace the built-in ones", unset="none", example="my-prompts",
+    )] = None  # fmt: skip
+    kinds: Annotated[dict[QueryKind, float], Field(min_length=1), Setting("Weights of what is asked")] = KINDS
+    styles: Annotated[dict[QueryStyle, float], Field(min_length=1), Setting("Weights of how it is asked")] = STYLES
     constraints: Constraints = Constraints()
 
     @model_validator(mode="after")
@@ -110,32 +130,37 @@ class Generation(Record):
 
 
 class Critics(Record):
-    """``[critics]``: which critics are asked about each query, and for which share of the queries."""
+    """Which critics judge each written query: one call each per query, and 4 of 5 points keep it."""
 
-    use: tuple[Critic, ...] = ()
-    share: float = Field(default=1.0, gt=0, le=1)
+    use: Annotated[tuple[Critic, ...], Setting(
+        "grounded, stand-alone, useful, or none", "--critics", "Queries", "LIST",
+    )] = ()  # fmt: skip
+    share: Annotated[float, Field(gt=0, le=1), Setting("Share of the queries that critics judge", unit=SHARE)] = 1.0
 
 
 class Panel(StrEnum):
-    """Which pairs go to every assessor: those a grade of which is in doubt, or all."""
+    """Which pairs go to every judge: those whose grade is in doubt, or all."""
 
     ESCALATE = "escalate"
     ALL = "all"
 
 
 class GradeSettings(Record):
-    """``[grade]``: how deep the pool goes, and who judges it how.
+    """How deep the pool goes, and which models judge it."""
 
-    ``judges`` are further models at the same server, asked about pairs in doubt one after the other until most are of
-    one mind; without any, the model itself is asked again in two other wordings. ``canaries`` is the share of calls
-    about pairs made up to test the judge.
-    """
-
-    depth: int = Field(default=10, ge=1, le=1000)
-    judges: tuple[str, ...] = ()
-    panel: Panel = Panel.ESCALATE
-    canaries: float = Field(default=0.05, ge=0, le=0.5)
-    passages_per_call: int = Field(default=1, ge=1, le=50)
+    depth: Annotated[int, Field(ge=1, le=1000), Setting(
+        "Results of each retriever to judge", "--depth", "Judging", "N", unit="results",
+    )] = 10  # fmt: skip
+    judges: Annotated[tuple[str, ...], Setting(
+        "Other models for pairs in doubt", "--judges", "Judging", "LIST", unset="other wordings",
+    )] = ()  # fmt: skip
+    panel: Annotated[Panel, Setting("Which pairs go to every judge", "--panel", "Judging")] = Panel.ESCALATE
+    canaries: Annotated[float, Field(ge=0, le=0.5), Setting(
+        "Share of calls that test the judge", "--canaries", "Judging", "SHARE", unit=SHARE,
+    )] = 0.05  # fmt: skip
+    passages_per_call: Annotated[int, Field(ge=1, le=50), Setting(
+        "Passages per call; more is cheaper", "--passages-per-call", "Judging", "N", unit="passages",
+    )] = 1  # fmt: skip
 
     @model_validator(mode="after")
     def _each_judge_once(self) -> Self:
@@ -191,43 +216,66 @@ class Config(Record):
         return self.generate.generator is Generator.MODEL
 
 
-def load_config(path: Path | None, overrides: Mapping[str, Mapping[str, Any]]) -> Config:
-    """Return the configuration: defaults, then the file, then the environment's base URL, then the command line.
+def load_config(path: Path | None, given: Mapping[str, Any]) -> Config:
+    """Return the configuration: defaults, then the file, then OPENAI_BASE_URL, then the command line.
 
     Args:
         path: A ``goldset.toml``, or None.
-        overrides: table -> key -> value; values that are None do not count.
+        given: The values of the command line: table -> key -> value, tables within tables likewise.
 
     Raises:
         ConfigError: With every problem found: unknown keys, wrong types, impossible values.
     """
-    data: dict[str, Any] = read_toml(path) if path else {}
-    tables = Config.model_fields
-    for table, values in overrides.items():
-        given = {key: value for key, value in values.items() if value is not None}
-        if given and isinstance(data.setdefault(table, {}), dict):
-            _merge(data[table], given)
-    model = data.get("model", {})
+    return config_of(read_toml(path) if path else {}, given, path=path)
+
+
+def config_of(data: dict[str, Any], given: Mapping[str, Any], *, path: Path | None = None) -> Config:
+    """Return the configuration that the tables of a file make.
+
+    Args:
+        data: The tables of the file.
+        given: As in `load_config`.
+        path: The file, named where it holds something wrong.
+
+    Raises:
+        ConfigError: With every problem found.
+    """
+    sources: dict[tuple[str, ...], str] = {}
     base_url = os.environ.get("OPENAI_BASE_URL")
+    model = data.setdefault("model", {})
     if base_url and isinstance(model, dict) and "base_url" not in model:
-        data["model"] = {**model, "base_url": base_url}
+        model["base_url"] = base_url
+        sources["model", "base_url"] = "OPENAI_BASE_URL"
+    sources |= {one.path: str(one.setting.option) for one in SETTINGS if _holds(given, one.path)}
+    _merge(data, given)
     try:
         return Config.model_validate(data)
     except ValidationError as error:
-        problems = [_problem(item, sorted(tables)) for item in error.errors(include_url=False)]
-        raise ConfigError(path or "command line", problems) from None
+        wrong = error.errors(include_url=False)
+        in_file = any(_source(item, sources) is None for item in wrong)
+        raise ConfigError(path if in_file else None, [_problem(item, sources) for item in wrong]) from None
 
 
-def _merge(table: dict[str, Any], values: Mapping[str, Any]) -> None:
-    for key, value in values.items():
-        if isinstance(value, Mapping) and isinstance(table.get(key), dict):
-            _merge(table[key], {k: v for k, v in value.items() if v is not None})
-        else:
-            table[key] = {k: v for k, v in value.items() if v is not None} if isinstance(value, Mapping) else value
+def _merge(table: dict[str, Any], given: Mapping[str, Any]) -> None:
+    for key, value in given.items():
+        if not isinstance(value, Mapping):
+            table[key] = value
+        elif isinstance(table.setdefault(key, {}), dict):
+            _merge(table[key], value)
+
+
+def _holds(given: Mapping[str, Any], path: Sequence[str]) -> bool:
+    """Return whether the command line gave this setting."""
+    found: Any = given
+    for name in path:
+        if not isinstance(found, Mapping) or name not in found:
+            return False
+        found = found[name]
+    return True
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the tables of a TOML file.
+    """Return what a configuration file holds.
 
     Raises:
         ConfigError: The file cannot be read, or is not TOML.
@@ -244,10 +292,31 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(path, [f"is not TOML: {error}"]) from None
 
 
-def _problem(item: Any, tables: list[str]) -> str:  # noqa: ANN401  pydantic's error dictionaries
-    where = ".".join(str(part) for part in item["loc"])
+def _source(item: Any, sources: Mapping[tuple[str, ...], str]) -> str | None:  # noqa: ANN401  pydantic's dictionaries
+    """Return the option or the variable that gave a wrong value, or the options of a table whose values clash.
+
+    None where the value stands in the file.
+    """
+    loc = item["loc"]
+    if item["type"] == "value_error" and len(loc) == 1:
+        return ", ".join(name for path, name in sources.items() if path[0] == loc[0]) or None
+    return next((name for path, name in sources.items() if path == loc[: len(path)]), None)
+
+
+def _problem(item: Any, sources: Mapping[tuple[str, ...], str]) -> str:  # noqa: ANN401  pydantic's dictionaries
+    loc = item["loc"]
+    where = _source(item, sources) or ".".join(map(str, loc))
     if item["type"] == "extra_forbidden":
-        known = f" (tables: {', '.join(tables)})" if "." not in where else ""
+        known = f" (tables: {', '.join(sorted(Config.model_fields))})" if len(loc) == 1 else ""
         return f"unknown key {where}{known}"
     message = str(item["msg"]).removeprefix("Value error, ")
+    at = next((one for one in SETTINGS if one.path == loc), None)
+    if at is not None and item["type"] in _OUT_OF_RANGE:
+        message = f"not a valid value: {item['input']!r}; give a {at.kind()}"
     return f"{where}: {message}" if where else message
+
+
+SETTINGS: tuple[Declared, ...] = tuple(declared(Config))
+"""Every setting of ``goldset.toml``, in the order of its tables."""
+
+_OUT_OF_RANGE = frozenset({"greater_than", "greater_than_equal", "less_than", "less_than_equal"})

@@ -45,11 +45,11 @@ class UsageError(GoldsetError):
 
 
 class ConfigError(UsageError):
-    """The configuration file is wrong; ``problems`` holds every one of them."""
+    """The configuration is wrong; ``problems`` holds every problem. ``path`` is None where options alone are wrong."""
 
-    def __init__(self, path: Path | str, problems: list[str]) -> None:
+    def __init__(self, path: Path | str | None, problems: list[str]) -> None:
         self.path, self.problems = path, problems
-        super().__init__(f"{path}: " + "; ".join(problems))
+        super().__init__(("" if path is None else f"{path}: ") + "; ".join(problems))
 
 
 class InputError(GoldsetError):

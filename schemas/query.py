@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
 from schemas.corpus import Evidence, Span
 from schemas.judgment import Relevance
 from schemas.record import Id, Record
+from schemas.setting import Setting
 
 
 class Constraints(Record):
-    """What a query may look like.
+    """What a query may look like: one set of rules, put into the prompt and enforced.
 
-    ``language`` is an ISO 639-1 code; None asks for the language of the chunk. Words are counted as a reader of the
-    language would: every character of Chinese or Japanese counts as one, every five of Thai, Lao, Khmer and Burmese.
-    ``banned`` words or strings may not occur, whatever their case. ``punctuation=False`` allows no punctuation mark at
-    all, not even a final question mark. ``option_lists`` allows «A) … B) …», ``numbering`` a leading «1.» or «Q1:».
+    Words are counted as a reader of the language would: every character of Chinese or Japanese counts as one, every
+    five of Thai, Lao, Khmer and Burmese.
     """
 
-    language: str | None = Field(default=None, pattern=r"^[a-z]{2,3}(-[A-Za-z]{2,4})?$")
-    per_chunk: int = Field(default=1, ge=1, le=3)
-    min_words: int = Field(default=2, ge=1)
-    max_words: int = Field(default=40, ge=1)
-    max_characters: int | None = Field(default=None, ge=1)
-    banned: tuple[str, ...] = ()
-    punctuation: bool = True
-    option_lists: bool = False
-    numbering: bool = False
+    language: Annotated[str | None, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z]{2,4})?$"), Setting(
+        "ISO 639-1 code, as en or zh", "--language", "Queries", "L", unset="the chunk's language", example="en",
+    )] = None  # fmt: skip
+    per_chunk: Annotated[int, Field(ge=1, le=3), Setting(
+        "Queries per chunk, 1 to 3", "--per-chunk", "Queries", "N", unit="queries",
+    )] = 1  # fmt: skip
+    min_words: Annotated[int, Field(ge=1), Setting("Fewest words of a query", unit="words")] = 2
+    max_words: Annotated[int, Field(ge=1), Setting("Most words of a query", unit="words")] = 40
+    max_characters: Annotated[int | None, Field(ge=1), Setting(
+        "Most characters of a query", unit="characters", unset="no limit", example=100,
+    )] = None  # fmt: skip
+    banned: Annotated[tuple[str, ...], Setting("Words or strings that no query may hold, in any case")] = ()
+    punctuation: Annotated[bool, Setting("false: no punctuation mark, not even a final question mark")] = True
+    option_lists: Annotated[bool, Setting('true: "A) ... B) ..." is allowed')] = False
+    numbering: Annotated[bool, Setting('true: a leading "1." or "Q1:" is allowed')] = False
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -1,9 +1,18 @@
-"""What a person is told about one setting: its help, unit and option, written beside its type, range and default."""
+"""One setting: what a person is told about it, written beside its type, range and default in a record."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+SHARE = "share"
+"""The unit of a number that is a part of a whole: 0.05 is shown as 5 %, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +36,99 @@ class Setting:
     unit: str = ""
     unset: str = ""
     example: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A setting where it is declared: ``path`` holds the names of its tables and its key."""
+
+    path: tuple[str, ...]
+    field: FieldInfo
+    setting: Setting
+
+    @property
+    def key(self) -> str:
+        """The key with its tables, as ``model.max_usd``."""
+        return ".".join(self.path)
+
+    @property
+    def type(self) -> Any:  # noqa: ANN401  an int, an Enum, a tuple of them …
+        """The type of a value, without the None of a setting that may be unset."""
+        return _without_none(self.field.annotation)
+
+    @property
+    def default(self) -> Any:  # noqa: ANN401  any value
+        """The value of a file without this key."""
+        return self.field.get_default(call_default_factory=True)
+
+    def kind(self) -> str:
+        """Return what may be given, as ``whole number from 1 to 50``."""
+        return f"{_named(self.type)}{_range(self.field.metadata)}"
+
+    def default_text(self) -> str:
+        """Return the default in words; for an unset one what happens then."""
+        value = self.default
+        if value is None or value in ("", ()) or isinstance(value, dict | BaseModel):
+            return self.setting.unset or ("none" if value == () else "")
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, Enum):
+            return str(value.value)
+        return f"{value:g} = {value:.0%}".replace("%", " %") if self.setting.unit == SHARE else f"{value}"
+
+    def option_help(self) -> str:
+        """Return the help of the option: one line, with the default."""
+        default = "" if self.type is bool else self.default_text()
+        return f"{self.setting.help}{f' (default: {default})' if default else ''}."
+
+
+def declared(table: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Declared]:
+    """Yield the settings of a table and of the tables in it, in the order of the record's fields.
+
+    Args:
+        table: The record.
+        path: The names of the tables that the record stands in.
+    """
+    for name, field in table.model_fields.items():
+        place = (*path, field.alias or name)
+        inner = _without_none(field.annotation)
+        found = next((item for item in field.metadata if isinstance(item, Setting)), None)
+        if found is not None:
+            yield Declared(place, field, found)
+        elif isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from declared(inner, place)
+
+
+def _without_none(annotation: Any) -> Any:  # noqa: ANN401  a type
+    kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+    return kinds[0] if type(None) in get_args(annotation) and len(kinds) == 1 else annotation
+
+
+def _named(kind: Any) -> str:  # noqa: ANN401  a type
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return _choices([str(choice) for choice in inner])
+    if origin is tuple:
+        return f"list of {_named(inner[0])}"
+    if origin is dict:
+        return f"table of {_named(inner[1])} by {_named(inner[0])}"
+    if origin is Union or (origin is not None and inner and not isinstance(kind, type)):
+        return _named(inner[0])
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _choices([str(member.value) for member in kind])
+    return {bool: "true or false", int: "whole number", float: "number", str: "text", Path: "path"}.get(kind, "value")
+
+
+def _choices(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _range(metadata: list[Any]) -> str:
+    """Return the range in words: ``ge``, ``gt`` and ``le`` of the field's metadata."""
+    found = {name: getattr(item, name) for item in metadata for name in ("ge", "gt", "le") if hasattr(item, name)}
+    least, above, most = (found.get(name) for name in ("ge", "gt", "le"))
+    if least is not None:
+        return f" from {least:g} to {most:g}" if most is not None else f" of at least {least:g}"
+    if above is not None:
+        return f" above {above:g}" + (f", at most {most:g}" if most is not None else "")
+    return ""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from pipeline.bench.sweeps import Point, points_of
-from pipeline.config import Config, load_config, read_toml
+from pipeline.config import Config, config_of, read_toml
 from pipeline.errors import ConfigError, UnknownMeasure
 from pipeline.measures.names import Measure, parse_measure, parse_measures
 from pipeline.measures.statistics.published_tables import printed_rows
@@ -95,6 +95,7 @@ def load_bench(
     measures: Sequence[str] = (),
     cutoffs: Sequence[int] = (),
     published: Mapping[str, Any] | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> Bench:
     """Return the experiment that a file and the command line describe.
 
@@ -105,6 +106,7 @@ def load_bench(
         measures: Replace the file's measures; () leaves them.
         cutoffs: Replace the file's cutoffs; () leaves them.
         published: Replaces the file's table ``published``; None leaves it.
+        given: Values of the command line that replace those of ``[model]``.
 
     Raises:
         ConfigError: With every problem found.
@@ -117,11 +119,11 @@ def load_bench(
     printed_at = file.cutoffs
     if measures:
         parse_measures(measures, cutoffs=cutoffs)
-    given = {"measures": measures or None, "cutoffs": cutoffs or None, "published": published}
-    file = file.model_copy(update={key: value for key, value in given.items() if value is not None})
+    instead = {"measures": measures or None, "cutoffs": cutoffs or None, "published": published}
+    file = file.model_copy(update={key: value for key, value in instead.items() if value is not None})
     config = Config()
     with problems.noted():
-        config = load_config(None, {"model": file.model})
+        config = config_of({"model": file.model}, given or {})
     described, points = _systems(file, systems or file.run, config, problems)
     rows, wrong = printed_rows(file.published, cutoffs=printed_at, level=level)
     problems += wrong

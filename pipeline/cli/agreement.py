@@ -23,7 +23,7 @@ First = Annotated[
 Second = Annotated[str | None, typer.Argument(metavar="B", help="The judge (a model, other people), likewise.")]
 
 
-def agreement(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+def agreement(
     first: First = None,
     second: Second = None,
     run: Annotated[
@@ -58,7 +58,7 @@ def agreement(  # noqa: PLR0913, PLR0917  a command has as many options as it ha
         raise typer.Exit(1)
 
 
-def _compared(  # noqa: PLR0913, PLR0917  what the command was given
+def _compared(
     first: str | None,
     second: str | None,
     runs: list[str],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import signal
@@ -9,11 +10,12 @@ import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from pipeline.cli.build import GO_ON, Interrupted
+from pipeline.cli.options import GO_ON, GroupedCommand, Interrupted, complete
 from pipeline.errors import GoldsetError, UsageError
 from pipeline.text.display import one_line
 from prompts.loader import PromptError
@@ -42,16 +44,57 @@ COMMANDS = {
     "validate": "validate.validate",
     "doctor": "doctor.doctor",
 }
-"""Where each command is, in the order of the help."""
+"""Module and name of each command, in the order of the help."""
 
 
-def command_line(first: str | None = None) -> typer.Typer:
-    """Return the command line: of one command where the first word names it, else of all.
+class _Commands(TyperGroup):
+    """The commands; each is imported, and its options are read, when it is needed."""
 
-    Reading the options of every command takes longer than scoring a small run.
-    """
-    line = typer.Typer(
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  what typer gives
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name) for name in COMMANDS}  # the names alone
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002  typer keeps its classes to itself
+        """Return a command with its options, None where there is no such command."""
+        return _built(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
+        """Write the summary of every command without reading its options."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(name)) for name in COMMANDS])
+
+
+def _found(name: str) -> Any:  # noqa: ANN401  a function, or a typer.Typer with subcommands
+    module, _, attribute = COMMANDS[name].rpartition(".")
+    return getattr(import_module(f"pipeline.cli.{module}"), attribute)
+
+
+def _summary(name: str) -> str:
+    """Return the first sentence of a command's help."""
+    found = _found(name)
+    text = str(found.info.help) if isinstance(found, typer.Typer) else inspect.getdoc(found) or ""
+    return text.partition("\n")[0]
+
+
+def _built(name: str) -> Any:  # noqa: ANN401  typer keeps its classes to itself
+    found = _found(name)
+    if not isinstance(found, typer.Typer):
+        line = typer.Typer(add_completion=False, rich_markup_mode=None)
+        line.command(name)(found)
+        found = line
+    for info in found.registered_commands:
+        assert info.callback is not None
+        info.cls, info.callback = GroupedCommand, complete(info.callback)
+    command = typer.main.get_command(found)
+    command.name = name
+    return command
+
+
+def command_line() -> typer.Typer:
+    """Return the command line."""
+    return typer.Typer(
         name="goldset",
+        cls=_Commands,
         help="Turn a folder of documents into a retrieval test set one can trust.",
         no_args_is_help=True,
         add_completion=False,
@@ -59,14 +102,6 @@ def command_line(first: str | None = None) -> typer.Typer:
         pretty_exceptions_enable=False,
         callback=_options,
     )
-    for name in [first] if first in COMMANDS else COMMANDS:
-        module, _, attribute = COMMANDS[name].rpartition(".")
-        found = getattr(import_module(f"pipeline.cli.{module}"), attribute)
-        if isinstance(found, typer.Typer):
-            line.add_typer(found, name=name)
-        else:
-            line.command(name)(found)
-    return line
 
 
 def _print_version(asked: bool) -> None:
@@ -89,7 +124,7 @@ def main() -> None:
     """Run the command line; every error on purpose is one line and an exit code."""
     _prepare()
     try:
-        code = command_line(sys.argv[1] if len(sys.argv) > 1 else None)(standalone_mode=False)
+        code = command_line()(standalone_mode=False)
         if code == Interrupted.exit_code:  # typer's own word for a KeyboardInterrupt
             code = _interrupted(GO_ON)
     except (typer.Abort, KeyboardInterrupt):

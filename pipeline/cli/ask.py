@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pipeline.cli.options import Given, takes
 from pipeline.cli.score import GoldPath
 from pipeline.errors import InputError, UsageError
 from pipeline.goldset.file_names import answers_beside
@@ -16,14 +17,15 @@ from pipeline.goldset.file_names import answers_beside
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pipeline.config import Config
     from pipeline.explore.dialogue import Chat, Dialogue
 
 _ENDS = frozenset({"exit", "quit", ":q"})
 
 
-def ask(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+@takes("model.name", "model.base_url")
+def ask(
     gold: GoldPath,
+    given: Given,
     system: Annotated[
         str, typer.Option("--system", metavar="NAME", help="bm25, lsi, hybrid, embedding … or one of --config.")
     ] = "hybrid",
@@ -33,8 +35,6 @@ def ask(  # noqa: PLR0913, PLR0917  a command has as many options as it has
     question: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Ask this and end. Repeatable.")] = None,
     k: Annotated[int, typer.Option("--k", metavar="N", min=1, help="Passages per question.")] = 5,
     config: Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="A bench.toml.")] = None,
-    model: Annotated[str | None, typer.Option(metavar="M", help="The model's name at its server.")] = None,
-    base_url: Annotated[str | None, typer.Option(metavar="U", help="Any OpenAI-compatible server.")] = None,
     no_model: Annotated[bool, typer.Option("--no-model", help="Show passages only, whatever is configured.")] = False,
     answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")] = None,
     replay: Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")] = False,
@@ -42,12 +42,13 @@ def ask(  # noqa: PLR0913, PLR0917  a command has as many options as it has
 ) -> None:
     """Ask questions: the passages a retriever finds, a model's answer from them, figures where they are known."""
     from pipeline.bench.bench_file import load_bench
+    from pipeline.config import load_config
     from pipeline.score.runs import load_gold
     from pipeline.systems import open_systems
     from pipeline.systems.models import Models
 
-    bench = load_bench(config, level=1) if config else None
-    settings = _configured(bench.config if bench else None, model=model, base_url=base_url)
+    bench = load_bench(config, level=1, given=given) if config else None
+    settings = bench.config if bench else load_config(None, given)
     asks = not no_model and (replay or bool(settings.model.base_url or settings.api_key()))
     if asks and not settings.model.name:
         raise UsageError("no model is named: give --model, or --no-model to see passages only")
@@ -132,14 +133,6 @@ def _questions() -> Iterator[str]:
             if not typed:
                 typer.echo(f"? {question[:400]}")
             yield question
-
-
-def _configured(config: Config | None, *, model: str | None, base_url: str | None) -> Config:
-    from pipeline.config import load_config
-
-    given = config.model.model_dump(exclude_none=True) if config else {}
-    given |= {key: value for key, value in (("name", model), ("base_url", base_url)) if value is not None}
-    return load_config(None, {"model": given})
 
 
 def _with_rerank(described: dict[str, Any], system: str, rerank: str | None) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from schemas.experiment import Experiment, Timings
 
 
-def bench(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+def bench(
     gold: GoldPath,
     config: Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="A bench.toml.")] = None,
     system: Annotated[

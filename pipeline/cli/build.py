@@ -5,29 +5,24 @@ from __future__ import annotations
 import dataclasses
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pipeline.cli.grade import show as show_grading
 from pipeline.cli.options import (
     DONE_WITH_FAILURES,
+    GO_ON,
     Answers,
-    BaseUrl,
     Batch,
-    Concurrency,
-    ConfigFile,
-    Deadline,
     DryRun,
-    MaxRequests,
-    MaxTokens,
-    MaxUsd,
+    Interrupted,
     Replay,
     check_replay,
-    configured,
     console_for,
-    model_table,
-    named,
+    judging_option,
+    output_option,
+    takes,
 )
 from pipeline.errors import GoldsetError, UsageError
 from pipeline.goldset.file_names import ANSWERS, BEIR, DATASET, TREC
@@ -38,80 +33,25 @@ if TYPE_CHECKING:
     from pipeline.build.flow import Result
     from pipeline.config import Config
 
-GO_ON = "run the same command again to go on"
-
-
-class Interrupted(Exception):
-    """The user ended the command; the message says how to go on."""
-
-    exit_code = 130
-
-
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
-TextField = Annotated[str | None, typer.Option(help="Column or key that holds the text of a row.")]
-IdField = Annotated[str | None, typer.Option(help="Column or key that holds the id of a row; kept as it is.")]
-TitleField = Annotated[str | None, typer.Option(help="Column or key that holds the title of a row.")]
-NoChunk = Annotated[bool | None, typer.Option("--no-chunk", help="Take each row or file as one ready chunk.")]
-Size = Annotated[int | None, typer.Option("--chunk-size", metavar="N", help="Characters per chunk (1000).")]
-Overlap = Annotated[int | None, typer.Option("--chunk-overlap", metavar="N", help="Shared by neighbours (size / 10).")]
-Limit = Annotated[int | None, typer.Option("--limit-documents", metavar="N", help="Read only the first N documents.")]
-Strict = Annotated[bool | None, typer.Option("--strict", help="End at the first document that cannot be read.")]
 
 
-def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+@takes("documents", "chunk", "generate", "critics", "model")
+def build(
     paths: Paths,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the run goes.")],
-    config: ConfigFile = None,
-    queries: Annotated[int | None, typer.Option(metavar="N", help="How many queries must come out.")] = None,
-    per_chunk: Annotated[int | None, typer.Option(metavar="N", help="Queries per chunk, 1 to 3 (1).")] = None,
-    chunk_size: Size = None,
-    chunk_overlap: Overlap = None,
-    no_chunk: NoChunk = None,
-    text_field: TextField = None,
-    id_field: IdField = None,
-    title_field: TitleField = None,
-    language: Annotated[str | None, typer.Option(metavar="L", help="Language of the queries, as en or zh.")] = None,
-    generator: Annotated[Literal["auto", "model", "offline"] | None, typer.Option(help="Who writes (auto).")] = None,
-    offline_recipe: Annotated[
-        Literal["terms", "held-out", "mixed"] | None, typer.Option(help="How queries are simulated (terms).")
-    ] = None,
-    model: Annotated[str | None, typer.Option(metavar="M", help="The model's name at its server.")] = None,
-    base_url: BaseUrl = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Another seed draws other chunks (0).")] = None,
-    limit_documents: Limit = None,
-    strict: Strict = None,
+    out: Annotated[Path, output_option("--out", metavar="DIR", help="Folder of the gold set.")],
+    settings: Config,
+    replace: Annotated[bool, output_option("--replace", help="Replace a set with other settings in DIR.")] = False,
     answers: Answers = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a run with other settings in DIR.")] = False,
-    concurrency: Concurrency = None,
-    max_requests: MaxRequests = None,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    deadline: Deadline = None,
-    critics: Annotated[
-        str | None, typer.Option(metavar="LIST", help="grounded,stand-alone,useful: who judges each query; or none.")
-    ] = None,
     replay: Replay = False,
     batch: Batch = False,
     dry_run: DryRun = False,
-    grade: Annotated[
-        bool, typer.Option("--grade", help="Judge a pool of chunks for every query, as goldset grade does.")
-    ] = False,
+    grade: Annotated[bool, judging_option("--grade", help="Also judge a pool, as goldset grade does.")] = False,
 ) -> None:
-    """Build a gold set: documents in, queries with known answers out."""
-    settings = configured(
-        config,
-        documents=documents_table(text_field, id_field, title_field, limit_documents, no_chunk=no_chunk, strict=strict),
-        chunk={"size": chunk_size, "overlap": chunk_overlap},
-        generate={
-            "generator": generator,
-            "recipe": offline_recipe,
-            "queries": queries,
-            "seed": seed,
-            "constraints": {"language": language, "per_chunk": per_chunk},
-        },
-        critics={"use": named(critics)},
-        model=model_table(model, base_url, concurrency, max_requests, max_tokens, max_usd, deadline),
-    )
+    """Build a gold set from documents.
+
+    Queries are written from the documents, each with the passage that answers it.
+    """
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     store = answers or out.parent / ANSWERS
     import asyncio
@@ -123,23 +63,10 @@ def build(  # noqa: PLR0913, PLR0917  a command has as many options as it has
         building = _build(settings, paths, out, store, replace=replace, batch=batch, replay=replay, grade=grade)
         result = asyncio.run(building)
     except KeyboardInterrupt:
-        raise Interrupted("batches go on at the provider, the same command picks them up" if batch else GO_ON) from None
+        how = "the provider finishes the batches, and the same command fetches them" if batch else GO_ON
+        raise Interrupted(how) from None
     if not result.complete:
         raise typer.Exit(DONE_WITH_FAILURES)
-
-
-def documents_table(
-    text_field: str | None,
-    id_field: str | None,
-    title_field: str | None,
-    limit: int | None,
-    *,
-    no_chunk: bool | None,
-    strict: bool | None,
-) -> dict[str, Any]:
-    """Return the table ``[documents]`` of a command line."""
-    fields = {"text_field": text_field, "id_field": id_field, "title_field": title_field}
-    return {**fields, "no_chunk": no_chunk, "limit": limit, "strict": strict}
 
 
 async def _build(
@@ -215,27 +142,18 @@ async def _plan(
         console.print(line)
 
 
-def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+@takes("documents", "chunk")
+def chunk(
     paths: Paths,
+    settings: Config,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write JSON Lines here, not to the screen.")
+        Path | None, output_option("--out", metavar="FILE", help="JSON Lines (default: the screen).")
     ] = None,
-    config: ConfigFile = None,
-    chunk_size: Size = None,
-    chunk_overlap: Overlap = None,
-    no_chunk: NoChunk = None,
-    text_field: TextField = None,
-    id_field: IdField = None,
-    title_field: TitleField = None,
-    limit_documents: Limit = None,
-    strict: Strict = None,
 ) -> None:
-    """Only cut documents into chunks, one JSON object per line."""
-    settings = configured(
-        config,
-        documents=documents_table(text_field, id_field, title_field, limit_documents, no_chunk=no_chunk, strict=strict),
-        chunk={"size": chunk_size, "overlap": chunk_overlap},
-    )
+    """Cut documents into chunks, one per line.
+
+    Each line is a JSON object; nothing else is built.
+    """
     from pipeline.build.inputs import cut, find_documents
     from pipeline.errors import explained
     from pipeline.formats.jsonl import write_lines
@@ -249,7 +167,7 @@ def chunk(  # noqa: PLR0913, PLR0917  a command has as many options as it has
 
     found = find_documents(paths)
     if out is not None and any(out.resolve() == file.path.resolve() for file in found.files):
-        raise UsageError(f"{out}: is one of the documents; give another --out")
+        raise UsageError(f"--out {out}: is one of the documents; give another file")
     with explained(out or Path("standard output")):
         count = write_lines(out, cut(settings, found, on_failure=on_failure))
     messages.print(amount(count, "chunk") + (f" in {out}" if out else ""))

@@ -31,7 +31,7 @@ Seed = Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives
 Alpha = Annotated[float, typer.Option(metavar="P", help="Bound on the chance of any wrong claim.")]
 
 
-def compare(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+def compare(
     gold: GoldPath,
     run: RunOption,
     measure: MeasureOption = None,

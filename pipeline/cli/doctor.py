@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from pipeline.cli.options import ConfigFile, configured, console_for
+from pipeline.cli.options import console_for, takes
+
+if TYPE_CHECKING:
+    from pipeline.config import Config
 
 
-def doctor(
-    config: ConfigFile = None,
-    model: Annotated[str | None, typer.Option(metavar="M", help="The model's name at its server.")] = None,
-    base_url: Annotated[str | None, typer.Option(metavar="U", help="Any OpenAI-compatible server.")] = None,
-) -> None:
-    """Say what is configured, whether the model can be reached, and which local servers listen."""
+@takes("model.name", "model.base_url")
+def doctor(settings: Config) -> None:
+    """Check the configuration and the model server.
+
+    Also lists the local servers that listen.
+    """
     import asyncio
 
     from pipeline.build.diagnosis import examine
 
     healthy = True
     console = console_for()
-    for finding in asyncio.run(examine(configured(config, model={"name": model, "base_url": base_url}))):
+    for finding in asyncio.run(examine(settings)):
         healthy = healthy and finding.good is not False
         mark = {True: "ok  ", False: "bad ", None: "    "}[finding.good]
         console.print(f"{mark}{finding.what}: {finding.says}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pipeline.score.runs import Gold
 
 
-def drift(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+def drift(
     gold: GoldPath,
     queries: Annotated[
         str,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FAILED = 1
 
 
-def gate(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+def gate(
     gold: GoldPath,
     run: Annotated[str, typer.Option(metavar="FILE", help="The run to check, as FILE or NAME=FILE.")],
     baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="The values of an earlier run.")] = None,

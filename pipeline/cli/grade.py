@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pipeline.cli.options import (
     DONE_WITH_FAILURES,
     Answers,
-    BaseUrl,
     Batch,
-    Concurrency,
-    ConfigFile,
-    Deadline,
     DryRun,
-    MaxRequests,
-    MaxTokens,
-    MaxUsd,
     Replay,
     check_replay,
-    configured,
     console_for,
-    model_table,
-    named,
+    input_option,
+    judging_option,
+    output_option,
+    takes,
 )
 from pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 
@@ -35,104 +29,49 @@ if TYPE_CHECKING:
     from pipeline.config import Config
     from pipeline.grade import Graded, Work
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a build or an import.")]
-Model = Annotated[str | None, typer.Option(metavar="M", help="The model that judges first.")]
-Depth = Annotated[int | None, typer.Option(metavar="N", min=1, help="Results of each retriever that are judged (10).")]
-Judges = Annotated[
-    str | None, typer.Option(metavar="LIST", help="Further models, asked about pairs in doubt; none: other wordings.")
-]
-PanelOption = Annotated[
-    Literal["escalate", "all"] | None, typer.Option(help="Which pairs go to every judge (escalate: those in doubt).")
-]
-Canaries = Annotated[
-    float | None, typer.Option(metavar="SHARE", min=0, max=0.5, help="Calls that test the judge (0.05).")
-]
-PerCall = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, max=50, help="Passages per call (1); more is cheaper, agreement not measured."),
-]
-Runs = Annotated[
-    list[str] | None, typer.Option("--run", metavar="NAME=FILE", help="A run whose results are judged as well.")
-]
-Replace = Annotated[bool, typer.Option("--replace", help="Put new grades in the place of another judge's.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, built or imported.")]
 
 
-def grade(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+@takes("grade", "model")
+def grade(
     folder: Folder,
-    config: ConfigFile = None,
-    run: Runs = None,
-    depth: Depth = None,
-    judges: Judges = None,
-    panel: PanelOption = None,
-    canaries: Canaries = None,
-    passages_per_call: PerCall = None,
-    model: Model = None,
-    base_url: BaseUrl = None,
+    settings: Config,
+    run: Annotated[
+        list[str] | None, input_option("--run", metavar="NAME=FILE", help="Also judge the results of this run.")
+    ] = None,
     answers: Answers = None,
-    replace: Replace = False,
-    concurrency: Concurrency = None,
-    max_requests: MaxRequests = None,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    deadline: Deadline = None,
+    replace: Annotated[bool, output_option("--replace", help="Replace the grades of another judge.")] = False,
     replay: Replay = False,
     batch: Batch = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Judge a pool of chunks for every query of a set, and put graded labels in the place of its own."""
-    settings = configured(
-        config,
-        grade=grade_table(depth, judges, panel, canaries, passages_per_call),
-        model=model_table(model, base_url, concurrency, max_requests, max_tokens, max_usd, deadline),
-    )
+    """Grade a pool of passages for every query.
+
+    A model grades the results of several retrievers from 0 to 3. Graded labels replace the labels of the set.
+    """
     how = How(tuple(run or ()), replay=replay, batch=batch, replace=replace, dry_run=dry_run)
     _go(folder, settings, answers, how)
 
 
-def topup(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+@takes("grade.judges", "grade.panel", "grade.canaries", "grade.passages_per_call", "model")
+def topup(
     folder: Folder,
-    run: Annotated[list[str], typer.Option("--run", metavar="NAME=FILE", help="The run whose holes are judged.")],
-    config: ConfigFile = None,
+    settings: Config,
+    run: Annotated[list[str], input_option("--run", metavar="NAME=FILE", help="Run with unjudged results.")],
     depth: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Results of the run that are judged (as the pool's).")
+        int | None, judging_option(metavar="N", min=1, help="Results of the run to judge (default: as the pool's).")
     ] = None,
-    judges: Judges = None,
-    panel: PanelOption = None,
-    canaries: Canaries = None,
-    passages_per_call: PerCall = None,
-    model: Model = None,
-    base_url: BaseUrl = None,
     answers: Answers = None,
-    concurrency: Concurrency = None,
-    max_requests: MaxRequests = None,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    deadline: Deadline = None,
     replay: Replay = False,
     batch: Batch = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Judge what a new run finds and nobody has judged yet, and write the labels again."""
-    settings = configured(
-        config,
-        grade=grade_table(None, judges, panel, canaries, passages_per_call),
-        model=model_table(model, base_url, concurrency, max_requests, max_tokens, max_usd, deadline),
-    )
+    """Grade the unjudged results of a new run.
+
+    The labels of the set are written again with the new grades.
+    """
     how = How(tuple(run), replay=replay, batch=batch, dry_run=dry_run, again=True, depth=depth)
     _go(folder, settings, answers, how)
-
-
-def grade_table(
-    depth: int | None, judges: str | None, panel: str | None, canaries: float | None, passages_per_call: int | None
-) -> dict[str, Any]:
-    """Return the table ``[grade]`` of a command line."""
-    return {
-        "depth": depth,
-        "judges": named(judges),
-        "panel": panel,
-        "canaries": canaries,
-        "passages_per_call": passages_per_call,
-    }
 
 
 @dataclass(frozen=True, slots=True)

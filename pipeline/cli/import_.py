@@ -31,7 +31,7 @@ class Kind(StrEnum):
     HF = "hf"
 
 
-def import_(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+def import_(
     kind: Annotated[Kind, typer.Argument(metavar="KIND", help=", ".join(Kind) + ".")],
     path: Annotated[str, typer.Argument(metavar="PATH", help="The folder or file; the id for ir_datasets and hf.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the gold set goes.")],

@@ -52,7 +52,7 @@ History = Annotated[Path, typer.Option(metavar="FILE", help="Where the scores ar
 
 
 @app.command()
-def record(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+def record(
     gold: GoldPath,
     run: RunOption,
     history: History,

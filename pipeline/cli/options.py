@@ -1,90 +1,198 @@
-"""Options that several commands share, the configuration they come to, and where a command prints."""
+"""Options that commands share, options derived from the tables of the configuration, and how help shows them."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pipeline.config import Config
+    from schemas.setting import Declared
 
 DONE_WITH_FAILURES = 3
+"""The exit code of a command that finished its work, though parts of it failed."""
 
-ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A goldset.toml.")]
-BaseUrl = Annotated[str | None, typer.Option(metavar="U", help="Any OpenAI-compatible server.")]
-Answers = Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")]
-Concurrency = Annotated[int | None, typer.Option(metavar="N", help="Most calls in flight at once (64).")]
-MaxRequests = Annotated[int | None, typer.Option(metavar="N", help="Send no more requests than this.")]
-MaxTokens = Annotated[int | None, typer.Option(metavar="N", help="Spend no more tokens than this.")]
-MaxUsd = Annotated[float | None, typer.Option(metavar="USD", help="Spend no more dollars than this.")]
-Deadline = Annotated[float | None, typer.Option(metavar="MIN", help="Ask nothing after so many minutes.")]
-Replay = Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")]
-Batch = Annotated[bool, typer.Option("--batch", help="Send in batches: half the price, within a day.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; send and write nothing.")]
+GO_ON = "run the same command again to continue"
 
 
-def configured(path: Path | None, **tables: dict[str, Any]) -> Config:
-    """Return the configuration of a file and what the command line says over it; None is not said.
+class Interrupted(Exception):
+    """The user ended the command; the message says how to go on."""
 
-    Raises:
-        ConfigError: Something in it is wrong.
+    exit_code = 130
+
+
+PANELS = (
+    "Arguments",
+    "Input",
+    "Chunks",
+    "Queries",
+    "Systems",
+    "Judging",
+    "Measures",
+    "Statistics",
+    "People",
+    "Model",
+    "Limits",
+    "Output",
+    "Options",
+)
+"""The titles under which help shows options, in order."""
+
+input_option = functools.partial(typer.Option, rich_help_panel="Input")
+system_option = functools.partial(typer.Option, rich_help_panel="Systems")
+judging_option = functools.partial(typer.Option, rich_help_panel="Judging")
+measure_option = functools.partial(typer.Option, rich_help_panel="Measures")
+statistics_option = functools.partial(typer.Option, rich_help_panel="Statistics")
+people_option = functools.partial(typer.Option, rich_help_panel="People")
+model_option = functools.partial(typer.Option, rich_help_panel="Model")
+limit_option = functools.partial(typer.Option, rich_help_panel="Limits")
+output_option = functools.partial(typer.Option, rich_help_panel="Output")
+
+Given = dict[str, Any]
+"""What the command line says of the tables of the configuration: table -> key -> value."""
+
+ConfigFile = Annotated[Path | None, input_option("--config", metavar="FILE", help="A goldset.toml.")]
+BenchConfig = Annotated[Path | None, input_option("--config", "-c", metavar="FILE", help="A bench.toml.")]
+Answers = Annotated[
+    Path | None, model_option(metavar="FILE", help="Store of model answers (default: answers.sqlite beside DIR).")
+]
+Replay = Annotated[bool, model_option("--replay", help="Take every answer from the store; use no network.")]
+Batch = Annotated[bool, model_option("--batch", help="Send batches: half the price, within a day.")]
+DryRun = Annotated[bool, limit_option("--dry-run", help="Show the expected cost; send and write nothing.")]
+Seed = Annotated[int, statistics_option(metavar="N", min=0, help="The same seed gives the same figures (default: 0).")]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def takes(*settings: str) -> Callable[[Command], Command]:
+    """Give a command the options of settings, and the configuration that they and ``--config`` make.
+
+    The command has a parameter ``settings``, which is the finished ``Config``; or a parameter ``given``, which holds
+    the values of the options, where the command reads a file of its own. The options are derived when the command is
+    run or its help is shown: reading the tables takes longer than scoring a small run.
+
+    Args:
+        settings: Tables, as ``model``, or single settings, as ``model.base_url``.
     """
-    from pipeline.config import load_config
 
-    given = {
-        name: {
-            key: {k: v for k, v in value.items() if v is not None} or None if isinstance(value, dict) else value
-            for key, value in table.items()
-        }
-        for name, table in tables.items()
-    }
-    return load_config(path, given)
+    def mark(command: Command) -> Command:
+        command.__dict__["settings"] = settings
+        return command
+
+    return mark
 
 
-def model_table(
-    name: str | None,
-    base_url: str | None,
-    concurrency: int | None,
-    max_requests: int | None,
-    max_tokens: int | None,
-    max_usd: float | None,
-    deadline: float | None,
-) -> dict[str, Any]:
-    """Return the table ``[model]`` of a command line."""
-    return {
-        "name": name,
-        "base_url": base_url,
-        "concurrency": concurrency,
-        "max_requests": max_requests,
-        "max_tokens": max_tokens,
-        "max_usd": max_usd,
-        "deadline_minutes": deadline,
-    }
+def complete(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with the options that `takes` promised; any other command as it is."""
+    names = command.__dict__.get("settings")
+    if names is None:
+        return command
+    from pipeline.config import SETTINGS, Config, load_config
+
+    chosen = {_parameter(one): one for one in SETTINGS if one.setting.option and _is_in(one, names)}
+    own = inspect.signature(command, eval_str=True, locals={"Config": Config}).parameters
+    finished = "settings" in own
+
+    def run(**values: Any) -> Any:  # noqa: ANN401  whatever the command takes and returns
+        given: Given = {}
+        for name, one in chosen.items():
+            value = values.pop(name)
+            if value is not None:
+                *tables, key = one.path
+                functools.reduce(lambda table, inner: table.setdefault(inner, {}), tables, given)[key] = (
+                    listed(value) if _is_list(one) else value
+                )
+        if finished:
+            config = values.pop("config")
+            return command(**values, settings=load_config(config, given))
+        return command(**values, given=given)
+
+    kept = [one.replace(kind=one.KEYWORD_ONLY) for one in own.values() if one.name not in {"settings", "given"}]
+    if finished:
+        kept.append(inspect.Parameter("config", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=ConfigFile))
+    kept += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(one))
+        for name, one in chosen.items()
+    ]
+    run.__dict__["__signature__"] = inspect.Signature(kept)
+    run.__name__, run.__doc__, run.__annotations__ = command.__name__, command.__doc__, {}
+    return run
 
 
-def named(text: str | None) -> list[str] | None:
-    """Return the names in a list with commas; ``none`` is the empty list, None says nothing."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip() not in {"", "none"}]
+def _parameter(one: Declared) -> str:
+    return str(one.setting.option).lstrip("-").replace("-", "_")
+
+
+def _is_in(one: Declared, names: tuple[str, ...]) -> bool:
+    return any(one.key == name or one.key.startswith(f"{name}.") for name in names)
+
+
+def _is_list(one: Declared) -> bool:
+    return isinstance(one.default, tuple)
+
+
+def _annotation(one: Declared) -> Any:  # noqa: ANN401  a type with typer's option
+    said = one.setting
+    option = typer.Option(said.option, metavar=said.metavar, help=one.option_help(), rich_help_panel=said.panel)
+    is_own = isinstance(one.type, type) and issubclass(one.type, bool | int | float | Enum)
+    kind = one.type if is_own else str
+    return Annotated[kind | None, option]
+
+
+def listed(text: str) -> list[str]:
+    """Return the names in a list with commas; ``none`` is the empty list."""
+    return [name.strip() for name in text.split(",") if name.strip() not in {"", "none"}]
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help shows its options under titles."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer keeps these classes to itself
+        """Write the options of each title, titles in the order of ``PANELS``."""
+        rows: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                is_argument = parameter.param_type_name == "argument"
+                title = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
+                rows.setdefault(title, []).append(record)
+        for title in sorted(rows, key=PANELS.index):
+            with formatter.section(title):
+                formatter.write_dl(rows[title])
 
 
 def check_replay(*, replay: bool, batch: bool, dry_run: bool) -> None:
-    """Refuse to ask and not to ask at once.
+    """Refuse options that contradict one another.
+
+    Args:
+        replay: Whether every answer comes from the store.
+        batch: Whether questions are sent in batches.
+        dry_run: Whether only the expected cost is shown.
 
     Raises:
-        UsageError: A replay is to send batches, or to say what it would cost.
+        UsageError: A replay is to send batches, or to show a cost.
     """
     if replay and (batch or dry_run):
-        raise UsageError("--replay asks nobody: leave out --batch and --dry-run")
+        raise UsageError("--replay sends nothing: leave out --batch and --dry-run")
 
 
-def console_for(*, stderr: bool = False) -> Console:
-    """Return where a command prints; nothing it is given is taken for markup."""
+def console_for(*, stderr: bool = False, wide: bool = False) -> Console:
+    """Return the console of a command; nothing that it prints is taken for markup.
+
+    Args:
+        stderr: Print messages on standard error, not results on standard output.
+        wide: Never cut a table: a narrow terminal wraps its lines.
+    """
     from rich.console import Console
 
-    return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False)
+    return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False, width=1000 if wide else None)

@@ -22,7 +22,7 @@ SYSTEM = (
 )
 
 
-def retrieve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+def retrieve(
     gold: Annotated[str, typer.Argument(metavar="GOLD", help=f"The folder of a build, {DATASET} or a BEIR folder.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the run goes, as TREC; - is stdout.")

@@ -44,7 +44,7 @@ for _name, _command in commands.items():
 
 
 @app.command()
-def serve(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+def serve(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a build, graded or not.")],
     port: Annotated[int, typer.Option(help="The page's port; 0 takes a free one.", min=0, max=65535)] = PORT,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",

@@ -44,7 +44,7 @@ Form = Annotated[Literal["table", "json", "csv", "markdown", "latex"], typer.Opt
 _WITHOUT_CUTOFF = ("hit", "p", "r", "f1", "mrr", "map", "ndcg", "judged")
 
 
-def score(  # noqa: PLR0913, PLR0917  a command has as many options as it has
+def score(
     gold: GoldPath,
     run: RunOption,
     measure: MeasureOption = None,

@@ -58,86 +58,52 @@ class Model(Record):
     account's limits as the user knows them; limits that the server announces in its headers are kept as well.
     """
 
-    name: Annotated[
-        str | None,
-        Setting(
-            "Chat model, by its name at the server",
-            option="--model", panel="Model", metavar="M", unset="the server's only model", example="qwen3",
-        ),
-    ] = None  # fmt: skip
-    base_url: Annotated[
-        Url | None,
-        Setting(
-            "Base URL of any OpenAI-compatible server",
-            option="--base-url", panel="Model", metavar="U",
-            unset=f"the variable OPENAI_BASE_URL, else {OPENAI}", example="http://127.0.0.1:11434/v1",
-        ),
-    ] = None  # fmt: skip
-    embedding: Annotated[str | None, Setting("Embedding model, for systems that use one", example="bge-m3")] = None
-    dimensions: Annotated[
-        int | None, Field(ge=1), Setting("Length of its vectors, where it can shorten them", example=256)
-    ] = None
+    name: Annotated[str | None, Setting(
+        "Chat model's name at the server", "--model", "Model", "M", unset="the only one", example="qwen3",
+    )] = None  # fmt: skip
+    base_url: Annotated[Url | None, Setting(
+        "OpenAI-compatible base URL",
+        "--base-url", "Model", "U", unset="OPENAI_BASE_URL", example="http://127.0.0.1:11434/v1",
+    )] = None  # fmt: skip
+    embedding: Annotated[str | None, Setting(
+        "Embedding model, for systems that use one", unset="none", example="bge-m3",
+    )] = None  # fmt: skip
+    dimensions: Annotated[int | None, Field(ge=1), Setting(
+        "Length of its vectors, where it can shorten them", unset="the full length", example=256,
+    )] = None  # fmt: skip
     api_key_env: Annotated[str, Setting("Environment variable that holds the API key")] = "OPENAI_API_KEY"
-    concurrency: Annotated[
-        int,
-        Field(ge=1, le=4096),
-        Setting("Most calls in flight at once", option="--concurrency", panel="Limits", metavar="N", unit="calls"),
-    ] = 64
+    concurrency: Annotated[int, Field(ge=1, le=4096), Setting(
+        "Most calls in flight at once", "--concurrency", "Limits", "N", unit="calls",
+    )] = 64  # fmt: skip
     temperature: Annotated[float, Field(ge=0, le=2), Setting("Sampling temperature of written queries")] = 0.8
     max_answer_tokens: Annotated[int, Field(ge=64), Setting("Longest answer asked for", unit="tokens")] = 1500
     timeout_seconds: Annotated[float, Field(gt=0), Setting("Longest time of one call", unit="seconds")] = 120
-    deadline_minutes: Annotated[
-        float | None,
-        Field(gt=0),
-        Setting(
-            "Stop calling the model after N minutes",
-            option="--deadline", panel="Limits", metavar="MIN", unit="minutes", unset="no limit", example=60,
-        ),
-    ] = None  # fmt: skip
-    requests_per_minute: Annotated[
-        int | None,
-        Field(ge=1),
-        Setting("Request rate of your account", unit="requests per minute", unset="as announced", example=500),
-    ] = None
-    tokens_per_minute: Annotated[
-        int | None,
-        Field(ge=1),
-        Setting("Token rate of your account", unit="tokens per minute", unset="as announced", example=200_000),
-    ] = None
-    max_requests: Annotated[
-        int | None,
-        Field(ge=0),
-        Setting(
-            "Stop before sending more than N requests",
-            option="--max-requests", panel="Limits", metavar="N", unit="requests", unset="no limit", example=1000,
-        ),
-    ] = None  # fmt: skip
-    max_tokens: Annotated[
-        int | None,
-        Field(ge=0),
-        Setting(
-            "Stop before spending more than N tokens",
-            option="--max-tokens", panel="Limits", metavar="N", unit="tokens", unset="no limit", example=1_000_000,
-        ),
-    ] = None  # fmt: skip
-    max_usd: Annotated[
-        float | None,
-        Field(ge=0),
-        Setting(
-            "Stop before spending more than this many US dollars",
-            option="--max-usd", panel="Limits", metavar="USD", unit="US dollars", unset="no limit", example=5.0,
-        ),
-    ] = None  # fmt: skip
-    usd_per_million_input: Annotated[
-        float | None,
-        Field(ge=0),
-        Setting("Price of input", unit="US dollars per million tokens", unset="the known price", example=0.4),
-    ] = None
-    usd_per_million_output: Annotated[
-        float | None,
-        Field(ge=0),
-        Setting("Price of output", unit="US dollars per million tokens", unset="the known price", example=1.6),
-    ] = None
+    deadline_minutes: Annotated[float | None, Field(gt=0), Setting(
+        "Stop calling the model after N minutes",
+        "--deadline", "Limits", "MIN", unit="minutes", unset="no limit", example=60,
+    )] = None  # fmt: skip
+    requests_per_minute: Annotated[int | None, Field(ge=1), Setting(
+        "Request rate of your account", unit="requests per minute", unset="as announced", example=500,
+    )] = None  # fmt: skip
+    tokens_per_minute: Annotated[int | None, Field(ge=1), Setting(
+        "Token rate of your account", unit="tokens per minute", unset="as announced", example=200_000,
+    )] = None  # fmt: skip
+    max_requests: Annotated[int | None, Field(ge=0), Setting(
+        "Send at most N requests", "--max-requests", "Limits", "N", unit="requests", unset="no limit", example=1000,
+    )] = None  # fmt: skip
+    max_tokens: Annotated[int | None, Field(ge=0), Setting(
+        "Spend at most N tokens", "--max-tokens", "Limits", "N", unit="tokens", unset="no limit", example=1_000_000,
+    )] = None  # fmt: skip
+    max_usd: Annotated[float | None, Field(ge=0), Setting(
+        "Spend at most this many US dollars",
+        "--max-usd", "Limits", "USD", unit="US dollars", unset="no limit", example=5.0,
+    )] = None  # fmt: skip
+    usd_per_million_input: Annotated[float | None, Field(ge=0), Setting(
+        "Price of input", unit="US dollars per million tokens", unset="the known price", example=0.4,
+    )] = None  # fmt: skip
+    usd_per_million_output: Annotated[float | None, Field(ge=0), Setting(
+        "Price of output", unit="US dollars per million tokens", unset="the known price", example=1.6,
+    )] = None  # fmt: skip
 
     def key_from_environment(self) -> str | None:
         """Return the API key from the environment, None where there is none."""

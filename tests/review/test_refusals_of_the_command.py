@@ -32,7 +32,7 @@ from tests.review.review_set import write_set
 )
 def test_a_wrong_call_is_refused(tmp_path: Path, options: list[str], code: int, says: str) -> None:
     folder = write_set(tmp_path / "set", queries=1, passages=1)
-    line = app.command_line("review")
+    line = app.command_line()
     done = CliRunner().invoke(line, ["review", str(folder), "--port", "0", *options], standalone_mode=False)
     assert getattr(done.exception, "exit_code", None) == code
     told = getattr(done.exception, "message", "") or str(done.exception)
