@@ -1,1 +1,1 @@
-"""What people read: terminal tables and progress."""
+"""What people read: text, tables, charts, pages and progress."""

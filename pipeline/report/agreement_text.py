@@ -188,11 +188,7 @@ def _raters(raters: Raters) -> Iterator[Section]:
     title = f"{len(raters.assessors)} assessors of {raters.name}, pairs graded by at least two"
     yield Section(title, ["", "pairs", "value", "low", "high", ""], [row])
     rows = [
-        [
-            f"{one.first} and {one.second}",
-            f"{one.pairs:,}",
-            *map(_short, (one.kappa, one.kappa_quadratic, one.kappa_binary)),
-        ]
+        [f"{one.first} and {one.second}", f"{one.pairs:,}", *(_short(getattr(one, name)) for name in _BETWEEN)]
         for one in raters.between
     ]
     yield Section(f"Each two assessors of {raters.name}", ["", "pairs", "kappa", "quadratic", "binary"], rows)

@@ -136,7 +136,7 @@ def _page(template: str, door: Door) -> Callable[[Request], Response]:
 def _static(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in STATIC:
-        return JSONResponse({"error": "there is no such file"}, 404)
+        return JSONResponse({"error": "unknown file"}, 404)
     body = files("pipeline.review").joinpath("static", name).read_bytes()
     return Response(body, media_type=STATIC[name])
 

@@ -1,0 +1,48 @@
+"""Tables as text and Markdown, and what their cells may not start."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.report.text_tables import aligned, escaped, markdown_table, with_interval
+
+ROWS = [("system", "ndcg@10"), ("bm25", "+0.5"), ("a|b", "-0.25")]
+
+
+@pytest.mark.parametrize("text", ["By ndcg@10, A is better.", "ndcg@10", "r@5 and map@100(norm=hits)", "+0.5", "-0.25"])
+def test_measures_and_figures_stay_as_they_are(text: str) -> None:
+    assert escaped(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("@team", "&#64;team"),
+        ("see @10", "see &#64;10"),
+        ("me@10.example", "me&#64;10.example"),
+        ("me@10-a.example", "me&#64;10-a.example"),
+        ("- item", r"\- item"),
+        ("+ item", r"\+ item"),
+        ("1. item", r"1\. item"),
+        ("# heading", r"\# heading"),
+        ("http://a www.b", "http&#58;//a www&#46;b"),
+        ("<b>&\n`x`", r"&lt;b&gt;&amp; \`x\`"),
+    ],
+)
+def test_nothing_starts_markup_a_link_or_a_mention(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+def test_a_table_is_the_same_in_text_and_in_markdown() -> None:
+    assert list(aligned(ROWS, indent=" ")) == [" system   ndcg@10", " bm25        +0.5", " a|b        -0.25"]
+    assert markdown_table(ROWS).splitlines() == [
+        "| system | ndcg@10 |",
+        "| --- | ---: |",
+        "| bm25 | +0.5 |",
+        r"| a\|b | -0.25 |",
+    ]
+
+
+def test_a_figure_without_an_interval_stands_alone() -> None:
+    assert with_interval(0.5, None, None) == "0.5000"
+    assert with_interval(0.5, 0.25, 0.75, places=2) == "0.50 [0.25, 0.75]"
