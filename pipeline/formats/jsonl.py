@@ -35,6 +35,11 @@ class RecordFile(Generic[R]):
     def write(cls, path: Path, kind: type[R], records: Iterable[R]) -> RecordFile[R]:
         """Write the records one by one and return them as stored.
 
+        Args:
+            path: The file, which is replaced.
+            kind: The class of the records.
+            records: The records, in the order of the file.
+
         Raises:
             OSError: The disk is full or the folder cannot be written.
         """
@@ -92,25 +97,24 @@ def write_lines(path: Path | None, records: Iterable[Record]) -> int:
     Raises:
         OSError: The file cannot be written.
     """
-    lines = (as_line(record.model_dump_json(exclude_defaults=True)) for record in records)
-    if path is None:
-        return _write_lines(sys.stdout.buffer, lines)
-    return write_texts(path, (line[:-1] for line in lines))
+    return write_texts(path, (as_line(record.model_dump_json(exclude_defaults=True))[:-1] for record in records))
 
 
-def write_texts(path: Path, lines: Iterable[str]) -> int:
-    """Write lines to a file that appears only when it is complete, and return their number.
+def write_texts(path: Path | None, lines: Iterable[str]) -> int:
+    """Write lines to a file that appears only when it is complete, and return their number; None is standard output.
 
     Raises:
         OSError: The file cannot be written.
     """
+    if path is None:
+        return _write_lines(sys.stdout.buffer, lines)
     if path.exists() and not path.is_file():
         raise OutputError(f"{path}: is not a plain file and would be replaced; name another")
     path = path.resolve()
     draft = path.with_name(f".{path.name}.unfinished")
     try:
         with draft.open("wb") as file:
-            count = _write_lines(file, (line + "\n" for line in lines))
+            count = _write_lines(file, lines)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
@@ -120,7 +124,7 @@ def write_texts(path: Path, lines: Iterable[str]) -> int:
 def _write_lines(file: BinaryIO, lines: Iterable[str]) -> int:
     count = 0
     for line in lines:
-        file.write(line.encode())
+        file.write(f"{line}\n".encode())
         count += 1
     file.flush()
     return count

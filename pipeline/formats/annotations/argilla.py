@@ -20,6 +20,7 @@ from pipeline.formats.annotations.exchange import (
     details,
     grade_from,
     id_of,
+    lanes_of,
     objects,
     own_details,
     review_of,
@@ -49,7 +50,6 @@ def _record(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any
     if pair in exchange.adjudicated:
         annotator, grade = exchange.adjudicated[pair]
         own["adjudicated"] = {"annotator": annotator, "grade": int(grade)}
-    lanes = sorted({review.lane.value for review in said if review.lane is not None})
     suggestions = {}
     if pair in exchange.model:
         agent, suggested = exchange.model[pair]
@@ -61,7 +61,7 @@ def _record(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any
             "query_id": query_id,
             "chunk_id": chunk_id,
             "rubric_sha": exchange.rubric_sha,
-            "lane": ",".join(lanes),
+            "lane": lanes_of(said),
             "goldset": json.dumps(own, ensure_ascii=False, sort_keys=True),
         },
         "suggestions": suggestions,
@@ -72,12 +72,8 @@ def _record(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any
 
 def _settings(exchange: Exchange) -> dict[str, Any]:
     def text(name: str, title: str) -> dict[str, Any]:
-        return {
-            "name": name,
-            "title": title,
-            "required": True,
-            "settings": {"type": "text", "use_markdown": False},
-        }
+        settings = {"type": "text", "use_markdown": False}
+        return {"name": name, "title": title, "required": True, "settings": settings}
 
     def term(name: str) -> dict[str, Any]:
         return {"name": name, "title": name, "settings": {"type": "terms"}, "visible_for_annotators": False}

@@ -50,6 +50,11 @@ class Exchange:
         return found
 
 
+def lanes_of(reviews: Sequence[Review]) -> str:
+    """Return the lanes of some judgments, separated by commas."""
+    return ",".join(sorted({review.lane.value for review in reviews if review.lane is not None}))
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """One judgment that was read. ``rubric_sha`` is None if the file does not name the rubric."""

@@ -19,6 +19,7 @@ from pipeline.formats.annotations.exchange import (
     details,
     grade_from,
     id_of,
+    lanes_of,
     objects,
     own_details,
     review_of,
@@ -73,7 +74,7 @@ def _task(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any]:
             "query_id": query_id,
             "chunk_id": chunk_id,
             "rubric_sha": exchange.rubric_sha,
-            "lane": ",".join(sorted({review.lane.value for review in said if review.lane is not None})),
+            "lane": lanes_of(said),
             "goldset": json.dumps(own, ensure_ascii=False, sort_keys=True),
         },
         "annotations": annotations,
@@ -99,12 +100,8 @@ def _annotation(review: Review) -> dict[str, Any]:
 
 
 def _marked(unique: str, grade: Relevance) -> dict[str, Any]:
-    return {
-        "unique_id": unique,
-        "was_cancelled": False,
-        "ground_truth": False,
-        "result": [_choice(grade, unique)],
-    }
+    result = [_choice(grade, unique)]
+    return {"unique_id": unique, "was_cancelled": False, "ground_truth": False, "result": result}
 
 
 def _choice(grade: Relevance, name: str) -> dict[str, Any]:

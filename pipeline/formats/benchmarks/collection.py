@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pipeline.formats.faults import Fault, Place, in_file, read_rows
 from pipeline.formats.lines import json_objects, text_lines
 from pipeline.formats.packed_files import Source
 from pipeline.formats.runs.trec import QRELS_COLUMNS, grade_of
+
+T = TypeVar("T")
 
 _KEYS = {
     "id": ("_id", "id", "docid", "doc_id", "pid", "query_id", "qid"),
@@ -102,31 +104,21 @@ def member(row: Mapping[str, Any], what: str) -> str:
 
 
 def entries(path: Path) -> Iterator[Entry]:
-    """Yield the passages of a ``corpus.jsonl``, or of a table of ids and texts separated by tabs.
+    """Return the passages of a ``corpus.jsonl``, or of a table of ids and texts separated by tabs.
 
     Raises:
         InputError: A line is malformed.
     """
-    source = Source(path)
-    with in_file(source.name):
-        if _is_json_lines(source):
-            yield from read_rows(json_objects(source), entry_of_row)
-        else:
-            yield from read_rows(text_lines(source), _entry_of_line)
+    return _items(path, entry_of_row, _entry_of_line)
 
 
 def topics(path: Path) -> Iterator[Topic]:
-    """Yield the queries of a ``queries.jsonl``, or of a table of ids and texts separated by tabs.
+    """Return the queries of a ``queries.jsonl``, or of a table of ids and texts separated by tabs.
 
     Raises:
         InputError: A line is malformed.
     """
-    source = Source(path)
-    with in_file(source.name):
-        if _is_json_lines(source):
-            yield from read_rows(json_objects(source), topic_of_row)
-        else:
-            yield from read_rows(text_lines(source), _topic_of_line)
+    return _items(path, topic_of_row, _topic_of_line)
 
 
 def qrels(path: Path) -> Iterator[Qrel]:
@@ -157,8 +149,15 @@ def topic_of_row(place: Place, row: Mapping[str, Any]) -> Topic:
     return Topic(member(row, "id"), member(row, "text"), place)
 
 
-def _is_json_lines(source: Source) -> bool:
-    return source.suffix in {".jsonl", ".json", ".ndjson"}
+def _items(
+    path: Path, of_row: Callable[[Place, Mapping[str, Any]], T], of_line: Callable[[int, str], T]
+) -> Iterator[T]:
+    source = Source(path)
+    with in_file(source.name):
+        if source.suffix in {".jsonl", ".json", ".ndjson"}:
+            yield from read_rows(json_objects(source), of_row)
+        else:
+            yield from read_rows(text_lines(source), of_line)
 
 
 def _entry_of_line(line: int, text: str) -> Entry:

@@ -66,10 +66,6 @@ def read_ir_datasets(name: str) -> Collection:
 def _fetched(part: Callable[[], Iterator[Any]], where: str) -> Iterator[Any]:
     try:
         yield from part()
-    except GeneratorExit:
-        raise
-    except (InputError, UsageError):
-        raise
     except Exception as error:
         raise InputError(where, f"cannot be fetched ({type(error).__name__})") from error
 
@@ -79,12 +75,13 @@ def _first(record: Any, fields: Sequence[str]) -> str | None:  # noqa: ANN401  e
 
 
 def _entry(doc: Any, where: str) -> Entry:  # noqa: ANN401  every collection has a record of its own
+    place = f"document {doc.doc_id!r}"
     text = _first(doc, _DOC_FIELDS)
     if text is None and hasattr(doc, "default_text"):
-        return Entry(doc.doc_id, "", doc.default_text(), f"document {doc.doc_id!r}")
+        return Entry(doc.doc_id, "", doc.default_text(), place)
     if text is None:
-        raise Fault("has no text").at(f"document {doc.doc_id!r}").of(where)
-    return Entry(doc.doc_id, _first(doc, ("title",)) or "", text, f"document {doc.doc_id!r}")
+        raise Fault("has no text").at(place).of(where)
+    return Entry(doc.doc_id, _first(doc, ("title",)) or "", text, place)
 
 
 def _topic(query: Any, where: str) -> Topic:  # noqa: ANN401  every collection has a record of its own
@@ -186,11 +183,8 @@ def _asked(ask: Callable[[], Any], where: str) -> Any:  # noqa: ANN401  an optio
     try:
         return ask()
     except Exception as error:
-        raise InputError(where, f"cannot be fetched ({type(error).__name__}: {_reason(error)})") from error
-
-
-def _reason(error: Exception) -> str:
-    return shown(str(error).split("\n")[0])[:200]
+        problem = shown(str(error).split("\n")[0])[:200]
+        raise InputError(where, f"cannot be fetched ({type(error).__name__}: {problem})") from error
 
 
 def _local(name: str) -> tuple[Path, ...]:

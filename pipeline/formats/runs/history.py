@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from pipeline.errors import OutputError
-from pipeline.formats.faults import Fault, explain, in_file, reason
+from pipeline.formats.faults import Fault, explain, in_file, read_rows, reason
 from pipeline.formats.jsonl import as_line
 from pipeline.formats.runs.scorecard_files import sync_folder
 from pipeline.text.display import shown
@@ -36,7 +36,7 @@ def read_history(path: Path) -> list[HistoryEntry]:
         except FileNotFoundError:
             return []
         lines = content[: _end(content)].splitlines()
-        return [_entry(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
+        return list(read_rows(((number, line) for number, line in enumerate(lines, 1) if line.strip()), _entry))
 
 
 def append_history(path: Path, entries: Sequence[HistoryEntry]) -> None:
@@ -91,8 +91,8 @@ def _end(content: bytes) -> int:
     return last
 
 
-def _entry(line: bytes, number: int) -> HistoryEntry:
+def _entry(_: int, line: bytes) -> HistoryEntry:
     try:
         return HistoryEntry.model_validate_json(line)
     except ValidationError as error:
-        raise Fault(f"is not a line of a history: {explain(error)}", line=number) from None
+        raise Fault(f"is not a line of a history: {explain(error)}") from None

@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.formats.faults import Fault, in_file
 from pipeline.formats.json_maps import read_json
 from pipeline.formats.packed_files import Source, decoded, without_mark
-from pipeline.formats.runs.run_tables import Kind, kind_of, read_table
+from pipeline.formats.runs.run_tables import Kind, kind_of, per_query, read_table
 from pipeline.formats.runs.trec import duplicate, grade_of, is_grade, read_qrels
 from pipeline.measures.ranks.columns import judgments
 from pipeline.measures.ranks.judged_ranks import GRADES
@@ -105,13 +105,7 @@ def level_of(grades: Grades) -> int:
 def _graded(found: object) -> Grades:
     if not isinstance(found, Mapping) or not found:
         raise Fault("holds no judgments: neither relevant_docs nor grades by query")
-    grades = {}
-    for query_id, judged in found.items():
-        try:
-            grades[query_id] = _grades(judged)
-        except Fault as fault:
-            raise fault.at(f"query {query_id!r}") from None
-    return grades
+    return per_query(found, _grades)
 
 
 def _grades(judged: object) -> dict[str, int]:

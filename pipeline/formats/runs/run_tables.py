@@ -114,13 +114,18 @@ def _by_query(source: Source, read: Callable[[Any], T]) -> dict[str, T]:
             found = _gathered((None, record) for record in found) if isinstance(found, list) else found
         if not isinstance(found, Mapping):
             raise Fault("is JSON, but not an object of queries with their results")
-        results = {}
-        for query_id, listed in found.items():
-            try:
-                results[query_id] = read(listed)
-            except Fault as fault:
-                raise fault.at(f"query {query_id!r}") from None
-        return results
+        return per_query(found, read)
+
+
+def per_query(found: Mapping[str, Any], read: Callable[[Any], T]) -> dict[str, T]:
+    """Return what ``read`` makes of each query's value; a fault that it raises gets the query."""
+    results = {}
+    for query_id, value in found.items():
+        try:
+            results[query_id] = read(value)
+        except Fault as fault:
+            raise fault.at(f"query {query_id!r}") from None
+    return results
 
 
 def _lines(source: Source) -> Iterator[tuple[int, bytes]]:

@@ -6,7 +6,6 @@ Columns are separated by any white space. Lines that begin with ``#`` and empty 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from math import isfinite
 from pathlib import Path
@@ -159,11 +158,7 @@ def write_run(path: Path | None, run: Mapping[str, Mapping[str, float]], *, tag:
         for query_id, found in run.items()
         for rank, (doc_id, score) in enumerate(found.items(), start=1)
     )
-    if path is not None:
-        return write_texts(path, lines)
-    sys.stdout.buffer.writelines(f"{line}\n".encode() for line in lines)
-    sys.stdout.buffer.flush()
-    return sum(map(len, run.values()))
+    return write_texts(path, lines)
 
 
 def _shown(text: bytes) -> str:

@@ -44,7 +44,13 @@ def run_frames(source: Source) -> Iterator[pl.DataFrame]:
 
 
 def find_duplicate(source: Source, query_id: str, doc_id: str) -> InputError:
-    """Return the error that names the two lines of a document that a query has twice."""
+    """Return the error that names the two lines of a document that a query has twice.
+
+    Args:
+        source: The run.
+        query_id: The query.
+        doc_id: The document.
+    """
     lines: list[int] = []
     number = 1
     for block in _blocks(source):
