@@ -168,7 +168,7 @@ def test_a_cell_that_no_ledger_can_hold_is_named(made: Made, name: str, cell: st
     material, ledger = again(made, "new.sqlite")
     with ledger, pytest.raises(InputError, match=rf"line 2: {name}") as caught:
         import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT)
-    assert cell not in caught.value.problem.partition("line 2")[2]
+    assert cell not in caught.value.problem
     assert ledger.events() == []
 
 
