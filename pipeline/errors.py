@@ -1,26 +1,25 @@
-"""Everything that is raised on purpose: one class per reaction of the caller.
+"""Every exception that goldset raises on purpose: one class per reaction of the caller.
 
 ::
 
-    GoldsetError                     one line for the user, exit 1
-    ├── UsageError                   the call or the configuration is wrong, exit 2
-    │   └── ConfigError              several problems of goldset.toml at once
-    ├── InputError                   something that was read is bad: path, line, what, what to do
-    │   └── UnreadableDocument       one document among many: skipped and counted, unless --strict
-    ├── UnknownMeasure               names of measures that cannot be understood, all of them at once
-    ├── OutputError                  the output folder cannot be used or written
-    │   └── NothingKept              what was made is an empty set: all stays as it was, exit 3
-    ├── MissingExtra                 a package that is not installed, and how to install it
-    ├── RetrieverFailed              one retrieval system cannot be built, index or search; others go on
-    └── ModelError                   the model path
-        ├── ModelUnavailable         the server cannot be reached or refuses us: no use asking again now
-        ├── CallFailed               one call failed for good after its retries: a counted failure, not the end
-        ├── AnswerRejected           an answer came but cannot be used (misfit, refusal, cut off): counted
-        ├── LimitReached             a cap on requests, tokens, money or time stops the spending
-        ├── AnswerMissing            a replay needs an answer that the store does not hold
-        └── NotAsked                 a dry run has counted the request and asks nobody
+    GoldsetError                     show one line to the user, exit with 1
+    ├── UsageError                   the command line or the configuration is wrong: exit with 2
+    │   └── ConfigError              several problems of goldset.toml: show each of them
+    ├── InputError                   an input is bad: show the path, the line, the problem and what to do
+    │   └── UnreadableDocument       one document of many is bad: skip and count it, unless --strict is given
+    ├── UnknownMeasure               names of measures are not known: show each of them
+    ├── OutputError                  the output cannot be written
+    │   └── NothingKept              the result would be an empty set: leave everything as it was, exit with 3
+    ├── MissingExtra                 a package is not installed: show how to install it
+    ├── RetrieverFailed              one retrieval system cannot be built, index or search: go on with the others
+    └── ModelError                   no answer came from a model
+        ├── ModelUnavailable         no call can work: end the run
+        ├── CallFailed               one call failed for good after its retries: count it and go on
+        │   └── AnswerRejected       an answer came but cannot be used: the server is well, count it and go on
+        ├── LimitReached             a cap on requests, tokens, money or time is reached: send nothing more
+        └── NotAsked                 a dry run counted the request and sent nothing
 
-Messages are one line: what was found, where, what to do. They never hold a key, a prompt, a reply or document text.
+A message is one line: what is wrong, where, what to do. It never holds a key, a prompt, a reply or document text.
 """
 
 from __future__ import annotations
@@ -30,10 +29,11 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 
 class GoldsetError(Exception):
-    """Anything goldset raises on purpose. ``exit_code`` is what the command returns."""
+    """Any error that goldset raises on purpose. The command exits with ``exit_code``."""
 
     exit_code = 1
 
@@ -45,7 +45,7 @@ class UsageError(GoldsetError):
 
 
 class ConfigError(UsageError):
-    """The configuration is wrong; ``problems`` holds every problem. ``path`` is None where options alone are wrong."""
+    """The configuration is wrong; ``problems`` holds one line for each problem, ``path`` is None for options alone."""
 
     def __init__(self, path: Path | str | None, problems: list[str]) -> None:
         self.path, self.problems = path, problems
@@ -53,7 +53,7 @@ class ConfigError(UsageError):
 
 
 class InputError(GoldsetError):
-    """Something that was read is bad. ``line`` counts from 1."""
+    """An input is bad. ``line`` counts from 1."""
 
     def __init__(self, path: Path | str, problem: str, *, line: int | None = None) -> None:
         self.path, self.problem, self.line = path, problem, line
@@ -66,7 +66,7 @@ class UnreadableDocument(InputError):
 
 
 class UnknownMeasure(GoldsetError):
-    """Names of measures cannot be understood; ``problems`` holds one line for each of them."""
+    """Names of measures are not known; ``problems`` holds one line for each name."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
@@ -74,11 +74,11 @@ class UnknownMeasure(GoldsetError):
 
 
 class OutputError(GoldsetError):
-    """The output folder cannot be used or written."""
+    """The output cannot be written."""
 
 
 class NothingKept(OutputError):
-    """What was asked for would leave an empty set, so everything stays as it was; the answers so far are stored."""
+    """The result would be an empty set, so nothing was changed; the answers of the model are stored."""
 
     exit_code = 3
 
@@ -103,18 +103,23 @@ class RetrieverFailed(GoldsetError):
 
 
 class ModelError(GoldsetError):
-    """The model path failed."""
+    """No answer came from a model."""
+
+    def at(self, place: str) -> Self:
+        """Put the place (a server's URL, a stage) before the message and return this error."""
+        self.args = (f"{place}: {self}", *self.args[1:])
+        return self
 
 
 class ModelUnavailable(ModelError):
-    """The server cannot be reached, or refuses every call (wrong key, wrong model)."""
+    """No call can work: the server is gone or refuses every call, or a replay lacks an answer."""
 
 
 class CallFailed(ModelError):
     """One call failed for good. ``kind`` is a short stable word (``timeout``, ``rate-limit``, ``http-500`` …)."""
 
-    def __init__(self, kind: str, message: str, *, attempts: int = 1, request_id: str | None = None) -> None:
-        self.kind, self.attempts, self.request_id = kind, attempts, request_id
+    def __init__(self, kind: str, message: str, *, attempts: int = 1) -> None:
+        self.kind, self.attempts = kind, attempts
         super().__init__(message)
 
 
@@ -123,27 +128,15 @@ class AnswerRejected(CallFailed):
 
 
 class LimitReached(ModelError):
-    """A cap set by the user was reached before the call was sent. ``limit`` names it."""
+    """A cap set by the user was reached before the call was sent. ``limit`` names the cap."""
 
     def __init__(self, limit: str, message: str) -> None:
         self.limit = limit
         super().__init__(message)
 
 
-class AnswerMissing(ModelError):
-    """A replay asks nobody, and the store lacks an answer. ``key`` is the beginning of the answer's key."""
-
-    def __init__(self, stage: str, key: str) -> None:
-        self.stage, self.key = stage, key
-        super().__init__(f"{stage}: the store has no answer {key}: run without --replay to ask the model for it")
-
-
 class NotAsked(ModelError):
-    """A dry run asks nobody: the store lacks this answer, and what asking would take was counted."""
-
-    def __init__(self, stage: str) -> None:
-        self.stage = stage
-        super().__init__(f"{stage}: not asked, this is a dry run")
+    """A dry run found no stored answer, counted the request and sent nothing."""
 
 
 @contextlib.contextmanager

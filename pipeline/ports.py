@@ -1,4 +1,4 @@
-"""What the stages ask of the world, without knowing who answers."""
+"""The interfaces that the stages call: models, retrievers, generators, critics, progress."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Stored(Protocol[R_co]):
-    """Records on disk, in a fixed order: may be read any number of times, never all held in memory."""
+    """Records on disk in a fixed order; they can be read any number of times and are never all held in memory."""
 
     def __iter__(self) -> Iterator[R_co]:
-        """Read from the first record."""
+        """Yield the records from the first one."""
 
     def __len__(self) -> int:
-        """How many records there are."""
+        """Return the number of records."""
 
     def at(self, position: int) -> R_co:
         """Return the record at this position, counted from 0."""
@@ -34,7 +34,11 @@ class Stored(Protocol[R_co]):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call cost: tokens read (of them ``cached`` by the provider) and written, and US dollars where known."""
+    """What a call cost.
+
+    ``input_tokens`` includes ``cached_tokens``, which the provider took from its cache; ``usd`` is None where the price
+    is not known.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -46,8 +50,8 @@ class Usage:
 class ChatRequest(Generic[T]):
     """One question to a model.
 
-    ``stage`` names the account it is booked to, ``prompt`` the prompt file and version (``generate.v1``),
-    ``answer`` the schema the reply must fit. ``variant`` tells apart two deliberate repeats of the same words.
+    ``stage`` names the account that the call is booked to, ``prompt`` the prompt file and version (``generate.v1``),
+    ``answer`` the schema that the reply must fit. ``variant`` tells apart two deliberate repeats of the same words.
     """
 
     stage: str
@@ -59,10 +63,15 @@ class ChatRequest(Generic[T]):
     max_tokens: int = 1024
     variant: int = 0
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that identify the call in messages, as a hash of them."""
+        return self.system, self.user
+
 
 @dataclass(frozen=True, slots=True)
 class Completion(Generic[T]):
-    """An answer that fits its schema. ``replayed`` says it came from the store and cost nothing now."""
+    """An answer that fits its schema. ``replayed`` is true where it came from the store and cost nothing now."""
 
     answer: T
     model: str
@@ -74,10 +83,10 @@ class ChatModel(Protocol):
     """A chat model.
 
     Raises:
-        CallFailed: this call failed for good; others may work.
-        AnswerRejected: the answer cannot be used.
-        ModelUnavailable: no call can work now.
-        LimitReached: a cap forbids the call; nothing was sent.
+        CallFailed: This call failed for good; others may work.
+        AnswerRejected: The answer cannot be used.
+        ModelUnavailable: No call can work.
+        LimitReached: A cap forbids the call; nothing was sent.
     """
 
     async def complete(self, request: ChatRequest[T]) -> Completion[T]:
@@ -95,79 +104,85 @@ class Retriever(Protocol):
     """A retrieval system.
 
     Raises:
-        RetrieverFailed: it cannot index or search; the message says which system and why.
+        RetrieverFailed: It cannot index or search; the message names the system and the reason.
     """
 
     def index(self, passages: Mapping[str, str]) -> None:
-        """Index the text of each passage by its id; what was indexed before is forgotten."""
+        """Index the text of each passage by its id, in place of any earlier index."""
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query id at most ``k`` passages with their scores, best first, equal scores by id descending.
 
-        A query for which nothing was found has an empty mapping.
+        A query without results has an empty mapping.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What a generator is told about one chunk."""
+    """The task of a generator for one chunk."""
 
     chunk: Chunk
     assignment: Assignment
     constraints: Constraints
     language: str | None
-    """The language to write in (ISO 639-1), None where the chunk's is not known."""
+    """The language to write in (ISO 639-1), None where the chunk's language is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Candidates for one chunk, or the reason why there are none."""
+    """The candidates for one chunk, or the reason why there are none."""
 
     candidates: tuple[Candidate, ...] = ()
     skip_reason: str | None = None
 
 
 class QueryGenerator(Protocol):
-    """Writes queries about one chunk at a time. Raises as ``ChatModel`` does."""
+    """Writes queries about one chunk at a time; raises as ``ChatModel`` does."""
 
     @property
     def name(self) -> str:
-        """What wrote the queries, with its version."""
+        """The generator's name and version."""
 
     @property
     def evidence_level(self) -> str:
-        """``smoke`` for simulated queries, ``model`` for a model's."""
+        """``smoke`` for simulated queries, ``model`` for queries of a model."""
 
     async def propose(self, brief: Brief) -> Proposal:
         """Return candidates for one chunk."""
 
     async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:
-        """Return another wording that answers the complaint, or None where the generator has no other."""
+        """Return another wording that answers the complaint, None where the generator has none.
+
+        Args:
+            brief: As in `propose`.
+            candidate: The rejected query.
+            complaint: Why it was rejected.
+        """
 
 
 class Critics(Protocol):
-    """Judge a candidate that passed the mechanical checks. Raises as ``ChatModel`` does."""
+    """Judges candidates that passed the mechanical checks; raises as ``ChatModel`` does."""
 
     async def judge(self, brief: Brief, candidate: Candidate) -> Mapping[str, int]:
-        """Return a score from 1 to 5 by criterion; empty where this candidate is not judged."""
+        """Return a score from 1 to 5 by criterion, empty where this candidate is not judged."""
 
 
 class Traffic(Protocol):
-    """Where the calls to a model are at one moment."""
+    """The state of the calls to a model at one moment."""
 
     def line(self) -> str:
-        """Return it as one line."""
+        """Return the state as one line."""
 
     def stall(self, after_s: float) -> str | None:
-        """Return a line that names the oldest calls, when one has been under way for ``after_s`` or more."""
+        """Return a line that names the oldest calls once one has been under way for ``after_s`` seconds, else None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Whoever writes queries and whoever criticises them, open for one run.
+    """The generator and the critics of one run, open.
 
-    ``at_once`` is how many chunks should be under way at once; None leaves it to the caller. ``traffic`` says where
-    the calls are, None where there are none to wait for; a call is worth naming after ``patience_s`` seconds.
+    ``at_once`` is the number of chunks to work on at once, None for the caller's own number. ``traffic`` gives the
+    state of the calls, None where no call is waited for; calls older than ``patience_s`` seconds are shown.
     """
 
     generator: QueryGenerator
@@ -178,20 +193,20 @@ class Writing:
 
 
 class Step(Protocol):
-    """One stage being shown."""
+    """The progress of one stage."""
 
     def advance(self, count: int) -> None:
-        """Say that so many more items are done."""
+        """Count this many more items as done."""
 
     def tell(self, line: str) -> None:
-        """Say what is under way; the next line replaces it."""
+        """Show what is under way; the next line replaces this one."""
 
 
 class Progress(Protocol):
-    """Shows a person how far the run is. Nothing depends on it."""
+    """Shows a person the progress of a run; no result depends on it."""
 
     def stage(self, name: str, total: int | None) -> AbstractContextManager[Step]:
-        """Show a stage from now until its end; ``total`` is None where it is not known before."""
+        """Show a stage until its end; ``total`` is its number of items, None where that is not known."""
 
     def note(self, line: str) -> None:
         """Show one line that stays."""

@@ -1,4 +1,4 @@
-"""How far two assessors, or two sets of labels, agree: on pairs, and on which system is better."""
+"""Agreement of two assessors or two sets of labels, on pairs and on which system is better."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from schemas.record import Record
 
 
 class Estimate(Record):
-    """A figure with its interval, or the reason why there is none. The interval is absent where it cannot be made."""
+    """A figure with its interval, or the reason why it is missing. The interval is None if it cannot be computed."""
 
     value: float | None = None
     low: float | None = None
@@ -20,12 +20,12 @@ class Estimate(Record):
     @model_validator(mode="after")
     def _value_or_reason(self) -> Self:
         if (self.value is None) == (self.reason is None):
-            raise ValueError("an estimate is a value, or the reason why there is none")
+            raise ValueError("an estimate needs either a value or a reason")
         return self
 
 
 class GradeMeaning(Record):
-    """What a judge's grade is worth: the share of its pairs that the reference calls relevant, Wilson interval."""
+    """The worth of a judge's grade: the share of its pairs that are relevant by the reference (Wilson interval)."""
 
     grade: int
     pairs: int = Field(ge=0)
@@ -34,11 +34,11 @@ class GradeMeaning(Record):
 
 
 class PairFigures(Record):
-    """Agreement on the pairs that both graded.
+    """Agreement on the pairs that both sides graded.
 
-    ``confusion[i][j]`` counts pairs to which the reference gave grade i and the judge grade j. Where pairs were drawn
-    with known probabilities, the other figures weigh each pair by the inverse: ``weighted`` is true, and
-    ``effective_pairs`` says how many equally weighted pairs they are worth.
+    ``confusion[i][j]`` counts the pairs graded i by the reference and j by the judge. If pairs were drawn with known
+    probabilities, the other figures weigh each pair by the inverse of its probability: then ``weighted`` is true, and
+    ``effective_pairs`` is the number of equally weighted pairs they are worth.
     """
 
     pairs: int = Field(ge=0)
@@ -61,7 +61,7 @@ class PairFigures(Record):
 
 
 class RaterPair(Record):
-    """Two assessors of one file."""
+    """Agreement of two assessors in one file."""
 
     first: str
     second: str
@@ -72,7 +72,7 @@ class RaterPair(Record):
 
 
 class Raters(Record):
-    """Several assessors of one file: alpha over all, gaps allowed, and each two of them."""
+    """Agreement of several assessors in one file: alpha over all of them, gaps allowed, and each pair of them."""
 
     name: str
     assessors: list[str]
@@ -109,11 +109,11 @@ class Ranking(Record):
 
 
 class Agreement(Record):
-    """Two sets of labels compared; a function of its input, the seed and the number of resamples.
+    """Two sets of labels compared; a function of the input, the seed and the number of resamples.
 
-    ``only_reference`` and ``only_judge`` count pairs that the other did not grade, ``clipped`` grades beyond the scale
-    (taken as its end), ``unjudged`` negative grades, which say that nobody judged. ``by`` holds the figures by type of
-    query.
+    ``only_reference`` and ``only_judge`` count pairs that the other side did not grade, ``clipped`` grades beyond the
+    scale (counted as its end), ``unjudged`` negative grades, which mean that nobody judged the pair. ``by`` holds the
+    figures by type of query.
     """
 
     format: int = 1

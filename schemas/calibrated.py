@@ -1,4 +1,4 @@
-"""What scores come to once people's judgments have corrected the model's."""
+"""Scores of systems after people's judgments have corrected the model's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from schemas.record import Record
 
 
 class Resting(Record):
-    """On whose judgments a system's scores rest: its first ``depth`` documents of all queries, by who judged them."""
+    """The judgments behind a system's scores: its first ``depth`` documents of all queries, by who judged them."""
 
     system: str
     depth: int = Field(ge=1)
@@ -19,13 +19,13 @@ class Resting(Record):
 
 
 class CalibratedScore(Record):
-    """One measure of one system, three times.
+    """One measure of one system, before and after correction.
 
-    ``raw`` rests on the model's grades alone. ``gains`` puts people's grades where there are any, and what people give
-    on average to pairs of the model's grade elsewhere; it has no interval. ``corrected`` is the mean under people's
-    judgments, estimated from the queries that people judged completely, with its interval for queries like these;
-    ``this_set`` is the same for these very queries. ``weight`` says how far the model's differences between queries
-    were trusted.
+    ``raw`` uses the model's grades alone. ``gains`` uses people's grades where they exist, and elsewhere the mean of
+    people's grades for pairs with the same grade of the model; it has no interval. ``corrected`` is the mean under
+    people's judgments, estimated from the queries that people judged completely, with an interval for queries like
+    these; ``this_set`` is the same for these very queries. ``weight`` says how far the model's differences between
+    queries were trusted.
     """
 
     system: str
@@ -38,7 +38,7 @@ class CalibratedScore(Record):
 
 
 class CalibratedDifference(Record):
-    """One measure of two systems, the first less the second; see ``CalibratedScore``."""
+    """One measure of two systems, the first minus the second; see ``CalibratedScore``."""
 
     first: str
     second: str
@@ -50,11 +50,11 @@ class CalibratedDifference(Record):
 
 
 class Calibration(Record):
-    """Scores before and after people; a function of the gold set, the runs and the ledger.
+    """Scores before and after correction by people; a function of the gold set, the runs and the ledger.
 
-    ``people`` and ``model`` count the judgments that rest on either, ``complete`` the queries that people judged to the
-    bottom of their pools, ``sample`` the pairs of the random sample that the expected gains rest on, ``effective`` what
-    they are worth in pairs drawn with equal probabilities, ``expected_gains`` the gain by the model's grade.
+    ``people`` and ``model`` count the judgments by either, ``complete`` the queries that people judged to the bottom of
+    their pools, ``sample`` the pairs of the random sample behind the expected gains, ``effective`` the pairs drawn with
+    equal probabilities that they are worth. ``expected_gains`` is the gain by the model's grade.
     """
 
     format: int = 1

@@ -24,11 +24,11 @@ class Span(Record):
         return self
 
     def contains(self, other: Span) -> bool:
-        """Whether every character of ``other`` lies in this span."""
+        """Return whether every character of ``other`` lies in this span."""
         return self.doc_id == other.doc_id and self.start <= other.start and other.end <= self.end
 
     def meets(self, other: Span) -> bool:
-        """Whether any character lies in both spans."""
+        """Return whether any character lies in both spans."""
         return self.doc_id == other.doc_id and self.start < other.end and other.start < self.end
 
 
@@ -39,10 +39,10 @@ class Evidence(Span):
 
 
 class Document(Record):
-    """One source text as it was read: decoded, line ends as LF, otherwise untouched.
+    """One source text as it was read: decoded, line ends as LF, otherwise unchanged.
 
-    ``source`` is the path below the folder that was given, with ``/``; for a row of a table ``path#row``.
-    ``ready`` marks a row that is a chunk already.
+    ``source`` is the path below the given folder, with ``/``; for a row of a table ``path#row``. ``ready`` marks a row
+    that is a chunk already.
     """
 
     doc_id: Id
@@ -60,6 +60,11 @@ class Chunk(Record):
     text: str
     headings: tuple[str, ...] = ()
     title: str = ""
+
+    def evidence(self, start: int, end: int) -> Evidence:
+        """Return the characters ``start`` to ``end`` of this chunk's text as evidence in its document."""
+        first, quote = self.span.start, self.text[start:end]
+        return Evidence(doc_id=self.span.doc_id, start=first + start, end=first + end, quote=quote)
 
     def text_without(self, masks: Iterable[Span]) -> str:
         """Return the text without the parts that lie in ``masks``, one space in place of each part."""

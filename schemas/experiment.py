@@ -1,4 +1,4 @@
-"""What ``bench`` gives: the figures of every system, how long each took, and what was published beside them."""
+"""Results of ``bench``: the figures of every system, its times, and published figures beside them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from schemas.scorecard import Scorecard
 
 
 class Latency(Record):
-    """Milliseconds per query: the median, and what 95 of 100 queries stay under (by linear interpolation)."""
+    """Milliseconds per query: the median, and the time that 95 of 100 queries stay under (by linear interpolation)."""
 
     p50_ms: float = Field(ge=0)
     p95_ms: float = Field(ge=0)
 
 
 class Timing(Record):
-    """How long one system took, measured with one query at a time after a warm-up that is thrown away.
+    """The times of one system, measured with one query at a time after a discarded warm-up.
 
-    ``index_s`` is the time to index without that of embedding, ``index_embed_s``. ``whole`` is the time of a query from
-    text to results, ``search`` the same without the parts that a model took: ``embed``, ``rerank``, ``expand``, None
-    where no model took part.
+    ``index_s`` is the time to index without embedding, ``index_embed_s`` the time of embedding. ``whole`` is the time
+    of a query from text to results, ``search`` the same without the parts of a model: ``embed``, ``rerank`` and
+    ``expand``, None if no model took part.
     """
 
     index_s: float = Field(ge=0)
@@ -38,7 +38,7 @@ class Timing(Record):
 
 
 class Measured(Record):
-    """That a system has been searched: what shaped its run, which run that is, and how long it took.
+    """Record of a searched system: the fingerprint of its inputs, its run, and its times.
 
     ``fingerprint`` is the SHA-256 of settings, files, queries and passages, ``run_sha256`` that of the run's bytes.
     """
@@ -51,14 +51,14 @@ class Measured(Record):
 
 
 class Chunking(Record):
-    """Another cut of the documents than the gold set's, in characters, for which labels were projected."""
+    """Another chunking of the documents than the gold set's, in characters, to which labels were projected."""
 
     size: int = Field(ge=1)
     overlap: int = Field(ge=0)
 
 
 class Measurable(Record):
-    """A system of the experiment: its settings in full, with those of the systems it is made of, and its run's file."""
+    """A system of the experiment: its full settings, with those of the systems it combines, and its run's file."""
 
     system: str
     settings: dict[str, Any]
@@ -69,14 +69,14 @@ class Measurable(Record):
 
 
 class FailedSystem(Record):
-    """A system that could not be measured, and why, in one line."""
+    """A system that could not be measured, and the reason on one line."""
 
     system: str
     problem: str
 
 
 class PublishedRow(Record):
-    """Figures that somebody printed for one system, by measure, and our systems they stand beside."""
+    """Published figures of one system by measure, and the systems here that they are compared with."""
 
     published: str
     beside: tuple[str, ...] = ()
@@ -97,9 +97,9 @@ class Difference(Record):
 
 
 class Experiment(Record):
-    """Everything an experiment found but the times: a function of gold set, settings, seed and answers alone.
+    """Everything an experiment found except times: a function of gold set, settings, seed and answers.
 
-    ``card`` holds the systems, best first by its first measure, every measure asked for, and comparisons by the
+    ``card`` holds the systems, best first by its first measure, every requested measure, and comparisons by the
     measures in ``compared``: of all pairs, or of each system with ``baseline``.
     """
 
@@ -118,7 +118,7 @@ class Experiment(Record):
 
 
 class Timings(Record):
-    """How long every system took; kept apart, because it is never the same twice."""
+    """The times of every system, in a file of their own because they differ from run to run."""
 
     format: int = 1
     timings: dict[str, Timing] = Field(default_factory=dict)

@@ -11,7 +11,7 @@ from schemas.record import Id, Record
 
 
 class Relevance(IntEnum):
-    """How far a passage answers a query, read alone. In doubt between two grades, take the lower."""
+    """How well a passage answers a query when read alone; in doubt between two grades, the lower one."""
 
     UNRELATED = 0
     SAME_TOPIC = 1
@@ -36,10 +36,10 @@ RELEVANT = Relevance.HELPS
 
 
 def settled(grades: Sequence[Relevance]) -> Relevance:
-    """Return the grade that several assessors come to: their mean, rounded, a half downwards, as doubt goes down.
+    """Return the grade of several assessors: their mean, rounded, with halves rounded down.
 
     Args:
-        grades: One or more.
+        grades: One or more grades.
     """
     count = len(grades)
     return Relevance(-((count - 2 * sum(grades)) // (2 * count)))
@@ -55,7 +55,7 @@ class Flag(StrEnum):
 
 
 class Canary(StrEnum):
-    """A pair made up to test the judge. Its grade is known beforehand, and it never enters the qrels."""
+    """The kind of a pair made up to test the judge. Its grade is known beforehand, and it never enters the qrels."""
 
     QUERY_WORDS = "query-words"
     CLAIMED_RELEVANT = "claimed-relevant"
@@ -66,11 +66,11 @@ class Canary(StrEnum):
 class Judgment(Record):
     """One assessor's grade of one query-chunk pair.
 
-    ``assessor`` is the model and the prompt it was asked with, as ``gpt-x/grade.v1``; several assessors give several
-    judgments of one pair. ``evidence`` is the sentence the judge quoted, as found in the chunk, empty where it quoted
-    none; ``capped`` says that a grade of 2 or 3 came without a quote that is in the chunk, and was taken down to 1.
-    ``shared_from`` is the chunk that was judged, where this one is its near-duplicate and shares its grade. The grade
-    of a pair is ``settled`` from its judgments, its spread is their highest less their lowest.
+    ``assessor`` is the model and its prompt, as ``gpt-x/grade.v1``; several assessors give several judgments of one
+    pair. ``evidence`` is the sentence that the judge quoted, as found in the chunk, empty if it quoted none; ``capped``
+    means that a grade of 2 or 3 came without a quote from the chunk and was lowered to 1. ``shared_from`` is the judged
+    chunk whose grade this near-duplicate shares. The grade of a pair is ``settled`` from its judgments; its spread is
+    the highest minus the lowest of them.
     """
 
     query_id: Id
@@ -87,7 +87,7 @@ class Judgment(Record):
 
 
 class Origin(StrEnum):
-    """Why a chunk is in the pool whatever retrieved it."""
+    """Why a chunk is in the pool even if no retriever found it."""
 
     SOURCE = "source"
     NEAR_DUPLICATE = "near-duplicate"
@@ -96,9 +96,9 @@ class Origin(StrEnum):
 class Pooled(Record):
     """One query-chunk pair that gets a grade.
 
-    ``ranks`` is the rank, from 1, at each retriever that brought the chunk within the pool's depth; ``origin`` says
-    that it holds the query's evidence, or that only a near-duplicate of it would be in the pool. Near-duplicates share
-    one grade: ``shared_from`` is the chunk that is judged in this one's stead, None where this one is judged.
+    ``ranks`` is the rank, from 1, at each retriever that found the chunk within the pool's depth; ``origin`` says that
+    the chunk holds the query's evidence, or that it is in the pool only as a near-duplicate. Near-duplicates share one
+    grade: ``shared_from`` is the chunk that is judged instead of this one, None if this one is judged.
     """
 
     query_id: Id
@@ -109,9 +109,9 @@ class Pooled(Record):
 
 
 class Feedback(Record):
-    """How often users were glad of a passage for a query, and how often not.
+    """Users' clicks and votes on a passage for a query, counted for and against.
 
-    It is no judgment: people click what is shown first, and few say anything. It never enters the qrels.
+    They are not judgments, because people click on what is shown first and few vote, and never enter the qrels.
     """
 
     query_id: Id

@@ -1,4 +1,4 @@
-"""What a run did: counts in and out, failures, usage, versions, fingerprints of what it wrote."""
+"""The record of a run: counts in and out, failures, usage, versions, fingerprints of the files it wrote."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from schemas.record import Record
 
 
 class Failure(Record):
-    """One item that could not be worked on. ``kind`` is a short stable word, ``message`` one line without content."""
+    """An item that could not be processed. ``kind`` is a short stable word, ``message`` one line without content."""
 
     stage: str
     item: str
@@ -20,10 +20,10 @@ class Failure(Record):
 
 
 class StageReport(Record):
-    """The books of one stage: what was read is written, rejected, failed or left over, never lost.
+    """The counts of one stage: every item read is written, rejected, failed or unused.
 
-    ``unused`` counts items that were not needed (chunks never drawn because the target was met). ``rules`` says
-    how many were rejected by which rule; the sum is ``rejected``.
+    ``unused`` counts items that were not needed (chunks that were not drawn because the target was met). ``rules``
+    counts the rejected items by rule; the counts add up to ``rejected``.
     """
 
     stage: str
@@ -49,7 +49,7 @@ class StageReport(Record):
 
 
 class StageUsage(Record):
-    """What the calls of one stage cost. ``replayed`` answers came from the store; ``usd`` is None where unknown."""
+    """The cost of one stage's calls. ``replayed`` answers came from the store; ``usd`` is None if unknown."""
 
     requests: int = 0
     replayed: int = 0
@@ -59,21 +59,21 @@ class StageUsage(Record):
 
 
 class Asked(Record):
-    """How many candidates were asked to be of one type or style, and how many queries of it were kept."""
+    """How many candidates of one type or style were requested, and how many queries of it were kept."""
 
     asked: int
     kept: int
 
 
 class CanaryCount(Record):
-    """How many canaries of one kind the judge graded, and how many of them 2 or more."""
+    """How many judge checks of one kind were graded, and how many of them 2 or more."""
 
     graded: int = Field(ge=0)
     relevant: int = Field(ge=0)
 
 
 class CanaryVerdict(StrEnum):
-    """What the canaries say of a judge."""
+    """The result of the judge checks."""
 
     PASSED = "passed"
     WARNING = "warning"
@@ -82,10 +82,11 @@ class CanaryVerdict(StrEnum):
 
 
 class Grading(Record):
-    """How a pool was judged. ``pairs`` are of a query and a chunk, ``spread`` counts them by highest less lowest grade.
+    """How a pool was judged.
 
-    ``escalated`` pairs went to every assessor, ``capped`` ones had a grade of 2 or 3 without a quote to show for it.
-    ``unjudged`` have no grade. ``agreement_measured`` says whether anybody compared this way of asking with people.
+    ``pairs`` counts pairs of a query and a chunk, ``spread`` the same by highest minus lowest grade. ``escalated``
+    pairs went to every assessor; ``capped`` pairs had a grade of 2 or 3 without a quote; ``unjudged`` pairs have no
+    grade. ``agreement_measured`` says whether this way of judging was compared with people.
     """
 
     assessors: list[str]

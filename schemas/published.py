@@ -1,4 +1,4 @@
-"""The JSON Schemas (2020-12) that are published in ``schemas/json``: generated, never edited."""
+"""The JSON Schemas (2020-12) published in ``schemas/json``: generated, never edited."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ PUBLISHED: dict[str, type[BaseModel]] = {
 
 
 def schema_text(name: str) -> str:
-    """Return one schema as it is published, with a final newline."""
+    """Return one published schema, with a final newline."""
     schema = PUBLISHED[name].model_json_schema(mode="serialization" if name != "generated-queries" else "validation")
     body = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
     return json.dumps(body, indent=2, ensure_ascii=False, sort_keys=True) + "\n"

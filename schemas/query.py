@@ -1,4 +1,4 @@
-"""What a generator proposes, what the checks keep, and what they turn down."""
+"""Queries: the user's constraints, what a generator proposes, what the checks keep and reject, what is relevant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from schemas.setting import Setting
 
 
 class Constraints(Record):
-    """What a query may look like: one set of rules, put into the prompt and enforced.
+    """The user's rules for a query, given to the generator and enforced by the checks.
 
     Words are counted as a reader of the language would: every character of Chinese or Japanese counts as one, every
     five of Thai, Lao, Khmer and Burmese.
@@ -86,11 +86,11 @@ class Assignment(Record):
 class Candidate(Record):
     """A query as a generator proposed it, before any check.
 
-    ``kind`` and ``style`` are what the generator says it wrote; ``asked`` is what it was asked for.
-    ``quote`` is the passage the generator says it wrote from, as it gave it; ``evidence`` is that passage found again
-    in the document, in the document's own words (empty where it could not be found). ``masked`` are the words that
-    were taken out of the indexed text because the query was made of them (held-out recipes only).
-    ``first_text`` is the wording before the one rewrite, where there was one. ``scores`` are the critics', 1 to 5.
+    ``kind`` and ``style`` are the generator's own labels; ``asked`` is what was requested. ``quote`` is the passage
+    that the generator says it wrote from; ``evidence`` is that passage found again in the document, in the document's
+    own words (empty if it was not found). ``masked`` are the words taken out of the indexed text because the query was
+    made from them (held-out recipes only). ``first_text`` is the wording before a rewrite. ``scores`` are those of the
+    critics, 1 to 5.
     """
 
     chunk_id: Id
@@ -113,10 +113,10 @@ class Candidate(Record):
 class Query(Candidate):
     """A candidate that passed every check. ``overlap`` is the share of its content terms found in the source chunk.
 
-    The rest is known once a judge has graded its pool, and None before. ``reached_by`` are the built-in retrievers that
-    have a chunk with the evidence among their first 20, ``unreachable`` says that none has one among its first 100.
-    ``source_grade`` is what the judge gave the source chunk when it was shown the answer as well. ``too_broad`` says
-    that 8 chunks of the pool or more, or more than two fifths of it, are relevant.
+    The other fields are None until a judge has graded its pool. ``reached_by`` lists the built-in retrievers that have
+    a chunk with the evidence in their top 20; ``unreachable`` means that none has one in its top 100. ``source_grade``
+    is the judge's grade of the source chunk when shown the answer as well. ``too_broad`` means that at least 8 chunks
+    of the pool, or more than two fifths of it, are relevant.
     """
 
     query_id: Id
@@ -128,7 +128,7 @@ class Query(Candidate):
 
 
 class Rejection(Record):
-    """A candidate (or a whole chunk, where no query could be proposed) that a filter turned down, and why."""
+    """A candidate that a check rejected, or a chunk for which no query was proposed, with the reason."""
 
     chunk_id: Id
     filter: str
@@ -138,10 +138,10 @@ class Rejection(Record):
 
 
 class DroppedQuery(Record):
-    """A query that grading left out of the gold set, and why.
+    """A query that grading left out of the gold set, with the reason.
 
     ``filter`` is ``judge-check`` (the judge finds no answer in the source, or none in the whole pool) or ``unjudged``
-    (nothing relevant is known yet, because its pool is not judged to the end). ``position`` is its place among all.
+    (nothing relevant is known yet, because its pool is not fully judged). ``position`` is its place among all queries.
     """
 
     position: int = Field(ge=0)
@@ -151,7 +151,7 @@ class DroppedQuery(Record):
 
 
 class JudgedPassage(Record):
-    """A passage that was judged: where it stands, its grade, and the words in it that the grade rests on."""
+    """A judged passage: its place, its grade, and the words that the grade rests on."""
 
     span: Span
     grade: Relevance
@@ -159,7 +159,7 @@ class JudgedPassage(Record):
 
 
 class TextRelevance(Record):
-    """A query as it was made, and every passage that was judged for it."""
+    """A query with every passage judged for it, independent of the chunking."""
 
     query: Query
     passages: tuple[JudgedPassage, ...]

@@ -1,4 +1,4 @@
-"""What every record of goldset has in common."""
+"""The base class of all records, and their ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people decide, as events that are only ever added, and what they come to."""
+"""People's decisions in a review: events that are only ever added, and what they amount to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from schemas.record import Id, Record
 
 
 class Lane(StrEnum):
-    """Why a person sees a pair: random calibration sample, error finding, or a query judged to its pool's bottom."""
+    """Why a person sees a pair: random sample, likely judge error, or a query that is judged completely."""
 
     CALIBRATION = "A"
     ERRORS = "B"
@@ -47,12 +47,12 @@ class BadQuery(StrEnum):
 
 
 class Event(Record):
-    """One act of one annotator. Nothing is ever changed: an undo is an event of its own that names the one it undoes.
+    """One act of one annotator. Events never change: an undo is an event of its own that names the event it undoes.
 
-    ``seq`` is the ledger's number, given when it is stored; ``client_id`` is made by the page, so that an event sent
-    twice is stored once. ``at`` is UTC, ISO 8601. ``ms`` is how long the pair was looked at. ``inclusion`` is the
-    probability with which lane A drew the pair. ``rubric_sha`` and ``data_sha`` say what was judged, by which rubric.
-    ``undoes`` is the ``client_id`` of the event that an undo or redo takes back.
+    ``seq`` is the ledger's number, assigned on storage; ``client_id`` is made by the page, so that an event sent twice
+    is stored once. ``at`` is UTC, ISO 8601. ``ms`` is how long the pair was looked at, in milliseconds. ``inclusion``
+    is the probability with which the random sample drew the pair. ``rubric_sha`` and ``data_sha`` identify the rubric
+    and the judged data. ``undoes`` is the ``client_id`` of the event that an undo or redo takes back.
     """
 
     seq: int | None = None
@@ -77,7 +77,7 @@ class Event(Record):
     data_sha: str
     undoes: str | None = None
     repeat: bool = False
-    """A second look of the same person, to see how far people agree with themselves. It changes nothing else."""
+    """A second judgment by the same person, to see how far people agree with themselves. It changes nothing else."""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -91,11 +91,11 @@ class Event(Record):
 
 
 class Review(Record):
-    """What one annotator says of one pair now, after everything was undone that was undone. The first answer counts.
+    """What one annotator says about one pair after all undos. The first answer counts.
 
-    ``first_grade`` is the last grade given before anything was revealed, also where it was taken back afterwards;
-    ``blind`` says that there was one; ``grade`` is the present one, and ``revealed`` says that it was given with the
-    judge's in sight.
+    ``first_grade`` is the last grade given before anything was revealed, even if it was taken back afterwards;
+    ``blind`` means that there was one; ``grade`` is the current grade, and ``revealed`` means that it was given with
+    the judge's grade in sight.
     """
 
     query_id: Id

@@ -1,4 +1,4 @@
-"""What a review has shown so far: how far people agree with the model, with one another and with themselves."""
+"""Results of a review so far: how far people agree with the model, with one another and with themselves."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from schemas.record import Record
 
 
 class Annotator(Record):
-    """One annotator: judgments, those given in less time than reading takes, and the median time in milliseconds.
+    """One annotator: judgments, judgments given faster than reading takes, and the median time in milliseconds.
 
-    ``repeated`` counts pairs looked at a second time, ``same`` those that then got the same grade, ``apart`` those
-    whose two grades differ by 2 or more.
+    ``repeated`` counts pairs judged a second time, ``same`` those that got the same grade again, ``apart`` those whose
+    two grades differ by 2 or more.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Annotator(Record):
 
 
 class Between(Record):
-    """People among themselves, on the pairs of random lanes that two or more judged: the ceiling for any model."""
+    """Agreement among people on randomly drawn pairs that two or more of them judged: the ceiling for any model."""
 
     pairs: int = Field(ge=0)
     exact: Estimate
@@ -38,7 +38,7 @@ class Between(Record):
 
 
 class StopRule(Record):
-    """One condition of being done: whether it holds, None where it cannot be said yet, and what it rests on."""
+    """One condition for ending a review: whether it holds (None if not known yet), and the finding behind it."""
 
     rule: str
     holds: bool | None
@@ -48,9 +48,9 @@ class StopRule(Record):
 class ReviewReport(Record):
     """The state of a review; a function of the data set and the ledger.
 
-    ``sample`` compares people with the model on lane A, every pair weighted by the inverse of the probability it was
-    drawn with; ``complete`` on the queries of lane C, unweighted. Only first grades count, given before anything was
-    revealed. In both, rows are people's grades and columns the model's.
+    ``sample`` compares people with the model on the random sample, every pair weighted by the inverse of its
+    probability; ``complete`` does so on the completely judged queries, unweighted. Only first grades count, given
+    before anything was revealed. In both, rows are people's grades and columns the model's.
     """
 
     format: int = 1

@@ -1,4 +1,4 @@
-"""What scoring gives: the scorecard of several systems, the baseline of a gate, a line of a history."""
+"""Results of scoring: the scorecard of several systems, the baseline of a gate, a line of a history."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from schemas.record import Record
 
 
 class GoldReference(Record):
-    """Which judgments were used: ``sha256`` is that of the sorted lines ``query document grade``.
+    """The judgments in use: ``sha256`` is the digest of the sorted lines ``query document grade``.
 
-    ``evidence_level`` is what the gold set says of itself (``smoke`` where no model and no person wrote it), None
-    where it says nothing.
+    ``evidence_level`` is the gold set's own label (``smoke`` if neither a model nor a person wrote it), None if it has
+    none.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Score(Record):
 
 
 class RunCounts(Record):
-    """How a run met the judgments, in queries; see ``pipeline.measures.result.Counts``."""
+    """Numbers of queries by how a run matches the judgments; see ``pipeline.measures.result.Counts``."""
 
     queries: int = Field(ge=0)
     missing: int = Field(ge=0)
@@ -53,7 +53,7 @@ class SystemScores(Record):
 
 
 class Verdict(StrEnum):
-    """What a comparison says."""
+    """The result of a comparison."""
 
     FIRST = "first"
     SECOND = "second"
@@ -64,10 +64,10 @@ class Verdict(StrEnum):
 class Comparison(Record):
     """Two systems on one measure; differences are first minus second, over the same queries.
 
-    ``p`` is that of the randomization test, ``p_holm`` the same adjusted for all comparisons, ``p_t`` that of the
-    paired t test. ``effect_size`` is the mean difference in standard deviations of the differences. ``p_t`` and
-    ``effect_size`` are None where all differences are equal. ``detectable`` is the smallest true difference that this
-    many queries show in four tests of five.
+    ``p`` is the p-value of the randomization test, ``p_holm`` the same adjusted for all comparisons, ``p_t`` the
+    p-value of the paired t test. ``effect_size`` is the mean difference in standard deviations of the differences.
+    ``p_t`` and ``effect_size`` are None if all differences are equal. ``detectable`` is the smallest true difference
+    that this number of queries shows in four tests of five.
     """
 
     measure: str
@@ -89,7 +89,7 @@ class Comparison(Record):
 
 
 class Method(Record):
-    """How the figures were made. ``scores`` is the number type in which a run's scores are ordered."""
+    """How the figures were computed. ``scores`` is the number type by which a run's scores are ordered."""
 
     missing: Literal["zero", "skip", "error"]
     scores: Literal["float64", "float32"]
@@ -101,7 +101,7 @@ class Method(Record):
 
 
 class Scorecard(Record):
-    """Systems, best first by the first measure, and every pair of them compared; a function of its input alone."""
+    """Systems, best first by the first measure, and a comparison of every pair; a function of the input alone."""
 
     format: int = 1
     goldset: str
@@ -114,7 +114,7 @@ class Scorecard(Record):
 
 
 class Baseline(Record):
-    """What a gate compares with: the values of one system, one per query, in the order of ``query_ids``."""
+    """The reference of a gate: the values of one system, one per query, in the order of ``query_ids``."""
 
     format: int = 1
     goldset: str

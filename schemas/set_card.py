@@ -37,7 +37,7 @@ def title(name: str) -> str:
 
 
 class State(StrEnum):
-    """What a figure says: as it should be, to be looked at, not to be used, not known, or nothing either way."""
+    """The verdict on a figure: good, to be looked at, not to be used, without a verdict, or absent."""
 
     OK = "ok"
     WARN = "warn"
@@ -49,8 +49,8 @@ class State(StrEnum):
 class Figure(Record):
     """One figure of the card.
 
-    ``values`` are what it is made of, ``items`` the queries or systems it names. ``threshold`` says in words from where
-    on it is good. ``meaning`` is one sentence: what it says, or why it is absent.
+    ``values`` are the numbers behind it, ``items`` the queries or systems it names. ``threshold`` says in words when
+    the figure is good. ``meaning`` says what the figure means, or why it is absent.
     """
 
     section: str
@@ -75,8 +75,8 @@ class Figure(Record):
 class Card(Record):
     """Every figure of one gold set; a function of its files and of the seed.
 
-    ``baselines`` are the retrieval systems behind the figures on rankings: ours, not the user's. ``evidence_level`` is
-    ``smoke`` where queries were simulated; ``notice`` is then the warning that goes with them.
+    ``baselines`` are the built-in retrievers behind the figures on rankings, not the user's systems. ``evidence_level``
+    is ``smoke`` if the queries were simulated; then ``notice`` is the warning that goes with them.
     """
 
     format: int = 1
@@ -95,7 +95,7 @@ class Card(Record):
         """Return the figure of that name.
 
         Raises:
-            KeyError: There is none.
+            KeyError: The card has no figure of that name.
         """
         found = next((figure for figure in self.figures if figure.name == name), None)
         if found is None:

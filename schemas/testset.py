@@ -14,10 +14,9 @@ from schemas.record import Id, Record
 class TestSet(Record):
     """A retrieval test set in which every reference resolves.
 
-    ``queries`` maps query ids to their text, ``corpus`` chunk ids to the text that is indexed, ``relevant_docs``
-    query ids to the ids of relevant chunks (grade >= 2), ``relevance_scores`` query ids to graded chunks (0-3);
-    a chunk without a grade is unjudged, which is not the same as irrelevant. This is the one place where
-    ``chunk_id`` becomes the field's «document id».
+    ``queries`` maps query ids to their text, ``corpus`` chunk ids to the indexed text, ``relevant_docs`` query ids to
+    the ids of relevant chunks (grade >= 2), ``relevance_scores`` query ids to graded chunks (0-3); a chunk without a
+    grade is unjudged, which does not mean irrelevant. Only here ``chunk_id`` becomes the field's «document id».
     """
 
     __test__ = False  # not a pytest class, whatever its name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
@@ -20,16 +19,16 @@ from pipeline.measures.assessment import assess
 from pipeline.measures.names import parse_measure
 from pipeline.measures.ranks.judged_ranks import place_mapping
 from pipeline.measures.ranks.text_match import match_texts
-from pipeline.measures.statistics.comparison import aligned, warnings
-from pipeline.measures.statistics.intervals import bootstrap_intervals
+from pipeline.measures.statistics.comparison import aligned, settings_of, systems_of, warnings
+from pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from pipeline.measures.statistics.published_tables import differences
-from pipeline.measures.statistics.significance import Settings, compare, holm
+from pipeline.measures.statistics.significance import compare, holm
 from pipeline.score.runs import load_run
 from pipeline.score.scorecards import notice_of, reference
 from pipeline.systems.resolution import reached
 from pipeline.text.display import queries
 from schemas.experiment import Chunking, Experiment, Measurable, PublishedRow
-from schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Score, Scorecard, SystemScores, Verdict
+from schemas.scorecard import Comparison, GoldReference, Method, Scorecard, SystemScores, Verdict
 
 if TYPE_CHECKING:
     from pipeline.bench.bench_file import Bench
@@ -143,23 +142,8 @@ def card_of(bench: Bench, gold: GoldReference, results: Mapping[str, Result]) ->
     ranked = dict(sorted(results.items(), key=lambda item: (-item[1].mean(first), item[0])))
     scores = aligned(ranked, measures).scores
     method = Method(missing="zero", scores="float64", seed=bench.seed)
-    ends = _ends(scores, method)
-    systems = [
-        SystemScores(
-            system=name,
-            scores={
-                measure: Score(
-                    mean=result.mean(measure),
-                    low=None if ends is None else float(ends[0][row, column]),
-                    high=None if ends is None else float(ends[1][row, column]),
-                )
-                for column, measure in enumerate(measures)
-            },
-            judged={judged: result.mean(judged)},
-            counts=RunCounts(**asdict(result.counts)),
-        )
-        for row, (name, result) in enumerate(ranked.items())
-    ]
+    means = np.array([[result.mean(measure) for measure in measures] for result in ranked.values()])
+    systems = systems_of(ranked, measures, judged=judged, means=means, ends=_ends(scores, method))
     return Scorecard(
         goldset=version("goldset"),
         gold=gold,
@@ -193,13 +177,7 @@ def comparisons_of(bench: Bench, ranked: Mapping[str, Result], method: Method) -
     scores = aligned(ranked, measures).scores
     if len(scores) < 2 or (bench.baseline is None and len(names) > MOST_COMPARED):
         return []
-    settings = Settings(
-        permutations=method.permutations,
-        resamples=method.resamples,
-        seed=method.seed,
-        alpha=method.alpha,
-        confidence=method.confidence,
-    )
+    settings = settings_of(method)
     found: list[Comparison] = []
     for pair in combinations(range(len(names)), 2):
         if bench.baseline is None or bench.baseline in {names[pair[0]], names[pair[1]]}:
@@ -217,8 +195,8 @@ def _corrected(found: Sequence[Comparison], alpha: float) -> Iterator[Comparison
         yield one.model_copy(update={"p_holm": p_holm, "verdict": verdict})
 
 
-def _ends(scores: Floats, method: Method) -> tuple[Floats, Floats] | None:
-    """Return the lower and upper ends of the means, systems by measures; None for fewer than 2 queries."""
+def _ends(scores: Floats, method: Method) -> Intervals | None:
+    """Return the intervals of the means; None for fewer than 2 queries."""
     if len(scores) < 2:
         return None
     ends = [
@@ -227,7 +205,8 @@ def _ends(scores: Floats, method: Method) -> tuple[Floats, Floats] | None:
         )
         for row in range(scores.shape[1])
     ]
-    return np.concatenate([one.mean_low for one in ends]), np.concatenate([one.mean_high for one in ends])
+    low, high = (np.concatenate(side) for side in zip(*((one.mean_low, one.mean_high) for one in ends), strict=True))
+    return Intervals(low, high, ends[0].difference_low, ends[0].difference_high)
 
 
 def _judged(bench: Bench) -> Measure:

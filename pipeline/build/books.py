@@ -94,7 +94,7 @@ class Books:
 
 
 def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[str, object]:
-    """Return what travels with the gold set: how it was made, and how far it can be trusted."""
+    """Return the gold set's metadata: how it was made, and how far it can be trusted."""
     metadata: dict[str, object] = {
         "generator": generator.name,
         "evidence_level": generator.evidence_level,

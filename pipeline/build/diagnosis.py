@@ -1,4 +1,4 @@
-"""What is configured, and what can be reached."""
+"""Find out what is configured and which servers can be reached."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.llm.server_settings import OPENAI
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. ``good`` is None where it is neither right nor wrong."""
+    """One thing that was examined; ``good`` is None if it is neither right nor wrong."""
 
     what: str
     says: str
@@ -19,7 +19,7 @@ class Finding:
 
 
 async def examine(config: Config) -> list[Finding]:
-    """Return what a person should know before a run; no model is asked anything."""
+    """Return what a person should know before a run; sends no prompt to a model."""
     key = config.api_key()
     findings = [
         Finding("key", f"{config.model.api_key_env} is {'set' if key else 'not set'}"),

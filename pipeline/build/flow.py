@@ -213,11 +213,11 @@ async def walk(run: Run, *, until: str) -> None:
 
 
 class Writer(Protocol):
-    """Who writes the queries, not opened yet; see ``pipeline.build.writers``."""
+    """Writes queries once it is opened; see ``pipeline.build.writers``."""
 
     @property
     def config(self) -> Config:
-        """The configuration, with all that had to be found out filled in."""
+        """The configuration, with the values that had to be found out filled in."""
 
     @property
     def prompts(self) -> Mapping[str, str]:
@@ -232,7 +232,7 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A finished run: its manifest, what limited it (a cap that was reached), whether the target was met."""
+    """A finished run: its manifest, the cap that stopped it or None, whether the target was met."""
 
     manifest: Manifest
     limit: str | None
@@ -240,12 +240,12 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing failed, nothing was capped, and a target that was asked for is met."""
+        """Whether nothing failed, no cap was reached, and the target is met."""
         return self.target_met and self.limit is None and not self.manifest.failures
 
 
 Finish = Callable[[Draft, Manifest], Awaitable[Manifest]]
-"""Works on a set that is written but not put in place yet, and returns its manifest."""
+"""Changes a set that is written but not put in place yet, and returns its manifest."""
 
 
 async def build(

@@ -36,7 +36,13 @@ def reading(config: Config) -> ReadOptions:
 
 
 def cut(config: Config, found: Found, *, on_failure: Callable[[UnreadableDocument], None]) -> Iterator[Chunk]:
-    """Yield the chunks of files without keeping anything: what ``goldset chunk`` prints."""
+    """Yield the chunks of files without storing anything, as ``goldset chunk`` prints them.
+
+    Args:
+        config: The configuration.
+        found: The files.
+        on_failure: Is told about each document that cannot be read, unless the configuration is strict.
+    """
 
     def report(error: UnreadableDocument) -> None:
         if config.documents.strict:
@@ -48,7 +54,7 @@ def cut(config: Config, found: Found, *, on_failure: Callable[[UnreadableDocumen
 
 
 def brief_for(config: Config, chunk: Chunk) -> Brief:
-    """Return what to ask of one chunk, and in which language."""
+    """Return what to ask about one chunk, and in which language."""
     settings = config.generate
     asked = assign(
         chunk.chunk_id, seed=settings.seed, kinds=settings.kinds, styles=settings.styles, personas=settings.personas
@@ -58,10 +64,10 @@ def brief_for(config: Config, chunk: Chunk) -> Brief:
 
 
 def first_brief(config: Config, found: Found) -> Brief:
-    """Return what would be asked of the first chunk that may be asked about: what ``goldset prompts render`` shows.
+    """Return the request about the first chunk that may be asked about, as ``goldset prompts render`` shows it.
 
     Raises:
-        GoldsetError: There is none.
+        GoldsetError: No chunk may be asked about.
     """
     limits = READY if config.documents.no_chunk else Limits()
     for chunk in cut(config, found, on_failure=lambda _: None):

@@ -1,4 +1,4 @@
-"""What a person sees of the reading of records and of the calls under way; nothing depends on it."""
+"""Show the reading of records and the calls under way; nothing depends on it."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pipeline.ports import Progress, Step, Stored, Traffic
 from schemas.corpus import Chunk
 
 LOOK_S = 0.5
-"""How often a person is told where the calls are."""
+"""Seconds between two updates on the calls under way."""
 
 T = TypeVar("T")
 
 
 class Calling(Protocol):
-    """Whoever calls a model; see ``pipeline.ports.Writing``."""
+    """Calls a model; see ``pipeline.ports.Writing``."""
 
     @property
     def traffic(self) -> Callable[[], Traffic] | None:
-        """Where the calls are, None where there are none to wait for."""
+        """The calls under way, or None if there are none to wait for."""
 
     @property
     def patience_s(self) -> float:
-        """After how many seconds a call is worth naming."""
+        """After how many seconds a call is named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Stored chunks whose reading is shown."""
+    """Stored chunks that advance the progress bar when they are read."""
 
     stored: Stored[Chunk]
     step: Step
@@ -49,7 +49,7 @@ class Watched:
 
 
 def counted(items: Iterable[T], step: Step) -> Iterator[T]:
-    """Yield the items, and say so."""
+    """Yield the items and advance the progress bar."""
     for item in items:
         yield item
         step.advance(1)
@@ -57,7 +57,7 @@ def counted(items: Iterable[T], step: Step) -> Iterator[T]:
 
 @contextlib.asynccontextmanager
 async def calls_shown(writing: Calling, step: Step, progress: Progress) -> AsyncIterator[None]:
-    """Show where the calls to the model are, and name those that have been waited for too long."""
+    """Show the calls to the model while the block runs, and name those that take too long."""
     if writing.traffic is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Drawing queries until the target is met: waves of chunks, each generated, checked, and if need be rewritten once.
+"""Draw queries until the target is met: waves of chunks, whose queries are generated, checked and rewritten once.
 
 The order of the chunks decides what is kept, never the order in which answers arrive: a wave is worked on with
 bounded concurrency, then judged in drawing order. How large the next wave is depends on results alone.
@@ -29,24 +29,23 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 LOWEST_EXPECTED_YIELD = 0.25
-"""A wave is never more than four times what is missing, however bad the yield so far."""
+"""Queries per chunk that a wave counts on at least: it has at most four times as many chunks as queries are missing."""
 
 HOPELESS = 50
-"""When so many chunks have failed and none has not, or twice as many candidates are turned down and none is kept, the
-others would only cost more."""
+"""Stop after this many failed chunks when none succeeded, or twice as many rejections when no query was accepted."""
 
 LIMIT = "limit"
-"""The kind of failure that a cap is: the call was not made."""
+"""The kind of a failure whose call was not made because a cap was reached."""
 
 STAND_IN_CHARACTERS = 60
-"""As long as a query of a dozen English words: what a dry run takes for a query that nobody has written yet."""
+"""The length of a stand-in for a query in a dry run, about a dozen English words."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one candidate. Without a finding it has passed the checks that look at it alone.
+    """One candidate on its way; without a finding it has passed the checks that look at it alone.
 
-    ``planned`` marks a stand-in: nobody was asked for it, and it counts as a query that was accepted.
+    ``planned`` marks a stand-in of a dry run: no model was asked for it, and it counts as an accepted query.
     """
 
     position: int
@@ -60,7 +59,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Drawn:
-    """Everything that came of the chunks drawn, in drawing order. ``planned`` counts the queries of a dry run."""
+    """The results of all chunks drawn, in drawing order; ``planned`` counts the stand-ins of a dry run."""
 
     candidates: list[Candidate] = field(default_factory=list)
     queries: list[Query] = field(default_factory=list)
@@ -82,7 +81,17 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """The collaborators of one drawing. ``brief`` says what to ask of a chunk, ``cluster_of`` names its duplicates."""
+    """Draws queries from chunks.
+
+    Args:
+        chunks: The chunks of the corpus.
+        generator: Writes queries.
+        brief: Says what to ask about a chunk.
+        cluster_of: Names the near-duplicates of a chunk, by positions.
+        critics: Score queries, if asked to.
+        concurrency: How many chunks are worked on at once.
+        advance: Is told when a chunk is done.
+    """
 
     chunks: Stored[Chunk]
     generator: QueryGenerator
@@ -95,8 +104,13 @@ class Drawing:
     async def draw(self, order: npt.NDArray[np.integer[Any]], *, target: int, per_chunk: int) -> Drawn:
         """Return at most ``target`` queries, drawn from the chunks at ``order``, first ones first.
 
+        Args:
+            order: The positions of the chunks, in drawing order.
+            target: How many queries are wanted.
+            per_chunk: How many queries a chunk is expected to give, before the first wave.
+
         Raises:
-            ModelUnavailable: No call can work now, or none came to anything; answers so far are in the store.
+            ModelUnavailable: No call can work now, or every call failed; the answers so far are in the store.
         """
         drawn, checks = Drawn(), SetChecks(target=target)
         while drawn.accepted < target and drawn.chunks_drawn < len(order) and drawn.limit is None:
@@ -110,22 +124,22 @@ class Drawing:
         return drawn
 
     def _check_hope(self, drawn: Drawn) -> None:
-        """End a drawing that only costs.
+        """Stop when more chunks would only cost more.
 
         Raises:
-            ModelUnavailable: Each of the first chunks failed, or everything a model wrote about them was turned down.
+            ModelUnavailable: Each of the first chunks failed, or every query a model wrote about them was rejected.
         """
         if drawn.chunks_failed == drawn.chunks_drawn == HOPELESS:
             raise ModelUnavailable(f"each of the first {HOPELESS} chunks failed, {_last(drawn)}")
         if not drawn.accepted and len(drawn.rejections) >= 2 * HOPELESS and self.generator.evidence_level == "model":
             rule, count = Counter(item.filter for item in drawn.rejections).most_common(1)[0]
             raise ModelUnavailable(
-                f"nothing of the first {drawn.chunks_drawn} chunks is kept, most often for the rule {rule} "
-                f"({count} times); every answer is in the store: take another model, or looser constraints"
+                f"no query from the first {drawn.chunks_drawn} chunks was accepted, most often because of the rule "
+                f"{rule} ({count} times); every answer is in the store: use another model or looser constraints"
             )
 
     async def _draw_wave(self, wave: Sequence[int], drawn: Drawn, checks: SetChecks, target: int) -> None:
-        """Generate and check a wave; what comes is judged against the set in drawing order, as soon as it can be."""
+        """Generate and check a wave; candidates are compared with the set in drawing order, as soon as possible."""
         again: list[Outcome] = []
 
         def take(result: list[Outcome] | Rejection | Failure | LimitReached) -> None:
@@ -166,7 +180,7 @@ class Drawing:
         return outcomes
 
     async def _planned(self, position: int, brief: Brief) -> list[Outcome]:
-        """Return stand-ins for the queries that one reply is to hold, the critics asked about each."""
+        """Return stand-ins for the queries that one reply would hold, and ask the critics about each."""
         candidates = [stand_in(brief, number) for number in range(brief.constraints.per_chunk)]
         outcomes = [Outcome(position, brief, candidate, candidate, planned=True) for candidate in candidates]
         for outcome in outcomes:
@@ -180,7 +194,7 @@ class Drawing:
         return check_candidate(candidate, CheckContext.of(chunk, candidate, outcome.brief))
 
     async def _rewrite(self, outcome: Outcome) -> None:
-        """Give a candidate its one other wording, where the finding deserves it."""
+        """Reword a candidate once if its finding asks for it."""
         finding = outcome.finding
         if finding is None or not finding.rewrite or outcome.candidate.first_text is not None:
             return
@@ -197,7 +211,7 @@ class Drawing:
             outcome.finding = self._check(outcome)
 
     async def _reword(self, outcome: Outcome) -> Outcome:
-        """Give a candidate that a quota turned down another wording, checked and criticised like the first."""
+        """Reword a candidate that a quota rejected; check and criticise it like the first wording."""
         await self._rewrite(outcome)
         await self._criticise(outcome)
         return outcome
@@ -220,7 +234,7 @@ class Drawing:
             outcome.finding = Finding(f"critic-{low[0]}", f"scored {score} of 5, {GOOD} are needed", float(score))
 
     def _book(self, drawn: Drawn, result: list[Outcome] | Rejection | Failure | LimitReached) -> list[Outcome]:
-        """Enter what came of one chunk into the books and return its candidates' outcomes."""
+        """Count the result of one chunk and return its candidates' outcomes."""
         if isinstance(result, LimitReached):
             drawn.limit = str(result)
             return []
@@ -238,7 +252,7 @@ class Drawing:
         return result
 
     def _settle(self, drawn: Drawn, outcome: Outcome, checks: SetChecks, target: int, *, last: bool) -> bool:
-        """Enter one candidate as query, rejection or failure; False where a rewrite is still open to it."""
+        """Enter one candidate as query, rejection or failure; return False if it may still be reworded."""
         candidate, chunk = outcome.candidate, outcome.brief.chunk
         if outcome.failure is not None:
             drawn.failures.append(outcome.failure)
@@ -267,9 +281,9 @@ def _last(drawn: Drawn) -> str:
 
 
 def stand_in(brief: Brief, number: int) -> Candidate:
-    """Return what stands for a query not written yet: the chunk's first words, as long as a query is, and its id.
+    """Return a stand-in for a query not written yet: the chunk's first words, a number, and the chunk's id.
 
-    The id keeps two of them apart, as two queries would be.
+    The number and the id keep two stand-ins apart, as two queries would be.
     """
     chunk = brief.chunk
     width = STAND_IN_CHARACTERS // 3 if is_spaceless(chunk.text) else STAND_IN_CHARACTERS
@@ -283,7 +297,7 @@ def _failure(stage: str, outcome: Outcome, error: CallFailed | LimitReached) -> 
 
 
 def rejection(finding: Finding, candidate: Candidate) -> Rejection:
-    """Return the record of a candidate that was turned down."""
+    """Return the record of a rejected candidate."""
     return Rejection(
         chunk_id=candidate.chunk_id,
         filter=finding.filter,
@@ -300,6 +314,12 @@ async def bounded(
 
     A result is handed over as soon as it and all before it are there. The first exception ends the others and is
     raised as it is.
+
+    Args:
+        work: Works on one item.
+        items: The items.
+        limit: How many items are worked on at once, 1 or more.
+        take: Takes each result.
     """
     early: dict[int, B] = {}
     waiting, due = iter(enumerate(items)), 0

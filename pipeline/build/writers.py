@@ -1,4 +1,4 @@
-"""Who writes the queries: a model or the offline generator, opened for one run."""
+"""Writers of queries, opened for one run: a model or the offline generator."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 GENERATE, REWRITE = "generate.v1", "rewrite.v1"
 
 PATIENCE_S = 30.0
-"""A call that takes longer than this, or a quarter of what it may take, is named."""
+"""Seconds after which a call is named on the screen, or after a quarter of the time it may take."""
 
 WAVE = 100_000
-"""So many chunks under way at once put a whole wave into one batch."""
+"""How many chunks are worked on at once with batches: enough to put a whole wave into one batch."""
 
 
 class OfflineWriter:
@@ -43,7 +43,7 @@ class OfflineWriter:
         from pipeline.offline.generator import OfflineGenerator
 
         generate = self.config.generate
-        yield Writing(OfflineGenerator.fit(chunks, recipe=generate.recipe.value, seed=generate.seed))
+        yield Writing(OfflineGenerator(chunks, recipe=generate.recipe.value, seed=generate.seed))
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return nothing: nothing was called."""
@@ -51,9 +51,9 @@ class OfflineWriter:
 
 
 class ModelWriter:
-    """A model behind an OpenAI-compatible server, every answer stored before it is used.
+    """A model behind an OpenAI-compatible server; every answer is stored before it is used.
 
-    Where ``batches`` is set, questions go in batches, and it takes a line about each. A replay asks nobody.
+    If ``batches`` is set, requests are sent in batches, and it takes a line about each. A replay sends no request.
     """
 
     def __init__(self, config: Config, answers: Path, reason: str, *, replay: bool = False) -> None:
@@ -92,7 +92,7 @@ class ModelWriter:
 
     @contextlib.asynccontextmanager
     async def rehearse(self) -> AsyncIterator[tuple[Writing, Planning]]:
-        """Open who answers from the store and asks nobody, and the books of what asking would take."""
+        """Open a stand-in that answers from the store, and the counts of the requests a run would send."""
         from pipeline.llm.rehearsal import Planning, recollect
 
         with recollect(self._answers) as known:
@@ -143,13 +143,13 @@ def prompts_of(config: Config) -> tuple[str, ...]:
 async def writer_for(
     config: Config, answers: Path, *, asks: bool = True, replay: bool = False
 ) -> OfflineWriter | ModelWriter:
-    """Return who writes the queries of a run: as asked, or the model where a key or a base URL is set.
+    """Return the writer that the configuration names, or the model if a key or a base URL is set.
 
     Args:
         config: The configuration.
         answers: The store of answers.
         asks: Whether a server may be asked which models it offers.
-        replay: Whether everything comes from the store, and nobody is asked.
+        replay: Whether every answer comes from the store.
 
     Raises:
         UsageError: No model is named, and the server does not offer exactly one or may not be asked; or money is capped

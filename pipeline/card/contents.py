@@ -1,4 +1,4 @@
-"""From the folder of a gold set to its card, and into the folder."""
+"""Make the card of a gold set, and write it into the folder."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
     """Return the card of a gold set.
 
     Args:
-        folder: a build, graded or not, an import, a BEIR folder, or a folder with ``dataset.json``.
-        seed: of every draw; the same one gives the same card.
+        folder: A build, graded or not, an import, a BEIR folder, or a folder with ``dataset.json``.
+        seed: The seed of every draw; the same seed gives the same card.
 
     Raises:
         InputError: There is no gold set, it has no texts, or one of its files is damaged.
     """
     material = read_described(folder)
     if not any(material.relevant(query_id) for query_id in material.queries):
-        raise InputError(folder, "no query has a relevant passage: there is nothing to say of such a set")
+        raise InputError(folder, "no query has a relevant passage, so a card has nothing to show; check the judgments")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of libraries, on degenerate corpora; figures are checked
         baselines = run_baselines(material)
@@ -65,7 +65,7 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
 
 
 def _of_few(one: Figure, count: int) -> Figure:
-    """Return a figure on very few queries without a verdict: no share of so few says anything about the set."""
+    """Return a figure without its verdict: shares of very few queries tell nothing about the set."""
     if one.section in _WHATEVER_THE_NUMBER or one.state not in {State.OK, State.WARN}:
         return one
     meaning = f"{one.meaning} {count} queries are too few for a verdict."
@@ -76,7 +76,7 @@ def write_card(folder: Path, card: Card) -> tuple[Path, Path]:
     """Write ``card.json`` and ``card.md`` into the folder, each whole or not at all, and return their paths.
 
     Raises:
-        OutputError: The folder cannot be written, or holds a file of that name that is no card.
+        OutputError: The folder cannot be written, or holds a file of that name that is not a card.
     """
     for name, begins in ((CARD_JSON, b'{\n "format": 1,\n "goldset": '), (CARD_MARKDOWN, b"# Card of ")):
         _check_ours(folder / name, begins)
@@ -92,4 +92,4 @@ def _check_ours(path: Path, begins: bytes) -> None:
     with explained(path):
         found = path.read_bytes()[: len(begins)] if path.is_file() else b""
     if found != begins:
-        raise OutputError(f"{path}: is no card of ours; move it away, or print the card with --no-write")
+        raise OutputError(f"{path}: not a card that goldset wrote; move it away, or print the card with --no-write")

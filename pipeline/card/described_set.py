@@ -1,4 +1,4 @@
-"""What a card is made from: the files of a gold set, read once."""
+"""A gold set as its card describes it, read once."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _IMPORT = "import"
 
 @dataclass(frozen=True, slots=True)
 class DescribedSet:
-    """A gold set and what is known of how it was made.
+    """A gold set and what is known about how it was made.
 
-    ``qrels`` are grades by passage and query, ``level`` the smallest that is relevant; ``notes`` what a build wrote of
+    ``qrels`` are grades by query and passage, ``level`` the smallest relevant grade; ``notes`` what a build noted about
     each query; ``document_of`` the source document of each passage; ``runs`` the first results of the runs beside the
-    set, ``unreadable`` those that cannot be read. ``settings`` is the configuration of the build.
+    set, ``unreadable`` the runs that cannot be read. ``settings`` is the configuration of the build.
     """
 
     name: str
@@ -53,7 +53,7 @@ class DescribedSet:
 
     @property
     def level_of_evidence(self) -> str | None:
-        """What the set says of itself: ``smoke``, ``model``, ``human``."""
+        """The set's own level of evidence: ``smoke``, ``model``, ``human``, or None."""
         if self.manifest is not None:
             return self.manifest.evidence_level
         found = self.metadata.get("evidence_level")
@@ -69,9 +69,9 @@ class DescribedSet:
         return sorted(doc_id for doc_id, grade in self.qrels.get(query_id, {}).items() if grade >= self.level)
 
     def source(self, query_id: str) -> str | None:
-        """Return the passage a query was written from, None where nobody says.
+        """Return the passage a query was written from, or None if it is unknown.
 
-        An imported query has a passage of its own too, but that is the source only where an answer is quoted from it.
+        An imported query has a passage too, but it is the source only if an answer is quoted from it.
         """
         note = self.notes.get(query_id, {})
         if _IMPORT in self.settings and not note.get("evidence"):
@@ -80,7 +80,7 @@ class DescribedSet:
         return found if isinstance(found, str) and found in self.corpus else None
 
     def main_language(self) -> str | None:
-        """Return the language of most passages of a sample, None where there is no such."""
+        """Return the language of most passages of a sample, or None if no language has more than half."""
         ids = sorted(self.corpus)
         counts = Counter(detect_language(self.corpus[doc_id]) for doc_id in ids[:: max(1, len(ids) // 100)])
         best = max(counts, key=lambda name: (counts[name], name or "")) if counts else None
@@ -88,10 +88,10 @@ class DescribedSet:
 
 
 def read_described(folder: Path) -> DescribedSet:
-    """Return what the card of a gold set is made from.
+    """Return the gold set in a folder, to be described.
 
     Args:
-        folder: a build, graded or not, an import, a BEIR folder, or a folder with ``dataset.json``.
+        folder: A build, graded or not, an import, a BEIR folder, or a folder with ``dataset.json``.
 
     Raises:
         InputError: There is no gold set, it has no texts, or one of its files is damaged.
@@ -103,7 +103,7 @@ def read_described(folder: Path) -> DescribedSet:
     queries, corpus = gold.queries(), gold.corpus()
     for what, texts in (("query", queries), ("passage", corpus)):
         if not texts:
-            raise InputError(folder, f"holds no {what}, or only its id: without texts there is no card")
+            raise InputError(folder, f"holds no text of a {what}, which a card needs; name the folder of a build")
     known = {query_id: judged for query_id, judged in gold.qrels.items() if query_id in queries}
     runs, unreadable = _runs(home, gold)
     notes = gold.about()

@@ -12,8 +12,9 @@ from pipeline.card.described_set import DescribedSet
 from pipeline.card.figures import NO_SOURCE, absent, figure, good
 from pipeline.card.redundancy import alike_figures
 from pipeline.measures.statistics.shares import jensen_shannon
-from pipeline.stages.check import LOW_OVERLAP, SHORTEST_COPIED_RUN
 from pipeline.stages.check.overlap import copied_run, overlap
+from pipeline.stages.check.set_checks import LOW_OVERLAP
+from pipeline.stages.check.single_checks import SHORTEST_COPIED_RUN
 from pipeline.stages.critique import GOOD, Critic
 from pipeline.text.deixis import deixis
 from pipeline.text.words import term_weight, terms

@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.card.described_set import DescribedSet
 from pipeline.card.figures import figure, good
-from pipeline.stages.check import MOST_ALIKE
+from pipeline.stages.check.set_checks import MOST_ALIKE
 from pipeline.stages.select.near_duplicates import NEAR_DUPLICATE, Sketches, cluster, write_sketch
 from pipeline.text.similarity import WORDS
 from pipeline.text.words import terms

@@ -96,7 +96,7 @@ def serve(
 
 
 def _check_host(host: str, *, allowed: bool) -> None:
-    from pipeline.review.server import is_loopback
+    from pipeline.llm.proxies import is_loopback
 
     if not is_loopback(host) and not allowed:
         raise UsageError(
@@ -142,7 +142,7 @@ def _asked() -> str:
 
 
 def _explain(settings: QueueSettings, *, training: bool, network: bool, host: str) -> None:
-    from pipeline.review.server import is_loopback
+    from pipeline.llm.proxies import is_loopback
 
     if training:
         typer.echo("Warning: --reveal shows the judge's grade first; these judgments enter no figure of agreement.")

@@ -36,9 +36,9 @@ from schemas.query import Query
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How an import is to be made. ``grades`` and ``relevant_from`` say what grades become; see ``choose_grading``.
+    """How a benchmark is imported; ``grades`` and ``relevant_from`` say what grades become, see ``choose_grading``.
 
-    ``notice`` is what a gold set that is imported again wants said wherever it is used.
+    ``notice`` is the warning of a gold set that is imported again.
     """
 
     chosen: Chosen
@@ -52,7 +52,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of an import: the manifest, what each grade became, and how many ids had to be changed."""
+    """A finished import: the manifest, what each grade became, and how many ids had to be changed."""
 
     manifest: Manifest
     grades: Mapping[str, str]
@@ -62,13 +62,18 @@ class Imported:
 def import_collection(collection: Collection, out: Path, options: Options) -> Imported:
     """Write a collection as a gold set and put it in place.
 
+    Args:
+        collection: The benchmark.
+        out: The run folder.
+        options: What to import, and how.
+
     Raises:
         InputError: Something in the collection is broken.
         UsageError: The grades cannot be told from the options.
         OutputError: The folder holds something else, or cannot be written.
     """
     if options.grades is not None and options.relevant_from is not None:
-        raise UsageError("--grades says all that --relevant-from could: give one of the two")
+        raise UsageError("--grades and --relevant-from both say what is relevant: give only one of them")
     started = time.monotonic()
     told = parse_grades(options.grades) if options.grades is not None else None
     settings = {"import": _settings(collection, options)}
@@ -95,7 +100,7 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
 
 
 def _settings(collection: Collection, options: Options) -> dict[str, Any]:
-    """Return all that shapes the result, with a digest of every file that is read."""
+    """Return the settings that shape the set, with a digest of every file that is read."""
     read: dict[str, Any] = {}
     for number, path in enumerate(dict.fromkeys(collection.files)):
         try:
@@ -128,7 +133,7 @@ class _Written:
 
 
 class _Import:
-    """One import under way: what was read so far, and the place it is written to."""
+    """One import under way: the items read so far, and the draft they are written to."""
 
     def __init__(self, collection: Collection, books: Books, place: Draft) -> None:
         self.collection, self.books, self.place = collection, books, place
@@ -151,7 +156,7 @@ class _Import:
         relevance = self._relevance(judgments, grading)
         queries = list(self._kept_queries(relevance))
         if not queries:
-            raise InputError(self.collection.names[2], "no query is left that has a relevant passage")
+            raise InputError(self.collection.names[2], "no query has a relevant passage")
         self.place.queries.write(queries)
         grades = in_words(grading, seen)
         self._write_renamed()
@@ -165,12 +170,12 @@ class _Import:
         scale = ", ".join(str(one) for one in sorted(seen))
         return self.reading.located(
             place,
-            f"the grade is {grade}, and not every grade here ({scale}) has one of goldset's, 0 to 3; say "
-            f"what each becomes (relevant are 2 and 3), as --grades {suggestion(seen)}",
+            f"the grade is {grade}, and not every grade here ({scale}) is one of goldset's, 0 to 3; say "
+            f"what each becomes (2 and 3 are relevant), as --grades {suggestion(seen)}",
         )
 
     def _relevance(self, judgments: list[Qrel], grading: Grading) -> dict[str, dict[str, Relevance]]:
-        """Return the grades of each query, by the ids in force; a reference to nothing is broken."""
+        """Return the grades of each query by the ids used here; count references to missing items as broken."""
         relevance: dict[str, dict[str, Relevance]] = {}
         for qrel in judgments:
             grade = grading[qrel.grade]
@@ -225,7 +230,7 @@ class _Import:
         ]
 
     def _metadata(self, grades: Mapping[str, str], options: Options) -> dict[str, Any]:
-        """Return what travels with the gold set."""
+        """Return the gold set's metadata."""
         return {
             **self.collection.notes,
             "generator": self.generator,
@@ -245,7 +250,10 @@ class _Import:
         ]
         clash = _clash(self.reading)
         if clash is not None:
-            raise InputError(self.collection.names[0], f"the id {clash} is wanted for another that cannot be kept")
+            raise InputError(
+                self.collection.names[0],
+                f"the id {clash} is needed for an id that TREC files cannot hold; rename one",
+            )
         if lines:
             write_texts(self.place.file(RENAMED), lines)
 

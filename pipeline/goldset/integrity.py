@@ -1,4 +1,4 @@
-"""Reading a run folder again and checking every reference, span and copy in it."""
+"""Read a run folder again and check every reference, span and copy in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from schemas.testset import TestSet
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What was looked at, and every problem found, a line each."""
+    """How much was checked, and every problem found, one line each."""
 
     documents: int
     chunks: int
@@ -29,7 +29,7 @@ class Validation:
 
 
 def validate(folder: Path) -> Validation:
-    """Return what is wrong with a run folder, if anything.
+    """Return the problems of a run folder.
 
     Raises:
         InputError: The folder is not that of a finished run, or one of its files cannot be read.
@@ -61,19 +61,19 @@ def _problems_of_spans(
     for document in documents:
         for item in evidence.pop(document.doc_id, ()):
             if document.text[item.start : item.end] != item.quote:
-                yield f"evidence {item.doc_id} {item.start}-{item.end} is not what its document says there"
+                yield f"evidence {item.doc_id} {item.start}-{item.end} is not the text of its document there"
         while chunk is not None and chunk.span.doc_id == document.doc_id:
             if document.text[chunk.span.start : chunk.span.end] != chunk.text:
-                yield f"chunk {chunk.chunk_id} is not what its document says at its span"
+                yield f"chunk {chunk.chunk_id} is not the text of its document at its span"
             if gold.corpus.get(chunk.chunk_id) != chunk.text_without(masks.get(document.doc_id, ())):
-                yield f"chunk {chunk.chunk_id} is missing from the corpus of {DATASET}, or reads otherwise there"
+                yield f"chunk {chunk.chunk_id} is missing from the corpus of {DATASET}, or has another text there"
             chunk = next(waiting, None)
     if chunk is not None:
-        yield f"chunk {chunk.chunk_id} belongs to document {chunk.span.doc_id}, which is not there or out of order"
+        yield f"chunk {chunk.chunk_id} belongs to document {chunk.span.doc_id}, which is missing or out of order"
     if len(chunks) != len(gold.corpus):
         yield f"the corpus of {DATASET} holds {len(gold.corpus)} passages, {CHUNKS} {len(chunks)}"
     for doc_id in evidence:
-        yield f"evidence names document {doc_id}, which is not there"
+        yield f"evidence names document {doc_id}, which is missing"
 
 
 def _by_document(items: Iterable[Evidence]) -> dict[str, list[Evidence]]:
@@ -84,15 +84,15 @@ def _by_document(items: Iterable[Evidence]) -> dict[str, list[Evidence]]:
 
 
 def _problems_of_queries(queries: list[Query], gold: TestSet, *, judged: bool) -> Iterator[str]:
-    """Compare the queries with the set; where a judge or a person graded the source, it need not be relevant."""
+    """Compare the queries with the set; a source that a judge or a person graded need not be relevant."""
     if [query.query_id for query in queries] != list(gold.queries):
         yield f"{QUERIES} and {DATASET} do not hold the same queries"
     for query in queries:
         if gold.queries.get(query.query_id) != query.text:
-            yield f"query {query.query_id} reads otherwise in {DATASET}"
+            yield f"query {query.query_id} has another text in {DATASET}"
         refuted = judged and query.chunk_id in (gold.relevance_scores or {}).get(query.query_id, {})
         if query.chunk_id not in gold.relevant_docs.get(query.query_id, ()) and not refuted:
-            yield f"query {query.query_id}: its source chunk {query.chunk_id} is not among the relevant"
+            yield f"query {query.query_id}: its source chunk {query.chunk_id} is not among its relevant chunks"
 
 
 def _problems_of_grades(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _problems_of_grades(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
         for chunk_id, grade in labels.items():
             found = grades.get((query_id, chunk_id))
             if found is None or settled(found) != grade:
-                yield f"query {query_id}: chunk {chunk_id} is graded otherwise than its judgments say"
+                yield f"query {query_id}: chunk {chunk_id} has another grade than its judgments give"
 
 
 def _problems_of_copies(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
@@ -125,10 +125,10 @@ def _problems_of_copies(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
         try:
             same = read(folder.file(name)) == expected
         except (OSError, ValueError, KeyError, IndexError, TypeError, csv.Error):
-            yield f"{name}: cannot be read as what it should be"
+            yield f"{name}: not a valid file of its format"
         else:
             if not same:
-                yield f"{name}: does not hold the same as {DATASET}"
+                yield f"{name}: differs from {DATASET}"
 
 
 def _beir_judgments(path: Path) -> set[tuple[str, str, int]]:

@@ -1,4 +1,4 @@
-"""The same queries on another chunking of the same documents, without asking a model anything."""
+"""Put the queries of a gold set on another chunking of the same documents; no model is asked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Rechunked:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was written: the folder's manifest, why queries were left out, and how many relevant passages were."""
+    """A written set: its manifest, why queries were left out, and how many relevant passages got no label."""
 
     manifest: Manifest
     left_out: Mapping[str, str]
@@ -53,7 +53,7 @@ def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
     Args:
         folder: The folder of a build, or of an earlier ``rechunk``.
         size: Characters per chunk.
-        overlap: Characters that neighbours share.
+        overlap: Characters that neighbours share, 0 or more.
 
     Raises:
         UsageError: The sizes are impossible.
@@ -79,10 +79,10 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
     """Write the gold set of a run folder on another chunking to a folder of its own.
 
     Args:
-        folder: The folder of a build, or of an earlier ``rechunk``.
+        folder: As in `rechunk`.
         out: The new run folder.
-        size: Characters per chunk.
-        overlap: Characters that neighbours share.
+        size: As in `rechunk`.
+        overlap: As in `rechunk`.
         replace: Whether another run in ``out`` may be replaced.
 
     Raises:
@@ -142,7 +142,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
 
 
 def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
-    """Return what is true of each query of a run folder whatever the chunking; of a rechunked one, what it came from.
+    """Return what is relevant to each query whatever the chunking; for a rechunked set, also what it came from.
 
     Raises:
         InputError: The folder is not that of a finished run, or no query of it has evidence.
@@ -154,7 +154,7 @@ def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
     found = _relevance_here(folder)
     if not any(one.query.evidence for one in found):
         raise InputError(
-            folder.path, "no query has evidence in a document, so nothing says which part of a text is relevant"
+            folder.path, "no query has evidence in a document, so nothing tells which part of a text is relevant"
         )
     return _joined(carried, found)
 
@@ -181,7 +181,7 @@ def _relevance_here(folder: GoldFolder) -> list[TextRelevance]:
 
 
 def _joined(carried: list[TextRelevance], found: list[TextRelevance]) -> list[TextRelevance]:
-    """Return what was carried along, with what was judged since on the chunking at hand."""
+    """Return the passages carried from the first chunking, with those judged since on this one."""
     if not carried:
         return found
     here = {one.query.query_id: one.passages for one in found}

@@ -157,7 +157,7 @@ def changed_files(folder: Path, manifest: Manifest) -> Iterator[str]:
     for name, digest in manifest.files.items():
         path = folder / name
         if not is_inside(folder, name):
-            yield f"{name!r}: is no file of this folder"
+            yield f"{name!r}: not a file of this folder"
         elif not path.is_file():
             yield f"{name}: is missing"
         elif sha256_of(path) != digest:

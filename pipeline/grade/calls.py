@@ -1,4 +1,4 @@
-"""Asking: every pair once, those in doubt everybody; what is answered is in the store before it is used."""
+"""Ask the judges: the first judge about every pair, all of them about pairs in doubt; answers are stored first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Known = dict[tuple[str, str, str, Canary | None], Judgment]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One pair to be judged. ``check`` marks the source shown with its answer, ``planted`` a canary."""
+    """One pair to be judged; ``check`` marks a source shown with its answer, ``planted`` a judge check."""
 
     query: Query
     chunk_id: str
@@ -43,7 +43,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What came of a slot: its judgments, whoever was asked first before the others; none where it is unjudged."""
+    """The judgments about a slot, the first judge's first; none if the slot is unjudged."""
 
     slot: Slot
     judgments: tuple[Judgment, ...] = ()
@@ -53,7 +53,7 @@ class Answered:
 
 @dataclass(slots=True)
 class Answers:
-    """Everything that was answered, in the order of asking."""
+    """All answers, in the order of asking."""
 
     slots: list[Answered] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
@@ -74,7 +74,13 @@ class Answers:
 
 
 def slots_of(gold: GradableSet, pool: Pool, *, share: float) -> list[Slot]:
-    """Return what is to be asked, query by query, so that a cap leaves whole queries behind; canaries are mixed in."""
+    """Return the pairs to judge, query by query so that a cap leaves whole queries judged, judge checks mixed in.
+
+    Args:
+        gold: The set.
+        pool: Its pool.
+        share: How many judge checks there are per call (0.05 = 5 %).
+    """
     by_query: dict[str, list[Slot]] = {}
     calls = 0
     for query in gold.queries:
@@ -93,7 +99,13 @@ def slots_of(gold: GradableSet, pool: Pool, *, share: float) -> list[Slot]:
 
 
 def grouped(slots: Sequence[Slot], size: int, is_known: Callable[[Slot], bool]) -> Iterator[tuple[Slot, ...]]:
-    """Yield the slots one by one, or those of a query in groups; a source check is always alone."""
+    """Yield the slots one by one, or those of a query in groups; a source check is always alone.
+
+    Args:
+        slots: The pairs to judge.
+        size: How many pairs are asked about in one call, 1 or more.
+        is_known: Whether a pair was judged before.
+    """
     group: list[Slot] = []
     for slot in slots:
         if size == 1 or slot.check or is_known(slot):
@@ -109,7 +121,7 @@ def grouped(slots: Sequence[Slot], size: int, is_known: Callable[[Slot], bool]) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """The collaborators of one grading."""
+    """Asks a panel about slots; ``known`` and ``known_checks`` are the judgments of an earlier grading."""
 
     gold: GradableSet
     panel: Assessors
@@ -119,10 +131,10 @@ class Asking:
     known_checks: Known
 
     async def ask(self, slots: Sequence[Slot], *, per_call: int) -> Answers:
-        """Return what is answered about the slots.
+        """Return the answers about the slots.
 
         Raises:
-            ModelUnavailable: No call can work now, or none of the first came to anything.
+            ModelUnavailable: No call can work now, or each of the first calls failed.
         """
         answers = Answers()
         groups = list(grouped(slots, per_call, self.is_known))
@@ -181,9 +193,9 @@ class Asking:
         return answered
 
     async def _escalated(self, slot: Slot, pair: Pair, first: Judgment) -> Answered:
-        """Ask the others about a pair in doubt, until most of the panel are of one mind about whether it is relevant.
+        """Ask the other judges about a pair in doubt, until most of the panel agree whether it is relevant.
 
-        Canaries test whoever judges first and go no further.
+        Judge checks test the first judge alone.
         """
         if slot.planted:
             return Answered(slot, (first,))

@@ -1,4 +1,4 @@
-"""A run folder as grading reads it: its chunks, all of its queries, what is known of their sources, earlier grades."""
+"""A run folder as grading reads it: its chunks, all of its queries, their known sources, and earlier grades."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Rankings = dict[str, dict[str, list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What an earlier grading of the same set left."""
+    """The pool, judgments and source checks of an earlier grading of the same set."""
 
     pool: tuple[Pooled, ...] = ()
     judgments: tuple[Judgment, ...] = ()
@@ -32,10 +32,10 @@ class Earlier:
 
 @dataclass(frozen=True)
 class GradableSet:
-    """What is graded.
+    """A gold set as it is graded.
 
-    ``queries`` are all that the set was built with, those an earlier grading left out in their places among them;
-    ``sources`` the chunks known to hold what each asks for, the one it was written from first.
+    ``queries`` are all queries the set was built with, in their order, also those that an earlier grading left out;
+    ``sources`` are the chunks known to hold what each query asks for, the chunk it was written from first.
     """
 
     folder: GoldFolder
@@ -48,7 +48,7 @@ class GradableSet:
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Where each chunk stands."""
+        """The position of each chunk in the corpus."""
         return {chunk.chunk_id: position for position, chunk in enumerate(self.chunks)}
 
     def corpus(self) -> dict[str, str]:
@@ -61,7 +61,7 @@ class GradableSet:
 
 
 def read_gradable(folder: GoldFolder, manifest: Manifest) -> GradableSet:
-    """Return what a folder holds for grading.
+    """Return the set in a folder, to be graded.
 
     Raises:
         InputError: A file is missing or damaged, or they do not belong together.

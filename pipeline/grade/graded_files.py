@@ -1,4 +1,4 @@
-"""Writing a graded set: judgments, labels with explicit zeros, and the manifest that says how they came about."""
+"""Write a graded set: judgments, labels with explicit zeros, and the manifest that tells how they were made."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ _ACCOUNTS = (*ACCOUNTS, "embed")
 def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, grading: Grading) -> None:
     """Write everything but the manifest.
 
+    Args:
+        place: The draft.
+        gold: The set that is graded.
+        pool: Its pool.
+        made: The outcome of the grading.
+        grading: The figures of the grading.
+
     Raises:
         OSError: The disk is full or the folder cannot be written.
     """
@@ -44,7 +51,7 @@ def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, gra
 
 
 def described(metadata: Mapping[str, Any], grading: Grading) -> dict[str, Any]:
-    """Return what travels with the set, with how it was graded, and a notice where the judge failed its test."""
+    """Return the set's metadata with how it was graded, and a warning if the judge failed its test."""
     earlier = metadata.get("grading")
     before = str(earlier.get("notice") or "") if isinstance(earlier, Mapping) else ""
     notice = notice_of(grading)
@@ -65,7 +72,7 @@ def described(metadata: Mapping[str, Any], grading: Grading) -> dict[str, Any]:
 
 
 def notice_of(grading: Grading) -> str | None:
-    """Return what must be said wherever the set is used, if anything."""
+    """Return the warning of a set whose judge failed its test, or None."""
     if grading.canary_verdict is CanaryVerdict.FAILED:
         return f"The judge failed its test, its grades are not to be trusted: {grading.canary_findings[0]}."
     return None
@@ -81,9 +88,16 @@ def manifest_of(
     usage: Mapping[str, StageUsage],
     again: bool,
 ) -> Manifest:
-    """Return the manifest of the graded set: that of the set as built, with the stages of grading put in or renewed.
+    """Return the manifest of the graded set: the manifest of the set as built, with the stages of grading renewed.
 
-    Where judgments of an earlier grading are used ``again``, what they cost is part of what the set cost.
+    Args:
+        manifest: The manifest so far.
+        made: The outcome of the grading.
+        grading: The figures of the grading.
+        failures: The calls that failed.
+        prompts: The digest of every prompt in use, by its id.
+        usage: What the calls cost, by account.
+        again: Whether judgments of an earlier grading are used again, so that their cost is part of the set's cost.
     """
     before = [failure for failure in manifest.failures if failure.stage not in _ACCOUNTS]
     spent = {stage: account for stage, account in manifest.usage.items() if again or stage not in _ACCOUNTS}

@@ -1,4 +1,4 @@
-"""What judgments come to: grades per pair, what is left out and why, flags per query, figures of the whole."""
+"""Settle judgments: grades per pair, queries left out and why, flags per query, figures of the whole set."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from schemas.manifest import CanaryCount, CanaryVerdict, Grading, StageReport
 from schemas.query import DroppedQuery, Query
 
 TOO_MANY, TOO_MUCH = 8, 0.40
-"""A query is too broad with so many relevant chunks in its pool, or from this share of it."""
+"""A query is too broad with this many relevant chunks in its pool, or with more than this share (0.40 = 40 %)."""
 
 JUDGE_CHECK, UNJUDGED = "judge-check", "unjudged"
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What is written: the queries that stay and those that do not, every grade, and every judgment behind them."""
+    """The result of a grading: the queries kept and dropped, every grade, and every judgment behind the grades."""
 
     kept: list[Query] = field(default_factory=list)
     dropped: list[DroppedQuery] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Outcome:
 
 
 def outcome_of(gold: GradableSet, pool: Pool, answers: Answers) -> Outcome:
-    """Return what the answers come to."""
+    """Return the result of the answers about a pool."""
     made, judged, checks = Outcome(), answers.pairs(), answers.checks()
     canaries: dict[str, list[Judgment]] = {}
     for item in answers.canaries():
@@ -70,7 +70,7 @@ def _shared(found: Sequence[Judgment], chunk_id: str) -> Iterator[Judgment]:
 def _described(
     query: Query, own: Sequence[str], grades: Mapping[str, Relevance], checks: Sequence[Judgment], pool: Pool
 ) -> Query:
-    """Return the query with what its pool says of it; near-duplicates count once."""
+    """Return the query with what its pool shows about it; near-duplicates count once."""
     reach = pool.reached[query.query_id]
     relevant = sum(grades.get(chunk_id, 0) >= RELEVANT for chunk_id in own)
     source = settled([item.relevance for item in checks]) if checks else None
@@ -87,9 +87,9 @@ def _described(
 
 
 def _reason(query: Query, own: Sequence[str], grades: Mapping[str, Relevance]) -> tuple[str, str] | None:
-    """Return the filter and the reason where a query is left out.
+    """Return the filter and the reason if a query is left out, or None.
 
-    A source graded 1 alone leaves a query in, for people to look at: it is the grade judges are least sure of.
+    A query whose source is graded 1 stays, for people to look at: judges are least sure of this grade.
     """
     if query.source_grade is Relevance.UNRELATED:
         return JUDGE_CHECK, "the judge, shown the answer as well, finds nothing of it in the source (grade 0)"
@@ -136,7 +136,15 @@ def _rows(pool: Pool) -> Iterator[Pooled]:
 
 
 def figures(settings: GradeSettings, assessors: Sequence[str], pool: Pool, answers: Answers, made: Outcome) -> Grading:
-    """Return the figures of a grading."""
+    """Return the figures of a grading.
+
+    Args:
+        settings: The settings of the grading.
+        assessors: The names of the judges.
+        pool: The pool.
+        answers: What the judges answered.
+        made: The result of the answers.
+    """
     pairs = {key: found for key, found in answers.pairs().items() if found}
     counts = tally(answers.canaries())
     found = findings(counts)

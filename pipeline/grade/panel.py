@@ -1,4 +1,4 @@
-"""Who judges: the model with the rubric, and those it is checked by."""
+"""The judges: the model that grades every pair first, and the judges that check it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ GRADE, MANY, PARAPHRASES = "grade.v1", "grade-many.v1", ("grade-b.v1", "grade-c.
 
 GRADING, CANARY, CHECK, ESCALATION = "grade", "canary", "source check", "escalate"
 ACCOUNTS = (GRADING, CANARY, CHECK, ESCALATION)
-"""What calls are booked to."""
+"""The accounts that calls are counted under."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assessors:
-    """Every assessor, ready to be asked. ``many`` is set where several passages go into one call."""
+    """Every assessor, ready to be asked; ``many`` is set if several passages go into one call."""
 
     first: Judge
     canary: Judge
@@ -44,7 +44,7 @@ class Assessors:
 
     @property
     def assessors(self) -> tuple[str, ...]:
-        """The names of the assessors, whoever is asked about every pair first."""
+        """The names of the assessors, the first judge first."""
         first = self.many.assessor if self.many else self.first.assessor
         return (first, *(judge.assessor for judge in self.others))
 
@@ -65,7 +65,7 @@ class Wordings:
         return {prompt.id: prompt.sha256 for prompt in prompts}
 
     def assessors(self, model: str) -> list[str]:
-        """Return the names of the assessors, whoever is asked about every pair first."""
+        """Return the names of the assessors, the first judge first."""
         asked = [(None, self.many or self.first), *self.others]
         return [assessor(name or model, prompt) for name, prompt in asked]
 
@@ -78,7 +78,7 @@ def wordings(config: Config) -> Wordings:
     """
     folder, judges = config.generate.prompts, config.grade.judges
     if config.model.name in judges:
-        raise UsageError(f"grade.judges: {config.model.name} is the model that judges first; name others")
+        raise UsageError(f"grade.judges: {config.model.name} is the first judge already; name other models")
     try:
         first = load(GRADE, folder)
         many = load(MANY, folder) if config.grade.passages_per_call > 1 else None
@@ -91,7 +91,14 @@ def wordings(config: Config) -> Wordings:
 def assemble(
     config: Config, asked: Wordings, models: Mapping[str, ChatModel], *, traffic: Callable[[], Traffic] | None = None
 ) -> Assessors:
-    """Return the panel over open models, by their names."""
+    """Return the panel over open models.
+
+    Args:
+        config: The configuration.
+        asked: The prompts.
+        models: The open models, by name.
+        traffic: Returns the calls under way, if they are shown.
+    """
     name = config.model.name or ""
     main = models[name]
 
@@ -130,7 +137,7 @@ class ModelPanel:
 
     @property
     def settings(self) -> ModelSettings:
-        """Those of the model that judges first."""
+        """The settings of the first judge."""
         return self._settings[self.config.model.name or ""]
 
     @contextlib.asynccontextmanager
@@ -170,7 +177,7 @@ class ModelPanel:
 
     @contextlib.contextmanager
     def rehearse(self) -> Iterator[tuple[Assessors, Callable[[float], Sequence[PlannedStage]]]]:
-        """Open who answers from the store and asks nobody, and the books of what asking would take."""
+        """Open a stand-in that answers from the store, and a report of the requests a grading would send."""
         items = {MANY: self.config.grade.passages_per_call}
         with recollect(self.answers) as known:
             planned = {
@@ -183,7 +190,7 @@ class ModelPanel:
             yield assemble(self.config, self.asked, planned), report
 
     def usage(self) -> dict[str, StageUsage]:
-        """Return what the calls cost, by account, all models together."""
+        """Return what the calls of all models cost, by account."""
         total: dict[str, StageUsage] = {}
         for usage in self._usage:
             for stage, spent in usage.items():
@@ -192,7 +199,7 @@ class ModelPanel:
 
 
 def added(one: StageUsage, other: StageUsage) -> StageUsage:
-    """Return what two accounts come to; the price is known where both are, or where the other had nothing to pay."""
+    """Return the sum of two accounts; its price is known if each price is known or that account sent no request."""
     known = all(account.usd is not None or not account.requests for account in (one, other))
     return StageUsage(
         requests=one.requests + other.requests,

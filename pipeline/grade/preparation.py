@@ -1,4 +1,4 @@
-"""Opening what a grading needs: the model that judges, the retrievers of the pool, the caps that are left."""
+"""Open what a grading needs: the model that judges, the retrievers of the pool, the caps that are left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pipeline.errors import UsageError
 from pipeline.goldset.folder import Draft, GoldFolder
 from pipeline.grade.gradable_set import carried_rankings
 from pipeline.grade.panel import ModelPanel
-from pipeline.grade.session import Graded, Pools, Work, grade_place
+from pipeline.grade.retriever_pool import Pools
+from pipeline.grade.session import Graded, Work, grade_place
 from pipeline.ports import Progress, Retriever
 from pipeline.retrieval.system_settings import BM25Settings, LSISettings, SystemSettings
 from pipeline.score.runs import named_runs
@@ -23,8 +24,7 @@ from pipeline.systems import Systems, open_systems
 from schemas.manifest import Manifest, StageUsage
 
 NEEDS_A_MODEL = (
-    "grading needs a model: give --model and --base-url (or set {key} or OPENAI_BASE_URL); "
-    "offline there is nobody who could judge"
+    "grading needs a model: give --model and --base-url (or set {key} or OPENAI_BASE_URL); no judge works offline"
 )
 
 
@@ -37,7 +37,7 @@ async def judging(config: Config, *, asks: bool = True, replay: bool = False) ->
         replay: Whether no server is needed.
 
     Raises:
-        UsageError: There is no model, or it cannot be told which.
+        UsageError: There is no model, or it is not clear which.
     """
     model = config.model
     if not (replay or model.base_url or config.api_key()) or (model.name is None and not asks):
@@ -60,7 +60,16 @@ def pools(
 ) -> Iterator[Pools]:
     """Open what a pool is made of: retrievers of three families, and the runs.
 
-    A dry run asks nobody, so that LSI stands in for the model of embeddings.
+    A dry run sends no request, so LSI stands in for the embedding model.
+
+    Args:
+        config: The configuration.
+        store: The store of answers.
+        runs: The users' runs, as ``NAME=FILE`` or ``FILE``.
+        replay: Whether every answer comes from the store.
+        again: As in `Pools`.
+        depth: As in `Pools`.
+        dry_run: Whether no request may be sent.
 
     Raises:
         InputError: A run cannot be read.
@@ -106,10 +115,19 @@ def finishing(
     replay: bool,
     batch: bool,
 ) -> Iterator[tuple[Finish, list[Graded]]]:
-    """Open what grades a set that is being built; the caps hold for both together.
+    """Open the grading of a set that is being built; the caps hold for building and grading together.
+
+    Args:
+        config: The configuration.
+        answers: The store of answers.
+        out: The run folder.
+        progress: Shows how far the work is.
+        say: Takes a line that stays on the screen.
+        replay: Whether every answer comes from the store.
+        batch: Whether requests are sent in batches.
 
     Yields:
-        What is to be done with the set, and a list that then holds what came of it.
+        The function that grades the set, and a list that then holds the finished grading.
     """
     done: list[Graded] = []
     started = time.monotonic()
@@ -131,7 +149,7 @@ def finishing(
 
 
 def _later(config: Config, minutes: float) -> Config:
-    """Return the configuration with a deadline that so many minutes were taken from."""
+    """Return the configuration with a deadline that is this many minutes shorter."""
     if config.model.deadline_minutes is None:
         return config
     left = max(1e-6, config.model.deadline_minutes - minutes)
@@ -139,10 +157,10 @@ def _later(config: Config, minutes: float) -> Config:
 
 
 def expected(config: Config, queries: int) -> str:
-    """Return about what grading takes, before there are queries to make a pool for."""
+    """Return a line on about what grading takes, before there are queries to pool chunks for."""
     depth = config.grade.depth
     calls = queries * (2 * depth + 2) * (1 + config.grade.canaries) / config.grade.passages_per_call
     return (
         f"grading: about {calls:,.0f} requests for {queries:,} queries, {calls / queries:.0f} a query, and half as "
-        "many again for pairs in doubt; once the set is built, goldset grade DIR --dry-run says it exactly"
+        "many again for pairs in doubt; once the set is built, goldset grade DIR --dry-run counts them exactly"
     )

@@ -1,4 +1,4 @@
-"""Pooling: which retrievers are asked, what they find, and which chunks are near-duplicates of one another."""
+"""Pool the chunks to judge: what retrievers and runs find, and which chunks are near-duplicates of one another."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from pipeline.stages.select.near_duplicates import Sketches, cluster, write_sket
 from pipeline.text.language import detect_language
 from schemas.corpus import Chunk
 from schemas.judgment import Pooled
-from schemas.query import Query
+from schemas.manifest import StageUsage
 
 _LANGUAGE_SAMPLE = 200
+"""How many chunks are looked at to tell the language of a corpus."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The pairs of each query in the order of judging, and what the retrievers make of the sources."""
+    """The pairs of each query in the order of judging, and which retrievers reach the sources."""
 
     pairs: dict[str, list[Pooled]]
     reached: dict[str, Reach]
@@ -39,49 +40,63 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a pool is to be made of: built-in retrievers by name, and the user's runs.
+class Pools:
+    """What a pool is made of.
 
-    ``build`` makes the retrievers for a language (ISO 639-1), None where the corpus has none that is known.
+    Args:
+        names: The built-in retrievers.
+        build: Makes these retrievers for a language (ISO 639-1), or for None if the corpus has no known language.
+        runs: The users' runs, by name.
+        again: Whether the pool of an earlier grading stays as it is, and only the runs are added.
+        depth: How many results of each retriever are taken; None takes the number of the configuration.
+        carried: What users' runs brought into the pool of the set that is replaced.
+        usage: Returns what the retrievers themselves cost.
     """
 
-    depth: int
     names: tuple[str, ...]
     build: Callable[[str | None], Mapping[str, Retriever]]
     runs: Mapping[str, Run] = field(default_factory=dict)
-    carried: Rankings = field(default_factory=dict)
-    """What users' runs brought into the pool of the set that this one replaces."""
     again: bool = False
-    """Whether the pool of an earlier grading stays as it is, and only the runs are added."""
+    depth: int | None = None
+    carried: Rankings = field(default_factory=dict)
+    usage: Callable[[], Mapping[str, StageUsage]] = dict
 
 
-def pool_of(gold: GradableSet, asked: Asked, progress: Progress) -> Pool:
+def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) -> Pool:
     """Return the pool of a set.
 
-    What users' runs brought into an earlier pool stays in. The built-in retrievers are not asked again where the
-    earlier pool has the same depth and the same retrievers.
+    What users' runs brought into an earlier pool stays in. The built-in retrievers are not asked again if the earlier
+    pool has the same depth and the same retrievers.
+
+    Args:
+        gold: The set.
+        pools: What the pool is made of.
+        progress: Shows how far the work is.
+        depth: How many results of each retriever are taken, 1 or more.
 
     Raises:
         RetrieverFailed: A retriever cannot index or search.
-        UsageError: A run bears the name of another.
+        UsageError: A run has the name of another run or retriever.
         InputError: A run names a chunk that is not in the corpus.
     """
-    names = tuple(sorted(asked.names))
+    names = tuple(sorted(pools.names))
     old = rankings_of(gold.earlier.pool)
     grading = gold.manifest.grading if is_graded(gold.manifest) else None
-    same = grading is not None and (asked.again or (grading.depth == asked.depth and grading.retrievers == [*names]))
-    if grading is not None and asked.again:
+    same = grading is not None and (pools.again or (grading.depth == depth and grading.retrievers == [*names]))
+    if grading is not None and pools.again:
         names = tuple(grading.retrievers)
-    built_in = {name: old.get(name, {}) for name in names} if same else {}
-    reached = {query.query_id: _known_reach(query) for query in gold.queries} if same else {}
     theirs = {name: old[name] for name in (grading.runs if grading else ()) if name in old}
-    theirs |= {name: _still_there(by, gold) for name, by in asked.carried.items()}
-    theirs |= _checked_runs(asked, gold, {*names, *theirs}, theirs)
+    theirs |= {name: _still_there(by, gold) for name, by in pools.carried.items()}
+    theirs |= _checked_runs(pools.runs, depth, gold, {*names, *theirs}, theirs)
     cluster_of = near_duplicates(gold, progress)
-    if not same:
-        retrievers = asked.build(language_of(gold.chunks))
-        found = retrieve(gold, retrievers, depth=max(asked.depth, SOUGHT_WITHIN), progress=progress)
-        built_in = {name: {key: ids[: asked.depth] for key, ids in by.items()} for name, by in found.items()}
+    if same:
+        built_in = {name: old.get(name, {}) for name in names}
+        reached = {query.query_id: Reach(query.reached_by or (), bool(query.unreachable)) for query in gold.queries}
+    else:
+        retrievers = pools.build(language_of(gold.chunks))
+        found = retrieve(gold, retrievers, depth=max(depth, SOUGHT_WITHIN), progress=progress)
+        built_in = {name: {key: ids[:depth] for key, ids in by.items()} for name, by in found.items()}
+        reached = {}
         for query in gold.queries:
             sources = [near for chunk_id in gold.sources[query.query_id] for near in cluster_of(chunk_id)]
             reached[query.query_id] = reach({name: found[name].get(query.query_id, []) for name in names}, sources)
@@ -102,23 +117,20 @@ def _still_there(by_query: Mapping[str, list[str]], gold: GradableSet) -> dict[s
     return {key: [chunk_id for chunk_id in ids if chunk_id in gold.positions] for key, ids in by_query.items()}
 
 
-def _known_reach(query: Query) -> Reach:
-    return Reach(query.reached_by or (), bool(query.unreachable))
-
-
-def _checked_runs(asked: Asked, gold: GradableSet, taken: set[str], theirs: Rankings) -> Rankings:
+def _checked_runs(
+    given: Mapping[str, Run], depth: int, gold: GradableSet, taken: set[str], theirs: Rankings
+) -> Rankings:
     runs: Rankings = {}
     known: dict[str, dict[str, int]] = {query.query_id: {} for query in gold.queries}
-    for name, run in asked.runs.items():
-        top = top_documents(Gold(gold.folder.path, known), run, depth=asked.depth)
+    for name, run in given.items():
+        top = top_documents(Gold(gold.folder.path, known), run, depth=depth)
         cut = {query_id: [item.doc_id for item in found] for query_id, found in top.items() if found}
         if not cut:
             raise InputError(f"run {name}", "has no query of this set")
         for query_id, ids in cut.items():
-            for chunk_id in ids:
-                if chunk_id not in gold.positions:
-                    problem = f"query {query_id!r} finds {chunk_id!r}, which is no chunk of this set"
-                    raise InputError(f"run {name}", problem)
+            unknown = next((chunk_id for chunk_id in ids if chunk_id not in gold.positions), None)
+            if unknown is not None:
+                raise InputError(f"run {name}", f"query {query_id!r} finds {unknown!r}, which is no chunk of this set")
         if name in taken and cut != theirs.get(name):
             raise UsageError(f"--run: there is {name} in the pool already; name the run otherwise, NAME=FILE")
         runs[name] = cut
@@ -128,8 +140,14 @@ def _checked_runs(asked: Asked, gold: GradableSet, taken: set[str], theirs: Rank
 def retrieve(gold: GradableSet, retrievers: Mapping[str, Retriever], *, depth: int, progress: Progress) -> Rankings:
     """Return what each retriever finds for every query.
 
+    Args:
+        gold: The set.
+        retrievers: The retrievers, by name.
+        depth: How many results are wanted per query.
+        progress: Shows how far the work is.
+
     Raises:
-        RetrieverFailed: One of them cannot index or search.
+        RetrieverFailed: A retriever cannot index or search.
     """
     queries = {query.query_id: query.text for query in gold.queries}
     corpus = gold.corpus()
@@ -146,7 +164,7 @@ def retrieve(gold: GradableSet, retrievers: Mapping[str, Retriever], *, depth: i
 
 
 def language_of(chunks: Stored[Chunk]) -> str | None:
-    """Return the language of most chunks, of a sample spread over all; None where there is no such one.
+    """Return the language of most chunks of a sample spread over the corpus; None if no language has two thirds.
 
     Retrievers that stem words and leave out function words fill a pool far better: measured on three collections in
     English, tau with all labels rises from .17 to .78, .65 to .93 and .88 to .92.
@@ -158,7 +176,7 @@ def language_of(chunks: Stored[Chunk]) -> str | None:
 
 
 def near_duplicates(gold: GradableSet, progress: Progress) -> Callable[[str], tuple[str, ...]]:
-    """Return the function that names the near-duplicates of a chunk, itself among them, in the order of the corpus."""
+    """Return a function that names the near-duplicates of a chunk and the chunk itself, in the order of the corpus."""
     chunks = gold.chunks
     sketches = Sketches.empty(len(chunks))
     with progress.stage("near-duplicates", len(chunks)) as step:

@@ -1,4 +1,4 @@
-"""One grading from beginning to end: of a folder in its place, or of a set that is being built."""
+"""Grade a set from beginning to end: in its folder, or while it is being built."""
 
 from __future__ import annotations
 
@@ -11,50 +11,40 @@ from pipeline.config import Panel as Setting
 from pipeline.errors import NothingKept, OutputError, UsageError
 from pipeline.goldset.folder import Draft, GoldFolder, is_graded
 from pipeline.grade.calls import Answers, Asking, Slot, grouped, remembered, slots_of
-from pipeline.grade.gradable_set import GradableSet, Rankings, read_gradable
+from pipeline.grade.gradable_set import GradableSet, read_gradable
 from pipeline.grade.graded_files import manifest_of, write_graded
 from pipeline.grade.outcome import figures, outcome_of
 from pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
-from pipeline.grade.retriever_pool import Asked, Pool, pool_of
+from pipeline.grade.retriever_pool import Pool, Pools, pool_of
 from pipeline.llm.rehearsal import PlannedStage
-from pipeline.ports import Progress, Retriever
-from pipeline.score.runs import Run
+from pipeline.ports import Progress
 from pipeline.text.display import amount
 from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
 
 WAVE = 100_000
-"""So many pairs under way at once put everything into one batch."""
+"""How many pairs are worked on at once with batches: enough to put everything into one batch."""
 
 EXPECTED_RELEVANT = 0.23
-"""The share of a pool that a judge finds relevant: GPT-4's on the TREC Deep Learning track of 2023."""
+"""The share of a pool that a judge finds relevant (0.23 = 23 %): GPT-4 on the TREC Deep Learning track of 2023."""
 EXPECTED_SPLIT = 0.41
-"""How often a second judge is of another mind about a pair in doubt: in 400 panels drawn from the 33 of LLMJudge."""
+"""How often a second judge disagrees about a pair in doubt (0.41 = 41 %): 400 panels drawn from LLMJudge's 33."""
 
 _SAMPLE = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Pools:
-    """What a pool is made of. ``again`` keeps the pool of an earlier grading and adds the runs alone.
-
-    ``build`` makes the retrievers of these ``names`` for a language (ISO 639-1), or None.
-    """
-
-    names: tuple[str, ...]
-    build: Callable[[str | None], Mapping[str, Retriever]]
-    runs: Mapping[str, Run] = field(default_factory=dict)
-    again: bool = False
-    depth: int | None = None
-    """Of the runs; None takes that of the configuration."""
-    carried: Rankings = field(default_factory=dict)
-    """What users' runs brought into the pool of the set that is replaced."""
-    usage: Callable[[], Mapping[str, StageUsage]] = dict
-    """What the retrievers themselves cost."""
+"""How many calls are prepared to estimate the tokens of all calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """The collaborators of a grading. ``say`` takes a line that stays; ``spent`` was spent before on the same caps."""
+    """What a grading works with.
+
+    Args:
+        panel: The judges.
+        pools: What the pool is made of.
+        progress: Shows how far the work is.
+        say: Takes a line that stays on the screen.
+        replace: Whether an earlier grading is replaced.
+        spent: What was spent before on the same caps, by account.
+    """
 
     panel: ModelPanel
     pools: Pools
@@ -66,7 +56,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A finished grading: the manifest, what this run of it cost by account, and the cap that stopped it, if any."""
+    """A finished grading: the manifest, what this run cost by account, and the cap that stopped it, or None."""
 
     manifest: Manifest
     usage: Mapping[str, StageUsage]
@@ -74,25 +64,25 @@ class Graded:
 
     @property
     def grading(self) -> Grading:
-        """Its figures."""
+        """The figures of the grading."""
         assert self.manifest.grading is not None
         return self.manifest.grading
 
     @property
     def complete(self) -> bool:
-        """Whether everything is judged, nothing failed, and the judge passed its test."""
+        """Whether every pair is judged, nothing failed, and the judge did not fail its test."""
         failed = self.grading.canary_verdict is CanaryVerdict.FAILED
         whole = not self.grading.unjudged and not self.failures and self.manifest.queries > 0
         return self.limit is None and not failed and whole
 
     @property
     def failures(self) -> list[Failure]:
-        """The calls that came to nothing."""
+        """The calls that failed."""
         return [failure for failure in self.manifest.failures if failure.stage in ACCOUNTS]
 
 
 async def grade_folder(folder: Path, work: Work) -> Graded:
-    """Grade the set in a folder and put the graded one in its place; until then the folder stays as it is.
+    """Grade the set in a folder and put the graded set in its place; until then the folder stays as it is.
 
     Raises:
         InputError: The folder holds no finished set, or a damaged one.
@@ -113,19 +103,24 @@ async def grade_folder(folder: Path, work: Work) -> Graded:
 
 def _why_nothing_is_left(found: Graded) -> str:
     if found.limit is not None:
-        return f"no query is judged whole yet: {found.limit}"
+        return f"no query is fully judged yet: {found.limit}"
     return f"no query would be left: {amount(found.grading.unjudged, 'pair')} could not be judged"
 
 
 async def grade_place(place: Draft, manifest: Manifest, work: Work) -> Graded:
-    """Grade a set that is written but not put in place yet, in that very place."""
+    """Grade a set that is written but not put in place yet."""
     return await _grade(read_gradable(place, manifest), place, manifest, work)
 
 
 async def plan_folder(folder: Path, work: Work, *, share_of_price: float = 1.0) -> tuple[Sequence[PlannedStage], int]:
     """Return what grading would take, by account, and for how many queries; send and write nothing.
 
-    Calls about pairs in doubt are known for those alone whose first judgment is in the store.
+    Calls about pairs in doubt are known only for pairs whose first judgment is in the store.
+
+    Args:
+        folder: The run folder.
+        work: What the grading would work with.
+        share_of_price: What a token costs, as a share of its price (0.5 = half, as in batches).
     """
     home = GoldFolder(folder)
     manifest = home.manifest()
@@ -143,7 +138,7 @@ async def plan_folder(folder: Path, work: Work, *, share_of_price: float = 1.0) 
 
 
 def _expected_escalation(stages: Sequence[PlannedStage], pairs: int, factor: float) -> list[PlannedStage]:
-    """Return what the further judges are likely to take for so many pairs, each asked about by itself."""
+    """Return what the further judges are likely to take for these pairs, one pair per call."""
     first = next((row for row in stages if row.stage == "grade"), None)
     if first is None or not first.requests:
         return []
@@ -160,19 +155,24 @@ def _expected_escalation(stages: Sequence[PlannedStage], pairs: int, factor: flo
 
 
 def _more_calls(others: int, panel: Setting) -> float:
-    """Return how many calls the further judges are likely to take for each of the first one's."""
+    """Return how many calls the further judges are likely to take per call of the first judge."""
     if panel is Setting.ALL:
         return float(others)
     return EXPECTED_RELEVANT * min(others, 1 + EXPECTED_SPLIT * max(0, others - 1))
 
 
 def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
-    """Refuse to put other grades, or a judge's, in the place of what would be missed.
+    """Refuse to replace people's decisions or another panel's grades.
+
+    Args:
+        folder: The run folder.
+        manifest: Its manifest.
+        work: What the grading would work with.
 
     Raises:
         InputError: A file of the set is missing or was changed.
         OutputError: The set is graded by other judges, or holds people's corrections.
-        UsageError: Only runs are to be added, and it is not graded yet.
+        UsageError: Only runs are to be added, and the set is not graded yet.
     """
     grading, place = manifest.grading, folder.path
     if work.pools.again and not is_graded(manifest):
@@ -185,8 +185,8 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     reviewed = folder.is_reviewed()
     if reviewed and work.pools.again:
         raise OutputError(
-            f"{place}: holds what people decided in a review, and labels written anew would be the judge's; "
-            "top up the set as it was before its review, then goldset review apply"
+            f"{place}: holds what people decided in a review, which new labels of the judge would replace; "
+            "top up the set as it was before its review, then run goldset review apply"
         )
     if reviewed:
         raise OutputError(f"{place}: holds what people decided in a review; give --replace to grade over it")
@@ -202,10 +202,7 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
 
 
 def _pool(gold: GradableSet, work: Work) -> Pool:
-    pools, settings = work.pools, work.panel.config.grade
-    depth = pools.depth or settings.depth
-    asked = Asked(depth, pools.names, pools.build, pools.runs, pools.carried, pools.again)
-    return pool_of(gold, asked, work.progress)
+    return pool_of(gold, work.pools, work.progress, depth=work.pools.depth or work.panel.config.grade.depth)
 
 
 async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work) -> Graded:
@@ -256,7 +253,13 @@ def _asking(gold: GradableSet, panel: Assessors, work: Work, *, advance: Callabl
 
 
 async def forecast(gold: GradableSet, slots: Sequence[Slot], work: Work) -> list[str]:
-    """Return what grading will take, in lines: calls counted, tokens and money from a sample of the prompts."""
+    """Return lines on what grading will take: calls counted, tokens and money estimated from a sample of prompts.
+
+    Args:
+        gold: The set.
+        slots: The pairs to judge.
+        work: What the grading works with.
+    """
     per_call = work.panel.config.grade.passages_per_call
     with work.panel.rehearse() as (panel, report):
         asking = _asking(gold, panel, work, advance=lambda _: None)
@@ -266,21 +269,21 @@ async def forecast(gold: GradableSet, slots: Sequence[Slot], work: Work) -> list
         rows = report(1.0)
         others = len(panel.others)
     if not calls:
-        return [f"{len(slots):,} pairs of {len(gold.queries):,} queries, every one judged before."]
+        return [f"{len(slots):,} pairs of {len(gold.queries):,} queries, all judged before."]
     scale = len(calls) / len(sample)
     requests = round(scale * sum(row.requests for row in rows))
     more = _more_calls(others, work.panel.config.grade.panel)
     pairs = sum(not slot.planted for group in calls for slot in group)
     spent = [sum(getattr(row, name) for row in rows) * scale * (1 + more) for name in ("input_tokens", "output_tokens")]
     usd = [row.usd for row in rows]
-    money = "its price is not known"
+    money = "the price is not known"
     if all(price is not None for price in usd):
         total = sum(price or 0.0 for price in usd) * scale * (1 + more)
         money = f"about ${total:,.4f}, ${total / max(1, len(gold.queries)):,.4f} a query"
     count = max(1, len(gold.queries))
     line = (
-        f"{len(slots):,} pairs of {len(gold.queries):,} queries, those that test the judge among them: about "
-        f"{requests:,} requests ({requests / count:.1f} a query), and some {pairs * more:,.0f} of the further judges; "
+        f"{len(slots):,} pairs of {len(gold.queries):,} queries, judge checks included: about "
+        f"{requests:,} requests ({requests / count:.1f} a query), and about {pairs * more:,.0f} of the further judges; "
         f"about {spent[0]:,.0f} tokens in, {spent[1]:,.0f} out; {money}."
     )
     return [line]

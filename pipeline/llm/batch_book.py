@@ -1,7 +1,7 @@
-"""Which questions were sent in which batch: kept in the answer store before anything waits for a batch.
+"""Which question was sent in which batch, kept in the answer store.
 
-A row is written before its batch is made, so that a process that dies at any moment leaves enough to find the batch
-again: by its id, or, where it died before the id was known, by the token in the batch's metadata.
+A row is written before its batch is started, so that a process that dies at any moment leaves enough to find the batch
+again: by its id, or, where it died before the id was stored, by the token in the batch's metadata.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS batch_lines (line BLOB PRIMARY KEY, answer BLOB NOT N
 
 @dataclass(frozen=True, slots=True)
 class SentBatch:
-    """A batch as far as it is known; ``batch_id`` is None where its making may or may not have come to an end."""
+    """A batch; ``batch_id`` is None if the process ended before the server's id was stored."""
 
     token: str
     file_id: str | None
@@ -36,7 +36,7 @@ class BatchBook:
         self._store, self._base_url = store, base_url
 
     async def open(self) -> None:
-        """Make the tables where there are none, and forget what has long been answered."""
+        """Make the tables where there are none, and forget the answered lines."""
 
         def make(connection: sqlite3.Connection) -> None:
             for table in _TABLES.split(";"):
@@ -46,11 +46,11 @@ class BatchBook:
         await self._store.transact(make)
 
     async def begin(self, token: str, lines: Sequence[tuple[bytes, bytes]]) -> None:
-        """Note, durably, that these lines are about to be sent.
+        """Store that these lines are about to be sent.
 
         Args:
-            token: a name of the batch that nobody else has.
-            lines: the key of each line, and of the answer it is to give.
+            token: A unique name of the batch.
+            lines: The key of each line, and the key of its answer.
         """
         rows = [(line, answer, token) for line, answer in lines]
         batch = (token, self._base_url, None, None, time.time())
@@ -62,17 +62,18 @@ class BatchBook:
         await self._store.transact(write)
 
     async def uploaded(self, token: str, file_id: str) -> None:
-        """Note the file of a batch."""
-        update = "UPDATE batches SET file_id = ? WHERE token = ?"
-        await self._store.transact(lambda connection: connection.execute(update, (file_id, token)))
+        """Store the server's id of the file of a batch."""
+        await self._update("UPDATE batches SET file_id = ? WHERE token = ?", file_id, token)
 
     async def started(self, token: str, batch_id: str) -> None:
-        """Note the id of a batch."""
-        update = "UPDATE batches SET batch_id = ? WHERE token = ?"
-        await self._store.transact(lambda connection: connection.execute(update, (batch_id, token)))
+        """Store the server's id of a batch."""
+        await self._update("UPDATE batches SET batch_id = ? WHERE token = ?", batch_id, token)
+
+    async def _update(self, statement: str, *values: str) -> None:
+        await self._store.transact(lambda connection: connection.execute(statement, values))
 
     async def find(self, lines: Iterable[bytes]) -> dict[bytes, SentBatch]:
-        """Return the batch in which each line was sent; lines that were not are left out."""
+        """Return the batch in which each line was sent; lines that were not sent are left out."""
         batch = "SELECT token, file_id, batch_id FROM batches JOIN batch_lines USING (token)"
         select = f"{batch} WHERE line = ? AND base_url = ?"
         wanted = list(lines)
@@ -84,18 +85,18 @@ class BatchBook:
         return await self._store.transact(look)
 
     async def forget(self, lines: Iterable[bytes]) -> None:
-        """Note that these lines have no answer to come: they may be sent again."""
+        """Forget lines whose batch gives no answer, so that they can be sent again."""
         rows = [(line,) for line in lines]
         delete = "DELETE FROM batch_lines WHERE line = ?"
         await self._store.transact(lambda connection: connection.executemany(delete, rows))
 
     async def close(self) -> None:
-        """Forget what has been answered."""
+        """Forget the answered lines."""
         await self._store.transact(forget_answered)
 
 
 def forget_answered(connection: sqlite3.Connection) -> None:
-    """Forget the lines whose answers are kept, and the batches none of whose lines is waited for."""
+    """Forget the lines whose answers are stored, and the batches that have no other lines."""
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'batch_lines'").fetchone():
         connection.execute("DELETE FROM batch_lines WHERE answer IN (SELECT key FROM answers)")
         connection.execute("DELETE FROM batches WHERE token NOT IN (SELECT token FROM batch_lines)")

@@ -1,4 +1,4 @@
-"""The wire side of batches: lines of questions up, the state of a batch, lines of answers down."""
+"""Batches on a server: uploading lines of questions, the state of a batch, downloading lines of answers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from pipeline.errors import ModelUnavailable
 from pipeline.llm.batch_book import SentBatch
-from pipeline.llm.faults import Cause, ExchangeFailed
-from pipeline.llm.wire import NotThere, ParameterRefused, Wire
+from pipeline.llm.faults import Cause, ExchangeFailed, NotThere, ParameterRefused
+from pipeline.llm.wire import Wire
 
 MOST_LINES, MOST_BYTES = 50_000, 200_000_000
-"""What OpenAI takes in one batch."""
+"""The most lines and bytes that OpenAI takes in one batch."""
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _PAGES, _PAGE = 20, 100
@@ -21,7 +21,7 @@ _PAGES, _PAGE = 20, 100
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What became of one line. ``status`` is 0 where the batch ended before it was asked."""
+    """The result of one line. ``status`` is its HTTP status, 0 where the batch ended before the line was asked."""
 
     status: int
     body: dict[str, Any]
@@ -29,7 +29,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """A batch as its server describes it."""
+    """A batch as its server describes it; ``done`` and ``total`` count lines."""
 
     batch_id: str
     status: str
@@ -39,7 +39,7 @@ class BatchState:
 
 
 def line_of(key: bytes, body: dict[str, Any]) -> bytes:
-    """Return the line that asks a question."""
+    """Return the line of a batch that asks a question."""
     line = {"custom_id": key.hex(), "method": "POST", "url": "/v1/chat/completions", "body": body}
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
@@ -47,15 +47,15 @@ def line_of(key: bytes, body: dict[str, Any]) -> bytes:
 class BatchFiles:
     """Files and batches of one server. Raises as ``Wire`` does."""
 
-    def __init__(self, wire: Wire, *, where: str) -> None:
-        self._wire, self._where = wire, where
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
 
     async def upload(self, lines: Sequence[bytes], *, name: str) -> str:
         """Send the lines and return the id of their file."""
         try:
             return _id(await self._wire.upload(f"{name}.jsonl", b"".join(lines)))
         except (NotThere, ParameterRefused):
-            raise ModelUnavailable(f"{self._where} takes no files for batches: run without --batch") from None
+            raise ModelUnavailable(f"{self._wire.url}: the server takes no batches: run without --batch") from None
 
     async def create(self, file_id: str, *, token: str) -> str:
         """Start the batch of a file and return its id."""
@@ -68,13 +68,12 @@ class BatchFiles:
         try:
             found, _ = await self._wire.post("/batches", body)
         except ParameterRefused as refused:
-            reason = f"refuses the batch (HTTP {refused.status})"
-        else:
-            return _id(found)
-        raise ModelUnavailable(f"{self._where} {reason}: run without --batch, or with another model")
+            problem = f"the server refuses the batch ({refused.kind}): run without --batch, or with another model"
+            raise ModelUnavailable(f"{self._wire.url}: {problem}") from None
+        return _id(found)
 
     async def search(self, sent: SentBatch) -> str | None:
-        """Return the id of a batch that may have been made, None where the server has none like it."""
+        """Return the id of a batch that may have been started, None where the server has no such batch."""
         after = ""
         for _ in range(_PAGES):
             try:
@@ -92,10 +91,10 @@ class BatchFiles:
         return None
 
     async def state(self, batch_id: str) -> BatchState:
-        """Return how far a batch is.
+        """Return the state of a batch.
 
         Raises:
-            NotThere: the server does not know it (any more).
+            NotThere: The server does not know the batch, or no longer.
         """
         found = await self._wire.get(f"/batches/{batch_id}")
         counts = found.get("request_counts") or {}
@@ -105,7 +104,7 @@ class BatchFiles:
         return BatchState(batch_id, str(found.get("status")), done, int(counts.get("total") or 0), named)
 
     async def lines(self, state: BatchState) -> dict[bytes, Line]:
-        """Return what became of every line the server says anything of, by its key."""
+        """Return the result of every line in the batch's files, by the line's key."""
         found: dict[bytes, Line] = {}
         for file_id in state.files:
             content = await self._wire.read(f"/files/{file_id}/content")
@@ -116,7 +115,7 @@ class BatchFiles:
 
 
 def _read(raw: bytes) -> dict[bytes, Line]:
-    """Return the line by its key; nothing for one that is not ours or cannot be read: it is asked again."""
+    """Return the line by its key; nothing for a foreign or unreadable line, whose question is asked again."""
     try:
         row = json.loads(raw)
         key = bytes.fromhex(row["custom_id"])

@@ -1,29 +1,32 @@
-"""The innermost layer: one question to an OpenAI-compatible server is one HTTP exchange and one outcome."""
+"""One question to an OpenAI-compatible server: one HTTP exchange and its outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.errors import AnswerRejected, CallFailed
-from pipeline.llm.dialect import Dialect, Question, body_of, learn
-from pipeline.llm.faults import Cause, ExchangeFailed, Reply, ReplyRejected
+from pipeline.errors import AnswerRejected
+from pipeline.llm.dialect import Dialect, Lessons, Question, body_of
+from pipeline.llm.faults import Cause, ExchangeFailed, ParameterRefused, Reply, ReplyRejected
 from pipeline.llm.headers import allowance
 from pipeline.llm.prices import PriceList
 from pipeline.llm.reply import Misfit, read_answer
+from pipeline.llm.reply_schema import schema_text
 from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.wire import ParameterRefused, Wire
+from pipeline.llm.token_counts import tokens_at_most
+from pipeline.llm.wire import Wire
 from pipeline.ports import ChatRequest, Completion, Usage
 
 T = TypeVar("T", bound=BaseModel)
 
 _FILTERED = ("content_filter", "content_policy", "content management policy", "responsible ai", "safety system")
+CONTENT_FILTER = "the provider's content filter stopped it"
 _MEANING = {
     "refusal": "the model declined to answer",
-    "content-filter": "the provider's content filter stopped it",
+    "content-filter": CONTENT_FILTER,
     "cut-off": "the reply reached max_tokens before it was complete: allow more",
     "empty": "the reply is empty",
 }
@@ -31,98 +34,73 @@ _MEANING = {
 
 @dataclass(frozen=True, slots=True)
 class Answered(Completion[T]):
-    """A completion together with the reply it was read from. It is what the layers of the path hand on."""
+    """A completion with the reply that it was read from, as the layers of the path return it."""
 
     reply: Reply = field(kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat(ChatRequest[T]):
-    """A request put again with the replies that did not fit and what was wrong with them."""
+    """A request repeated with the replies that did not fit and the complaint about each."""
 
     earlier: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
-class DialectMemory(Protocol):
-    """Where the dialect of a server is kept between runs."""
-
-    async def dialect(self, base_url: str, model: str) -> str | None:
-        """Return what was remembered, None where nothing was."""
-
-    async def remember_dialect(self, base_url: str, model: str, dialect: str) -> None:
-        """Remember it."""
-
-
-class OpenAIChat:
+class ChatExchange:
     """Chat completions of one model on one server.
 
-    What the server takes is learnt from its refusals: a refusal changes the dialect for everybody and asks for another
-    attempt at once; the first answer settles it and it is remembered.
+    A refusal of a parameter changes the dialect of every later call and asks for another attempt at once.
     """
 
-    def __init__(
-        self,
-        wire: Wire,
-        *,
-        settings: ModelSettings,
-        prices: PriceList,
-        dialect: Dialect,
-        settled: bool = False,
-        memory: DialectMemory | None = None,
-    ) -> None:
-        self._wire, self._settings, self._prices, self._memory = wire, settings, prices, memory
-        self._dialect, self._settled = dialect, settled
+    def __init__(self, wire: Wire, *, settings: ModelSettings, prices: PriceList, lessons: Lessons) -> None:
+        """Take what the exchanges share.
 
-    @property
-    def dialect(self) -> Dialect:
-        """What is known of the server by now."""
-        return self._dialect
+        Args:
+            wire: The client of the server.
+            settings: The model, its caps and its room to think.
+            prices: The prices of the model.
+            lessons: The dialect of the model.
+        """
+        self._wire, self._settings, self._prices, self._lessons = wire, settings, prices, lessons
 
     async def complete(self, request: ChatRequest[T]) -> Answered[T]:
-        """Return the model's answer to one exchange.
+        """Return the model's answer to one exchange; raises as ``Wire.post`` does.
 
         Raises:
-            ExchangeFailed: another attempt may work.
-            ReplyRejected: a reply came and cannot be used.
-            CallFailed: the server refuses this call.
-            ModelUnavailable: the server refuses every call.
+            AnswerRejected: The provider's content filter refuses the request, or the reply cannot be used.
         """
-        sent = self._dialect
-        body = self.body(request, sent)
-        refused: ParameterRefused | None = None
+        sent = self._lessons.dialect
+        body = request_body(request, dialect=sent, settings=self._settings)
         try:
             found, headers = await self._wire.post("/chat/completions", body)
-        except ParameterRefused as refusal:
-            refused = refusal
-        if refused is not None:
-            raise self._after_refusal(sent, refused)
-        await self._settle(sent)
-        return answered(request, found, headers=headers, model=self._settings.name, prices=self._prices)
+        except ParameterRefused as refused:
+            failure = self._after_refusal(sent, refused)
+        else:
+            await self._lessons.settle(sent)
+            return answered(request, found, headers=headers, model=self._settings.name, prices=self._prices)
+        raise failure
 
-    def body(self, request: ChatRequest[T], dialect: Dialect) -> dict[str, Any]:
-        """Return the JSON body that a request becomes."""
-        return request_body(request, dialect=dialect, settings=self._settings)
-
-    async def _settle(self, sent: Dialect) -> None:
-        if self._settled or sent != self._dialect:
-            return
-        self._settled = True
-        if self._memory is not None:
-            await self._memory.remember_dialect(self._settings.shown_url(), self._settings.name, sent.dumps())
+    def most_tokens(self, request: ChatRequest[T]) -> tuple[int, int]:
+        """Return how many tokens a request may read and write at most; without caps a rough estimate will do."""
+        settings = self._settings
+        if settings.max_tokens is None and settings.max_usd is None and settings.tokens_per_minute is None:
+            return (len(request.system) + len(request.user)) // 3, request.max_tokens
+        thinks = self._lessons.dialect.length == "max_completion_tokens"
+        return input_at_most(request), request.max_tokens + (settings.reasoning_tokens if thinks else 0)
 
     def _after_refusal(self, sent: Dialect, refused: ParameterRefused) -> Exception:
         if is_filtered(refused.error):
-            return AnswerRejected("content-filter", _MEANING["content-filter"], request_id=refused.request_id)
-        if sent != self._dialect:  # somebody else has learnt in the meantime
-            return ExchangeFailed(Cause.LEARNED, "parameters", request_id=refused.request_id)
-        fixed = self._settings.response_format != "auto"
-        better = learn(sent, refused.error, settled=self._settled, fixed_format=fixed)
-        if better is None:
-            kind = f"http-{refused.status}"
-            message = f"{self._settings.shown_url()} refuses the call as wrong (HTTP {refused.status})"
-            return CallFailed(kind, message, request_id=refused.request_id)
-        self._dialect, self._settled = better, False
-        return ExchangeFailed(Cause.LEARNED, "parameters", request_id=refused.request_id)
+            return AnswerRejected("content-filter", CONTENT_FILTER)
+        if self._lessons.learn(sent, refused.error):
+            return ExchangeFailed(Cause.LEARNED, "parameters")
+        return refused
+
+
+def input_at_most(request: ChatRequest[T]) -> int:
+    """Return a cautious estimate of the tokens of a request, schema and earlier turns included."""
+    earlier = request.earlier if isinstance(request, Repeat) else ()
+    turns = [text for turn in earlier for text in turn]
+    return tokens_at_most(request.system, request.user, schema_text(request.answer), *turns) + 16
 
 
 def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSettings) -> dict[str, Any]:
@@ -143,22 +121,28 @@ def answered(
 ) -> Answered[T]:
     """Return the answer in the body of a chat completion.
 
+    Args:
+        request: The request.
+        found: The body.
+        headers: The headers of the response.
+        model: The model's name, where the server does not give one.
+        prices: The prices of the model.
+
     Raises:
-        ReplyRejected: it holds none that can be used.
+        ReplyRejected: The reply cannot be used.
     """
     reply = _reply(found, headers, model=model, prices=prices)
     outcome = _outcome(found, reply)
     if outcome:
-        raise ReplyRejected(outcome, f"{request.stage}: {_MEANING[outcome]}", reply=reply)
-    problems: tuple[str, ...] = ()
+        raise ReplyRejected(outcome, _MEANING[outcome], reply=reply)
     try:
         answer = read_answer(reply.text, request.answer)
     except Misfit as misfit:
         problems = misfit.problems
-    if problems:
-        message = f"{request.stage}: the reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
-        raise ReplyRejected("misfit", message, reply=reply, problems=problems)
-    return Answered(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
+    else:
+        return Answered(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
+    message = f"the reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
+    raise ReplyRejected("misfit", message, reply=reply, problems=problems)
 
 
 def _reply(found: dict[str, Any], headers: Mapping[str, str], *, model: str, prices: PriceList) -> Reply:
@@ -169,7 +153,6 @@ def _reply(found: dict[str, Any], headers: Mapping[str, str], *, model: str, pri
         text=content if isinstance(content, str) else "",
         model=str(found.get("model") or model),
         usage=priced(usage_of(found), prices),
-        request_id=headers.get("x-request-id"),
         allowance=allowance(headers),
     )
 

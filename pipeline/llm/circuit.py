@@ -1,4 +1,4 @@
-"""Whether the server is there: open while it is not, and then one call at a time finds out when it is back."""
+"""Whether the server is there; while it is not, one call at a time finds out when it is back."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 5.0
 class Circuit:
     """The server's health, from how calls end.
 
-    One connection that does not come about opens the circuit; so do broken, unavailable or timed-out calls of three
-    different requests with nothing good between them. While it is open only one call goes out at a time, after a pause
-    that doubles, and its failure is nobody's fault: it is not counted against the call.
+    One connection that is not made opens the circuit; so do broken, unavailable or timed-out calls of three different
+    requests with nothing good between them. While it is open one call goes out at a time, after a pause that doubles,
+    and its failure is not counted against the call.
     """
 
     unreachable_s: float
@@ -29,9 +29,14 @@ class Circuit:
     _failing: set[str] = field(default_factory=set)
 
     def hear(self, cause: Cause | None, label: str, *, ailing: bool, spoke: bool = False, now: float) -> None:
-        """Take in how a call ended; ``cause`` is None for an answer, ``ailing`` is a time-out or 503.
+        """Take in how a call ended.
 
-        ``spoke`` says that it answered in HTTP, if only to say that it cannot: a model that is being loaded does.
+        Args:
+            cause: Why it failed, None for an answer.
+            label: The call's name.
+            ailing: Whether it ended in a time-out or HTTP 503.
+            spoke: Whether the server answered in HTTP, as it does while it loads a model.
+            now: The monotonic time in seconds.
         """
         self._reached = self._reached or spoke
         if cause is Cause.UNREACHABLE:
@@ -57,17 +62,17 @@ class Circuit:
         """Return for how long the server has been gone once that is too long to go on, else None.
 
         Args:
-            now: the time.
-            at_most_s: how long it may have been gone, where that is less than the settings allow.
+            now: As in `hear`.
+            at_most_s: The seconds that it may be gone, None for the limit of the settings.
         """
         if not self.is_open or self._down_since is None:
             return None
-        patience = self.unreachable_s if self._reached else self.never_reached_s
-        patience = patience if at_most_s is None else at_most_s
         gone = now - self._down_since
-        return gone if gone >= patience else None
+        return gone if gone >= (self._patience_s() if at_most_s is None else at_most_s) else None
 
     def gives_up_in_s(self, now: float) -> float:
         """Return the seconds until an open circuit gives up."""
-        patience = self.unreachable_s if self._reached else self.never_reached_s
-        return max(0.0, (self._down_since or now) + patience - now)
+        return max(0.0, (self._down_since or now) + self._patience_s() - now)
+
+    def _patience_s(self) -> float:
+        return self.unreachable_s if self._reached else self.never_reached_s

@@ -1,4 +1,4 @@
-"""Which parameters a server takes: found out from its refusals, remembered, never assumed."""
+"""Which parameters a server takes: learnt from its refusals and remembered in the answer store."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from pipeline.llm.reply_schema import answer_schema, schema_text
 from pipeline.llm.server_settings import ModelSettings
+from pipeline.llm.store import AnswerStore
 
 _LONE = re.compile("[\ud800-\udfff]")
 FORMATS = ("json_schema", "json_object", "text")
@@ -43,12 +44,12 @@ class Dialect:
     system: bool = True
 
     def dumps(self) -> str:
-        """Return it as JSON, to be remembered."""
+        """Return the dialect as JSON, to be remembered."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def loads(cls, text: str) -> Dialect:
-        """Return what ``dumps`` wrote; a dialect of another version is forgotten."""
+        """Return the dialect that ``dumps`` wrote; one of another version gives the default."""
         try:
             return cls(**json.loads(text))
         except (TypeError, ValueError):
@@ -56,7 +57,7 @@ class Dialect:
 
 
 def dialect_for(settings: ModelSettings, remembered: str | None) -> Dialect:
-    """Return how to put the first question: as remembered from earlier runs, else as most servers take it."""
+    """Return the dialect of the first question: the remembered one, else the one that most servers take."""
     known = Dialect.loads(remembered) if remembered else Dialect()
     return Dialect(
         format=known.format if settings.response_format == "auto" else settings.response_format,
@@ -68,7 +69,7 @@ def dialect_for(settings: ModelSettings, remembered: str | None) -> Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, apart from how it is put: messages, schema, sampling."""
+    """The content of a request, whatever its dialect: messages, schema, sampling."""
 
     system: str
     user: str
@@ -80,7 +81,14 @@ class Question:
 
 
 def body_of(question: Question, *, model: str, dialect: Dialect, reasoning_tokens: int = 0) -> dict[str, Any]:
-    """Return the body of the request: exactly what is sent."""
+    """Return the body of the request, exactly as it is sent.
+
+    Args:
+        question: What is asked.
+        model: The model's name.
+        dialect: How it is asked.
+        reasoning_tokens: The tokens added to the length limit of a model that thinks before it answers.
+    """
     system, user = sendable(question.system), sendable(question.user)
     if dialect.format != "json_schema":
         system += _JSON_ONLY + schema_text(question.answer)
@@ -112,11 +120,11 @@ def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_fo
     """Return the dialect to try next after a refusal, None where the refusal is about something else.
 
     Args:
-        dialect: what was sent.
-        error: the refusal: ``param``, ``code`` and ``message`` where the server gave them.
-        settled: whether this dialect has worked before. If not, a refusal that says nothing is taken to be about the
-            response format, which is what servers most often lack.
-        fixed_format: whether the user has fixed the response format.
+        dialect: The dialect that was sent.
+        error: The refusal: ``param``, ``code`` and ``message`` where the server gave them.
+        settled: Whether this dialect has worked before. If not, a refusal without a reason is taken to be about the
+            response format, which servers most often lack.
+        fixed_format: Whether the user fixed the response format.
     """
     param = str(error.get("param") or "").lower()
     message = f"{error.get('code') or ''} {error.get('message') or ''}".lower()
@@ -132,7 +140,7 @@ def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_fo
 def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: bool) -> Dialect | None:
     if dialect.length == "max_tokens" and "max_completion_tokens" in message:
         return replace(dialect, length="max_completion_tokens")
-    # Only a name that has worked before is given up for the older one, or lessons could go round in circles.
+    # A name is given up for the older one only where it has worked before, or lessons could go round in circles.
     if settled and dialect.length == "max_completion_tokens" and _is_about("max_completion_tokens", param, message):
         return replace(dialect, length="max_tokens")
     if dialect.temperature and _is_about("temperature", param, message):
@@ -145,3 +153,42 @@ def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: 
 def _is_about(name: str, param: str, message: str) -> bool:
     unsupported = ("unsupported", "not support", "not allowed", "deprecated", "unknown", "unrecognized", "extra")
     return param == name or (name in message and any(word in message for word in unsupported))
+
+
+class Lessons:
+    """What one run has learnt of a model's dialect. ``settled`` is true once the dialect has worked."""
+
+    def __init__(self, settings: ModelSettings, *, store: AnswerStore | None, remembered: str | None) -> None:
+        """Begin with what is remembered of the model.
+
+        Args:
+            settings: The server, the model and the response format.
+            store: Remembers the dialect that works, None for nowhere.
+            remembered: The dialect of an earlier run.
+        """
+        self._settings, self._store = settings, store
+        self.dialect, self.settled = dialect_for(settings, remembered), remembered is not None
+
+    @classmethod
+    async def recall(cls, settings: ModelSettings, store: AnswerStore | None) -> Lessons:
+        """Return the lessons of earlier runs, as the store remembers them."""
+        remembered = await store.dialect(settings.shown_url(), settings.name) if store else None
+        return cls(settings, store=store, remembered=remembered)
+
+    async def settle(self, sent: Dialect | None) -> None:
+        """Take in that the server answered a request of this dialect, None where the dialect is not known."""
+        if self.settled or sent != self.dialect:
+            return
+        self.settled = True
+        if self._store is not None:
+            await self._store.remember_dialect(self._settings.shown_url(), self._settings.name, sent.dumps())
+
+    def learn(self, sent: Dialect, error: Mapping[str, Any]) -> bool:
+        """Take in a refusal of a request of this dialect, and return whether another attempt may work."""
+        if sent != self.dialect:  # another call has learnt in the meantime
+            return True
+        fixed = self._settings.response_format != "auto"
+        better = learn(sent, error, settled=self.settled, fixed_format=fixed)
+        if better is not None:
+            self.dialect, self.settled = better, False
+        return better is not None

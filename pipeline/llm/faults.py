@@ -1,11 +1,14 @@
-"""What can go wrong with one HTTP exchange, in the path's own words; never leaves ``pipeline.llm``."""
+"""How one HTTP exchange ends: with a reply, or with a fault that the layers react to."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
-from pipeline.errors import AnswerRejected
+from pipeline.errors import AnswerRejected, CallFailed
+from pipeline.llm.headers import Allowance
 from pipeline.ports import Usage
 
 
@@ -13,58 +16,52 @@ class Cause(Enum):
     """Why an exchange gave no answer, as far as the gate and the retries care."""
 
     UNREACHABLE = "unreachable"
-    """No connection came about: nothing was sent."""
+    """No connection was made: nothing was sent."""
     BROKEN = "broken"
     """The connection broke, or the server failed while it answered."""
     OVERLOADED = "overloaded"
     """The server wants fewer calls, or was too slow."""
     REFUSED = "refused"
-    """The server understood the call and turned it down."""
+    """The server understood the call and refused it."""
     LEARNED = "learned"
     """The server does not take a parameter; the next attempt goes without it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """What a server says is left of its limits: number, and seconds until it is full again. None where unsaid."""
-
-    requests: int | None = None
-    requests_reset_s: float | None = None
-    tokens: int | None = None
-    tokens_reset_s: float | None = None
-
-
 class ExchangeFailed(Exception):
-    """One exchange failed and another attempt may work. ``kind`` is short, stable and free of content."""
+    """An exchange failed and another attempt may work. ``kind`` is a short stable word without content."""
 
     def __init__(
-        self,
-        cause: Cause,
-        kind: str,
-        *,
-        retry_after_s: float | None = None,
-        request_id: str | None = None,
-        allowance: Allowance | None = None,
+        self, cause: Cause, kind: str, *, retry_after_s: float | None = None, allowance: Allowance | None = None
     ) -> None:
-        self.cause, self.kind = cause, kind
-        self.retry_after_s, self.request_id, self.allowance = retry_after_s, request_id, allowance
+        self.cause, self.kind, self.retry_after_s, self.allowance = cause, kind, retry_after_s, allowance
         super().__init__(kind)
+
+
+class ParameterRefused(CallFailed):
+    """The server refused the request as wrong (HTTP 400 or 422). ``error`` holds its words, which are never shown."""
+
+    def __init__(self, status: int, error: Mapping[str, Any]) -> None:
+        self.error = error
+        super().__init__(f"http-{status}", f"the server refuses the call as wrong (HTTP {status})")
+
+
+class NotThere(Exception):
+    """The server does not know a file, a batch or a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The text of a reply as it came, with what it cost; its content never shows in ``repr``."""
+    """The text of a reply as it came and what it cost; ``repr`` leaves the text out."""
 
     text: str = field(repr=False)
     model: str
     usage: Usage
-    request_id: str | None = None
     allowance: Allowance | None = field(default=None, repr=False)
 
 
 class ReplyRejected(AnswerRejected):
-    """A reply that cannot be used, with what was paid for it and, for a misfit, what to tell the model."""
+    """A reply cannot be used; ``problems`` holds what to tell the model about a misfit."""
 
     def __init__(self, kind: str, message: str, *, reply: Reply, problems: tuple[str, ...] = ()) -> None:
-        super().__init__(kind, message, request_id=reply.request_id)
+        super().__init__(kind, message)
         self.reply, self.problems = reply, problems

@@ -1,60 +1,98 @@
-"""Opening the model path: one call that stacks the layers and closes them again."""
+"""Opening a path to a model: the layers above the exchange with the server, top layer first."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from typing import TypeVar
+import functools
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeVar
 
+import numpy as np
 from pydantic import BaseModel
 
-from pipeline.errors import UsageError
+from pipeline.errors import CallFailed, UsageError
+from pipeline.llm.batch import Batch, BatchLimits
 from pipeline.llm.batch_book import BatchBook
 from pipeline.llm.batch_files import BatchFiles
-from pipeline.llm.batched import Batched, BatchLimits
 from pipeline.llm.budget import Budget
-from pipeline.llm.chat import OpenAIChat
-from pipeline.llm.dialect import dialect_for
-from pipeline.llm.embedding import LimitedEmbedder, OpenAIEmbedder, RecordedEmbedder
-from pipeline.llm.limited import Accounts, Door, Limited
+from pipeline.llm.chat import ChatExchange
+from pipeline.llm.dialect import Lessons
+from pipeline.llm.embedding import EmbeddingExchange, Texts, Vectors, embedding_key, most_tokens
+from pipeline.llm.layers import Call, Layer, every, stacked
+from pipeline.llm.layers.admission import Admission
+from pipeline.llm.layers.answer_record import AnswerRecord
+from pipeline.llm.layers.repair import Repair
+from pipeline.llm.layers.retry import Retry
+from pipeline.llm.layers.vector_record import VectorRecord
 from pipeline.llm.prices import PriceList, check_price, price_known
-from pipeline.llm.recorded import Recorded
-from pipeline.llm.repaired import Asking, Repairing
-from pipeline.llm.retried import Retrying
+from pipeline.llm.rerank_endpoint import MOST_PASSAGES, RerankExchange, RerankSettings, rerank_key
 from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import AnswerStore
 from pipeline.llm.throttle import Gate, Snapshot
 from pipeline.llm.wire import Wire, open_wire
-from pipeline.ports import ChatModel, ChatRequest, Completion, Embedder
+from pipeline.ports import ChatRequest, Completion, Embedder
 from schemas.manifest import StageUsage
 
 T = TypeVar("T", bound=BaseModel)
 
-Announce = Callable[[str], None]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelPath:
-    """An open path: a ``ChatModel``, an ``Embedder`` where one is configured, and its books."""
+    """An open path: a ``ChatModel``, and an ``Embedder`` where an embedding model is configured."""
 
-    chat: ChatModel
+    call: Call[ChatRequest[Any], Completion[Any]] = field(repr=False)
     embedder: Embedder | None
     gate: Gate
-    accounts: Accounts
     price_known: bool
 
     async def complete(self, request: ChatRequest[T]) -> Completion[T]:
         """Return the model's answer."""
-        return await self.chat.complete(request)
+        return await self.call(request)
 
     def snapshot(self) -> Snapshot:
-        """Return where the calls are now."""
+        """Return the state of the calls."""
         return self.gate.snapshot()
 
     def usage(self) -> dict[str, StageUsage]:
         """Return what was spent so far, by stage."""
-        return self.accounts.report()
+        return self.gate.accounts.report()
+
+
+@dataclass(frozen=True, slots=True)
+class PathEmbedder:
+    """An ``Embedder`` over a stack of layers."""
+
+    call: Call[Texts, list[np.ndarray]] = field(repr=False)
+
+    async def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Return one float32 row per text, in order."""
+        rows = await self.call(Texts("embed", tuple(texts)))
+        if len({len(row) for row in rows}) > 1:
+            raise CallFailed("dimensions", "embed: the server gives vectors of different sizes for one model")
+        return np.vstack(rows).astype(np.float32) if rows else np.empty((0, 0), dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class RerankPath:
+    """An open path to a reranker."""
+
+    call: Call[Texts, list[np.ndarray]] = field(repr=False)
+    gate: Gate
+
+    def usage(self) -> dict[str, StageUsage]:
+        """Return what was spent so far, by stage."""
+        return self.gate.accounts.report()
+
+    async def rate_all(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
+        """Return for each query and its passages one score per passage, in order; raises as ``ChatModel`` does.
+
+        The scores of the other queries are stored even where a call fails.
+        """
+        return await every(self._rate(query, passages) for query, passages in pairs)
+
+    async def _rate(self, query: str, passages: Sequence[str]) -> list[float]:
+        return [float(score[0]) for score in await self.call(Texts("rerank", tuple(passages), query))]
 
 
 @contextlib.asynccontextmanager
@@ -63,80 +101,133 @@ async def open_model(
     *,
     answers: AnswerStore | None = None,
     replay: bool = False,
-    batch: Announce | None = None,
+    batch: Callable[[str], None] | None = None,
     batch_limits: BatchLimits | None = None,
     budget: Budget | None = None,
 ) -> AsyncIterator[ModelPath]:
-    """Open the path to a model: ``Recorded(Repairing(Retrying(Limited(OpenAIChat))))``.
-
-    With ``batch`` it is ``Recorded(Repairing(Batched))``.
+    """Open the path to a model.
 
     Args:
-        settings: server, speed and caps.
-        answers: an open store; without one nothing is kept, and every call is paid.
-        replay: answer from the store alone; no client is made and no address is resolved.
-        batch: takes a line about every batch that is sent or ends; None sends single calls.
-        batch_limits: how large a batch may be.
-        budget: what was spent on another path, where both have one cap together.
+        settings: The server, the speed and the caps.
+        answers: An open store; None stores nothing, and every call is paid.
+        replay: Whether to answer from the store alone; no client is made and no address is resolved.
+        batch: Takes a line about every batch that is sent or ends; None sends single calls.
+        batch_limits: The size of a batch.
+        budget: What was spent on another path that shares the caps.
 
     Raises:
-        UsageError: a replay without a store, or a cap on money for a model whose price is not known.
+        UsageError: A replay or a batch has no store, or there is a cap on money and a price is not known.
     """
-    accounts, budget = Accounts(), budget or Budget(settings)
-    gate = Gate(settings, budget=budget)
-    if replay:
-        if answers is None:
-            raise UsageError("a replay needs an answer store")
-        chat = Recorded(None, store=answers, model=settings.name, accounts=accounts, budget=budget)
-        vectors = RecordedEmbedder(None, store=answers, settings=settings, accounts=accounts, budget=budget)
-        yield ModelPath(chat, vectors if settings.embedding else None, gate, accounts, price_known=True)
-        return
-    check_price(settings)
-    prices = PriceList(settings)
-    embedding_prices = PriceList(settings, model=settings.embedding, embedding=True)
-    door = Door(gate, budget=budget, settings=settings, prices=prices, accounts=accounts)
-    embedding_door = Door(gate, budget=budget, settings=settings, prices=embedding_prices, accounts=accounts)
-    async with open_wire(settings) as wire, contextlib.AsyncExitStack() as stack:
-        innermost = await _chat(wire, settings=settings, prices=prices, answers=answers, gate=gate)
-        limited = Limited(innermost, door=door, settings=settings)
-        below: Asking = Retrying(limited, settings=settings, gate=gate)
-        if batch is not None:
-            if answers is None:
-                raise UsageError("batches need an answer store")
-            remembered = await answers.dialect(settings.shown_url(), settings.name)
-            batched = Batched(
-                BatchFiles(wire, where=settings.shown_url()),
-                book=BatchBook(answers, base_url=settings.shown_url()),
-                settings=settings,
-                gate=gate,
-                budget=budget,
-                accounts=accounts,
-                memory=answers,
-                dialect=dialect_for(settings, remembered),
-                settled=remembered is not None,
-                limits=batch_limits,
-                announce=batch,
-            )
-            below = await stack.enter_async_context(batched)
-        asking = Repairing(below)
-        embedding = OpenAIEmbedder(wire, settings=settings, prices=embedding_prices)
-        batches = LimitedEmbedder(embedding, door=embedding_door, gate=gate, settings=settings)
-        embedder = RecordedEmbedder(batches, store=answers, settings=settings, accounts=accounts, budget=budget)
-        top: ChatModel = asking
-        if answers is not None:
-            top = Recorded(asking, store=answers, model=settings.name, accounts=accounts, budget=budget)
-        yield ModelPath(
-            top, embedder if settings.embedding else None, gate, accounts, price_known=price_known(settings)
-        )
+    gate = Gate(settings, budget=budget or Budget(settings))
+    async with contextlib.AsyncExitStack() as opened:
+        wire = None
+        if replay:
+            chat = stacked([AnswerRecord(_needed(answers), gate=gate, replay=True)], _nobody)
+        else:
+            check_price(settings)
+            wire = await opened.enter_async_context(open_wire(settings))
+            lessons = await Lessons.recall(settings, answers)
+            if lessons.settled:
+                gate.prove()
+            if batch is None:
+                chat = _single_calls(wire, gate, lessons, answers)
+            else:
+                chat = await opened.enter_async_context(
+                    _batches(wire, gate, lessons, _needed(answers), announce=batch, limits=batch_limits)
+                )
+        embedder = PathEmbedder(_embeddings(wire, gate, answers)) if settings.embedding else None
+        yield ModelPath(chat, embedder, gate, replay or price_known(settings))
 
 
-async def _chat(
-    wire: Wire, *, settings: ModelSettings, prices: PriceList, answers: AnswerStore | None, gate: Gate
-) -> OpenAIChat:
-    remembered = await answers.dialect(settings.shown_url(), settings.name) if answers else None
-    if remembered:
-        gate.prove()
-    dialect = dialect_for(settings, remembered)
-    return OpenAIChat(
-        wire, settings=settings, prices=prices, dialect=dialect, settled=remembered is not None, memory=answers
+@contextlib.asynccontextmanager
+async def open_reranker(
+    settings: RerankSettings, *, answers: AnswerStore | None = None, replay: bool = False
+) -> AsyncIterator[RerankPath]:
+    """Open the path to a reranker.
+
+    Args:
+        settings: The endpoint and how hard to drive it.
+        answers: As in `open_model`.
+        replay: As in `open_model`.
+
+    Raises:
+        UsageError: The URL is not valid, or a replay has no store.
+    """
+    server = settings.server()
+    gate = Gate(server, budget=Budget(server))
+    prices = PriceList(server, embedding=True)
+    record = VectorRecord(
+        _needed(answers) if replay else answers,
+        gate=gate,
+        model=server.name,
+        key=functools.partial(rerank_key, server.name),
+        most=MOST_PASSAGES,
+        replay=replay,
     )
+    async with contextlib.AsyncExitStack() as opened:
+        exchange: Call[Texts, Vectors] = _nobody
+        if not replay:
+            wire = await opened.enter_async_context(open_wire(server))
+            exchange = RerankExchange(wire, path=settings.path(), settings=server, prices=prices).complete
+        yield RerankPath(_vectors(record, gate, prices, exchange), gate)
+
+
+def _single_calls(wire: Wire, gate: Gate, lessons: Lessons, answers: AnswerStore | None) -> Call[Any, Any]:
+    prices = PriceList(gate.settings)
+    exchange = ChatExchange(wire, settings=gate.settings, prices=prices, lessons=lessons)
+    layers: list[Layer] = [
+        *([AnswerRecord(answers, gate=gate)] if answers else []),
+        Repair(),
+        Retry(gate),
+        Admission(gate, prices=prices, most_tokens=exchange.most_tokens),
+    ]
+    return stacked(layers, exchange.complete)
+
+
+@contextlib.asynccontextmanager
+async def _batches(
+    wire: Wire,
+    gate: Gate,
+    lessons: Lessons,
+    answers: AnswerStore,
+    *,
+    announce: Callable[[str], None],
+    limits: BatchLimits | None,
+) -> AsyncIterator[Call[Any, Any]]:
+    book = BatchBook(answers, base_url=wire.url)
+    async with Batch(
+        BatchFiles(wire), book=book, gate=gate, lessons=lessons, announce=announce, limits=limits
+    ) as batch:
+        yield stacked([AnswerRecord(answers, gate=gate), Repair()], batch.complete)
+
+
+def _embeddings(wire: Wire | None, gate: Gate, answers: AnswerStore | None) -> Call[Texts, list[np.ndarray]]:
+    settings = gate.settings
+    prices = PriceList(settings, model=settings.embedding, embedding=True)
+    record = VectorRecord(
+        answers,
+        gate=gate,
+        model=str(settings.embedding),
+        key=functools.partial(embedding_key, settings),
+        most=settings.embedding_batch,
+        replay=wire is None,
+    )
+    exchange = EmbeddingExchange(wire, settings=settings, prices=prices).complete if wire else _nobody
+    return _vectors(record, gate, prices, exchange)
+
+
+def _vectors(
+    record: VectorRecord, gate: Gate, prices: PriceList, exchange: Call[Texts, Vectors]
+) -> Call[Texts, list[np.ndarray]]:
+    layers: list[Layer] = [record, Retry(gate), Admission(gate, prices=prices, most_tokens=most_tokens)]
+    return stacked(layers, exchange)
+
+
+def _needed(answers: AnswerStore | None) -> AnswerStore:
+    if answers is None:
+        raise UsageError("a replay or a batch needs an answer store")
+    return answers
+
+
+async def _nobody(_: object) -> NoReturn:
+    raise AssertionError("a replay asks nobody")

@@ -1,21 +1,32 @@
-"""What tokens cost: the user's prices, else the table of ``genai-prices``, else unknown and said so."""
+"""What tokens cost, by the user's prices or the table of ``genai-prices``, and what was spent."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from pipeline.errors import UsageError
+from pipeline.llm.budget import Reservation
 from pipeline.llm.server_settings import ModelSettings
 from pipeline.ports import Usage
+from schemas.manifest import StageUsage
 
 
 class PriceList:
-    """The prices of one server. ``known`` tells whether this model has one; nothing is ever fetched."""
+    """The prices of one model. ``known`` is false where neither the user nor the table has one; nothing is fetched."""
 
     def __init__(
         self, settings: ModelSettings, *, model: str | None = None, embedding: bool = False, share: float = 1.0
     ) -> None:
-        """Take whose prices; ``share`` is what is paid of them: a half in a provider's batches."""
-        self._share = share
-        self._own, self._embedding = settings.prices, embedding
+        """Take the model.
+
+        Args:
+            settings: The server, the user's prices and the caps.
+            model: The model's name, None for the chat model of the settings.
+            embedding: Whether it is an embedding model.
+            share: The part of the price that is paid, 0 to 1: 0.5 in a provider's batches.
+        """
+        self._share, self._embedding = share, embedding
+        self._own, self._capped = settings.prices, settings.max_usd is not None
         self._model, self._url = model or settings.name, settings.base_url
         self.known = self.cost(Usage(1, 0 if embedding else 1)) is not None
 
@@ -24,6 +35,11 @@ class PriceList:
         full = self._full(usage)
         return None if full is None else full * self._share
 
+    def reservation(self, input_tokens: int, output_tokens: int) -> Reservation:
+        """Return what a call may cost at most; the money is worked out only where a cap needs it."""
+        usd = self.cost(Usage(input_tokens, output_tokens)) if self._capped else None
+        return Reservation(input_tokens + output_tokens, usd or 0.0)
+
     def _full(self, usage: Usage) -> float | None:
         if self._own is not None:
             if self._embedding:  # the user states the prices of the chat model alone
@@ -31,15 +47,44 @@ class PriceList:
             return (usage.input_tokens * self._own.input + usage.output_tokens * self._own.output) / 1e6
         import genai_prices
 
-        spent = genai_prices.Usage(
+        tokens = genai_prices.Usage(
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
             cache_read_tokens=min(usage.cached_tokens, usage.input_tokens),
         )
         try:
-            return float(genai_prices.calc_price(spent, self._model, provider_api_url=self._url).total_price)
+            return float(genai_prices.calc_price(tokens, self._model, provider_api_url=self._url).total_price)
         except LookupError:
             return None
+
+
+class Accounts:
+    """What was spent, by stage."""
+
+    def __init__(self) -> None:
+        self._rows: defaultdict[str, StageUsage] = defaultdict(StageUsage)
+
+    def book(self, stage: str, *, requests: int = 0, replayed: int = 0, usage: Usage | None = None) -> None:
+        """Add to the account of a stage.
+
+        Args:
+            stage: The stage.
+            requests: The requests that were sent.
+            replayed: The answers that came from the store.
+            usage: The tokens and the money that were spent.
+        """
+        row, spent = self._rows[stage], usage or Usage()
+        self._rows[stage] = StageUsage(
+            requests=row.requests + requests,
+            replayed=row.replayed + replayed,
+            input_tokens=row.input_tokens + spent.input_tokens,
+            output_tokens=row.output_tokens + spent.output_tokens,
+            usd=row.usd if spent.usd is None else (row.usd or 0.0) + spent.usd,
+        )
+
+    def report(self) -> dict[str, StageUsage]:
+        """Return the accounts, by stage."""
+        return {stage: self._rows[stage] for stage in sorted(self._rows)}
 
 
 def price_known(settings: ModelSettings) -> bool:
@@ -51,10 +96,10 @@ def price_known(settings: ModelSettings) -> bool:
 
 
 def check_price(settings: ModelSettings) -> None:
-    """Check that a cap on money can be kept; it needs no server and no store, so it can be asked first of all.
+    """Check that a cap on money can be kept; this needs no server and no store.
 
     Raises:
-        UsageError: there is such a cap, and the price of a model is not known.
+        UsageError: There is a cap on money, and the price of a model is not known.
     """
     if settings.max_usd is not None and not price_known(settings):
         raise UsageError(

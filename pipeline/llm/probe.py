@@ -1,9 +1,10 @@
-"""Asking a server which models it offers, without asking any of them."""
+"""Asking a server which models it offers, without calling any of them."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -19,7 +20,7 @@ LOCAL_SERVERS = {
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a server said of itself: its models, or why it could not be asked."""
+    """The models that a server offers, or why it could not be asked."""
 
     base_url: str
     models: tuple[str, ...] = ()
@@ -27,12 +28,20 @@ class Probe:
 
 
 async def probe(base_url: str, api_key: str | None, *, seconds: float = 5.0) -> Probe:
-    """Return what ``GET /models`` gives; never raises for a server that is down, slow or strange."""
+    """Return the models that ``GET /models`` lists; a server that is down, slow or strange raises nothing.
+
+    Args:
+        base_url: The server.
+        api_key: Its key, None for none.
+        seconds: The longest time to wait.
+    """
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     limit = aiohttp.ClientTimeout(total=seconds)
     try:
         async with (
-            aiohttp.ClientSession(timeout=limit, trust_env=not is_loopback(base_url)) as session,
+            aiohttp.ClientSession(
+                timeout=limit, trust_env=not is_loopback(urlsplit(base_url).hostname or "")
+            ) as session,
             session.get(f"{base_url.rstrip('/')}/models", headers=headers, allow_redirects=False) as response,
         ):
             if response.status in {401, 403}:
@@ -52,6 +61,6 @@ async def probe(base_url: str, api_key: str | None, *, seconds: float = 5.0) -> 
 
 
 async def probe_local(*, seconds: float = 1.0) -> dict[str, Probe]:
-    """Return what each well-known local server says."""
+    """Return the models of each well-known local server."""
     found = await asyncio.gather(*(probe(url, None, seconds=seconds) for url in LOCAL_SERVERS.values()))
     return dict(zip(LOCAL_SERVERS, found, strict=True))

@@ -1,4 +1,4 @@
-"""The layer of a dry run: answers from the store where it can, else counts what asking would take and asks nobody."""
+"""The chat model of a dry run: it answers from the store, and counts what asking for the other answers would cost."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pydantic import BaseModel
 from pipeline.errors import InputError, NotAsked
 from pipeline.llm.chat import request_body
 from pipeline.llm.dialect import Dialect, dialect_for
+from pipeline.llm.layers.answer_record import replayed, request_key
 from pipeline.llm.prices import PriceList
-from pipeline.llm.recorded import replayed, request_key
 from pipeline.llm.reply_schema import answer_schema
 from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import StoredReply, find_answer
@@ -28,12 +28,12 @@ from pipeline.ports import ChatRequest, Completion, Usage
 T = TypeVar("T", bound=BaseModel)
 
 _CALIBRATED_BY = 200
-"""So many answers of a prompt say how far the estimate is off; more would cost time and change nothing."""
+"""The most answers of a prompt that correct its estimate; more would cost time and change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedStage:
-    """What one stage would take: requests to send, answers the store holds, and about how many tokens and dollars."""
+    """The cost of one stage: requests to send, answers in the store, and estimates of the tokens and the US dollars."""
 
     stage: str
     requests: int
@@ -53,7 +53,7 @@ class _Row:
 
 
 class Recollection:
-    """A store that is read and never written; may be absent."""
+    """An answer store that is only read; it may be absent."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection | None) -> None:
         self._path, self._connection = path, connection
@@ -68,17 +68,17 @@ class Recollection:
             raise self._unreadable(error) from None
 
     def dialect(self, base_url: str, model: str) -> str | None:
-        """Return what was remembered of a server, None where nothing was."""
+        """Return the remembered dialect of a model, None where there is none."""
         rows = self._rows("SELECT dialect FROM dialects WHERE base_url = ? AND model = ?", base_url, model)
         return str(rows[0][0]) if rows else None
 
     def mean_output(self, prompt: str, model: str) -> float | None:
-        """Return the tokens the answers to a prompt took on average; servers add a date to the name of a model."""
+        """Return the mean tokens of the answers to a prompt, None where the store has none."""
         select = (
             "SELECT avg(output_tokens) FROM answers "
             "WHERE prompt = ? AND outcome = 'answer' AND output_tokens > 0 AND instr(model, ?) > 0"
         )
-        rows = self._rows(select, prompt, model)
+        rows = self._rows(select, prompt, model)  # ``instr``, because servers add a date to a model's name
         return None if not rows or rows[0][0] is None else float(rows[0][0])
 
     def _rows(self, select: str, *values: str) -> list[tuple[str | float | None, ...]]:
@@ -90,15 +90,15 @@ class Recollection:
             raise self._unreadable(error) from None
 
     def _unreadable(self, error: sqlite3.Error) -> InputError:
-        return InputError(self._path, f"the answer store cannot be read ({error}); try again when no run uses it")
+        return InputError(self._path, f"the answer store cannot be read ({error}): try again when no run uses it")
 
 
 @contextlib.contextmanager
 def recollect(path: Path) -> Iterator[Recollection]:
-    """Open a store for reading alone; without a file there is nothing to recall.
+    """Open an answer store to read it; a file that is not there is an empty store.
 
     Raises:
-        InputError: the file is no answer store.
+        InputError: The file is not an answer store.
     """
     if not path.exists():
         yield Recollection(path, None)
@@ -109,9 +109,9 @@ def recollect(path: Path) -> Iterator[Recollection]:
 
 @dataclass(slots=True, kw_only=True)
 class Planning:
-    """A ``ChatModel`` that asks nobody. It looks answers up at once, without a pause in which tasks could interleave.
+    """A ``ChatModel`` that sends nothing. It looks answers up without a pause in which tasks could interleave.
 
-    ``items`` says by prompt how many items its answers are likely to list, where the store holds none to tell.
+    ``items`` holds, by prompt, the likely number of items in an answer, for prompts without stored answers.
     """
 
     settings: ModelSettings
@@ -127,30 +127,30 @@ class Planning:
         """Return the stored answer.
 
         Raises:
-            NotAsked: there is none; the request was counted.
-            AnswerRejected: the stored reply cannot be used.
+            NotAsked: There is none; the request was counted.
+            AnswerRejected: The stored reply cannot be used.
         """
         key = request_key(request, model=self.settings.name)
         stored = self.store.answer(key)
         row = self._rows.setdefault(request.stage, _Row(request.prompt))
-        new = key not in self._seen  # the same question twice in a run is asked once
+        new = key not in self._seen  # a question that comes twice in a run is asked once
         self._seen.add(key)
         if stored is None:
             if new:
                 row.requests += 1
                 row.input_tokens += self._input(request)
                 row.output_tokens += self._output(request)
-            raise NotAsked(request.stage)
+            raise NotAsked(f"{request.stage}: not asked, this is a dry run")
         if new:
             row.replayed += 1
             self._calibrate(request, stored)
         return replayed(request, stored)
 
     def report(self, *, share_of_price: float = 1.0) -> tuple[PlannedStage, ...]:
-        """Return what every stage would take, in the order in which they were first met.
+        """Return the cost of every stage, in the order in which the stages first came.
 
         Args:
-            share_of_price: what is paid of the price of a call: 0.5 for a provider's batches.
+            share_of_price: The part of the price that is paid, 0 to 1: 0.5 in a provider's batches.
         """
         prices = PriceList(self.settings, share=share_of_price)
         stages = []
@@ -180,9 +180,9 @@ class Planning:
             ratios.append(stored.usage.input_tokens / self._input(request))
 
     def _ratio(self, prompt: str) -> float:
-        """Return how far the server's counts are from the estimates: of this prompt, else of all prompts, else 1.
+        """Return the server's counts over the estimates: of this prompt, else of all prompts, else 1.
 
-        The median, because an answer that took a repair was counted twice.
+        The median, because a repaired answer was counted twice.
         """
         known = self._ratios.get(prompt) or [ratio for ratios in self._ratios.values() for ratio in ratios]
         return median(known) if known else 1.0

@@ -1,8 +1,9 @@
-"""The one door through which every call to a server goes: how many at once, how fast, and whether at all."""
+"""The gate that every call to a server passes: how many at once, how fast, and whether at all."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 import time
 from collections import deque
@@ -11,26 +12,27 @@ from dataclasses import dataclass
 from pipeline.errors import ModelUnavailable
 from pipeline.llm.budget import Budget, Reservation
 from pipeline.llm.circuit import Circuit
-from pipeline.llm.faults import Allowance, Cause
-from pipeline.llm.rates import Rates
+from pipeline.llm.faults import Cause
+from pipeline.llm.headers import Allowance
+from pipeline.llm.pace import Rates, Width
+from pipeline.llm.prices import Accounts
 from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.width import Width
 from pipeline.text.display import dollars
 
 HEAD_START_TICKS, TICK_S = 4, 0.01
-"""How long the very first call to a server goes alone. A server that refuses a parameter does so within that time as
-a rule, so that one call learns for all; a longer wait would cost every run that goes well. It is counted in ticks of
-the event loop, because a loop that is busy starting calls has not yet had the time to read an answer."""
+"""How long the first call to a server goes alone. A server that refuses a parameter usually does so within that time,
+so that one call learns for all; a longer wait would cost every run that goes well. The time is counted in ticks of the
+event loop, because a loop that is busy starting calls has not had the time to read an answer."""
 
 _OLDEST_SHOWN = 3
 _LONGEST_WAIT_S = 300.0
-"""A server that asks for more is asked again all the same; what one call may wait can make it less."""
+"""The longest wait in seconds that a server's headers are believed; ``retry_s`` can make it shorter."""
 
 _AILING = frozenset({"timeout", "http-503"})
-NO_JSON = "answers with something that is no JSON (is the base URL right, with its /v1?)"
+NOT_JSON = "the server answers with something that is not JSON (is the base URL right, with its /v1?)"
 
 REFUSALS_BEFORE_END = 5
-"""So many different calls refused, and none answered: no other call will fare better."""
+"""Close the gate after this many different calls were refused and none was answered."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,23 +47,20 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Where the calls are, for a progress line. ``oldest`` are the calls in flight longest, with their seconds."""
+    """The state of the calls, for a progress line. ``oldest`` holds the oldest calls in flight and their seconds."""
 
     in_flight: int
-    queued: int
     done: int
     failed: int
-    width: int
-    requests: int
     tokens: int
     usd: float
     waits_s: float
-    """Seconds until the next call may go, where a rate limit or a server that is gone holds it back."""
+    """The seconds until the next call may go; 0 unless a rate limit or a server that is gone holds it back."""
     server_gone: bool
     oldest: tuple[tuple[str, float], ...]
 
     def line(self) -> str:
-        """Return it as one line."""
+        """Return the state as one line."""
         parts = [f"in flight {self.in_flight}", f"done {self.done}", f"{self.tokens:,} tokens"]
         if self.usd:
             parts.append(dollars(self.usd))
@@ -72,22 +71,25 @@ class Snapshot:
         return ", ".join(parts)
 
     def stall(self, after_s: float) -> str | None:
-        """Return a line that names the oldest calls, when one of them has been in flight for ``after_s`` or more."""
+        """Return a line that names the oldest calls once one has been in flight for ``after_s`` seconds, else None."""
         old = [f"{label} {seconds:.0f} s" for label, seconds in self.oldest if seconds >= after_s]
         return f"no answer yet: {', '.join(old)} ({self.in_flight} in flight)" if old else None
 
 
 class Gate:
-    """Admits calls first come, first served. All state lives on one event loop, so no check can be overtaken."""
+    """Admits calls first come, first served. All state lives on one event loop, so no check can be overtaken.
+
+    The layers of a path share its settings, its budget and its accounts through the gate.
+    """
 
     def __init__(self, settings: ModelSettings, *, budget: Budget) -> None:
-        self._settings, self._budget = settings, budget
+        self.settings, self.budget, self.accounts = settings, budget, Accounts()
         self._width = Width(settings.concurrency)
         self._rates = Rates(
             settings.requests_per_minute, settings.tokens_per_minute, longest_s=min(_LONGEST_WAIT_S, settings.retry_s)
         )
         self.circuit = Circuit(settings.unreachable_s, settings.never_reached_s)
-        # With a cap on requests none is to be wasted: the first call goes alone until it is answered.
+        # With a cap on requests no request may be wasted: the first call goes alone until it is answered.
         self._ticks_left = HEAD_START_TICKS if settings.max_requests is None else math.inf
         self._proven = False
         self._closed: str | None = None
@@ -103,12 +105,12 @@ class Gate:
         """Wait for a slot and take it.
 
         Args:
-            label: an id without content, for the stall line.
-            want: what the call may cost at most.
+            label: The call's name, without content.
+            want: What the call may cost at most.
 
         Raises:
-            LimitReached: a cap forbids it; nothing was sent.
-            ModelUnavailable: the server is gone for good, or has refused everything.
+            LimitReached: A cap forbids the call; nothing was sent.
+            ModelUnavailable: The server is gone for good, or has refused every call.
         """
         ticket = Ticket(label, want)
         if not self._queue and self._hold_s(ticket) == 0:
@@ -136,17 +138,29 @@ class Gate:
         allowance: Allowance | None = None,
         abandoned: bool = False,
     ) -> None:
-        """Give the slot back and say how the call ended; ``fault`` is the kind of a failure that may pass."""
+        """Give the slot back.
+
+        Args:
+            ticket: The call.
+            cause: Why it failed, None for an answer.
+            tokens: The tokens that it cost.
+            usd: The US dollars that it cost.
+            fault: The kind of a failure that may pass.
+            allowance: What the server's headers say is left.
+            abandoned: Whether it was cancelled, so that its end says nothing about the server.
+        """
         now = time.monotonic()
         del self._flying[ticket]
-        self._budget.settle(ticket.want, tokens=tokens, usd=usd, sent=cause is not Cause.UNREACHABLE)
+        self.budget.settle(ticket.want, tokens=tokens, usd=usd, sent=cause is not Cause.UNREACHABLE)
         if not abandoned:
             self._done += cause is None
             self._failed += cause is not None
             self._last_fault = fault or self._last_fault
             self._proven = self._proven or cause is None
+            if cause is Cause.LEARNED:  # the next call goes alone too, or many would repeat what was just learnt
+                self._ticks_left = max(self._ticks_left, HEAD_START_TICKS)
             self._width.hear(overloaded=cause is Cause.OVERLOADED)
-            # What is no JSON may well be somebody else's page: it does not make the server one that was reached.
+            # A reply that is not JSON may be another server's page: it does not count as having reached the server.
             ailing, spoke = fault in _AILING, fault.startswith(("http-", "rate-limit"))
             self.circuit.hear(cause, ticket.label, ailing=ailing, spoke=spoke, now=now)
             self._rates.hear(allowance, call=ticket.number, tokens=ticket.want.tokens, now=now)
@@ -154,42 +168,33 @@ class Gate:
             self._pump()
 
     def close(self, reason: str) -> None:
-        """Let nobody in any more: every waiting and later call gets ``ModelUnavailable`` with this reason."""
+        """Refuse every waiting and later call with ``ModelUnavailable`` and this reason."""
         self._closed = self._closed or reason
         self._pump()
 
     def refused(self, label: str, reason: str) -> None:
-        """Take in that the server turned a call down for good; close when it has turned down all of several."""
+        """Take in that the server refused a call for good; close the gate when it refused all of several."""
         self._refused.add(label)
         if not self._done and len(self._refused) >= REFUSALS_BEFORE_END:
-            self.close(f"{reason}; so it did with each of the first {len(self._refused)} calls")
-
-    def remaining_s(self) -> float | None:
-        """Return the seconds until the deadline, None without one."""
-        return self._budget.remaining_s()
+            self.close(f"{reason}; each of the first {len(self._refused)} calls ended like this")
 
     def prove(self) -> None:
-        """Say that the server's dialect is known, so that no call has to go ahead alone."""
+        """Take in that the server's dialect is known, so that no call has to go ahead alone."""
         self._proven = True
 
     def snapshot(self) -> Snapshot:
-        """Return where the calls are now."""
+        """Return the state of the calls."""
         now = time.monotonic()
-        oldest = [
-            (ticket.label, now - ticket.since) for ticket, _ in zip(self._flying, range(_OLDEST_SHOWN), strict=False)
-        ]
+        oldest = itertools.islice(self._flying, _OLDEST_SHOWN)
         return Snapshot(
             in_flight=len(self._flying),
-            queued=len(self._queue),
             done=self._done,
             failed=self._failed,
-            width=self._width.now,
-            requests=self._budget.requests,
-            tokens=self._budget.tokens,
-            usd=self._budget.usd,
+            tokens=self.budget.tokens,
+            usd=self.budget.usd,
             waits_s=max(0.0, self._waits_until - now) if self._queue else 0.0,
             server_gone=self.circuit.is_open,
-            oldest=tuple(oldest),
+            oldest=tuple((ticket.label, now - ticket.since) for ticket in oldest),
         )
 
     def _pump(self) -> None:
@@ -200,7 +205,7 @@ class Gate:
                 continue
             try:
                 hold_s = self._hold_s(ticket)
-            except Exception as error:  # noqa: BLE001 - whatever it is belongs to the call that waits
+            except Exception as error:  # noqa: BLE001 - the call that waits gets it
                 self._queue.popleft()
                 future.set_exception(error)
                 continue
@@ -212,15 +217,15 @@ class Gate:
             future.set_result(None)
 
     def _hold_s(self, ticket: Ticket) -> float:
-        """Return 0 when the call may go now, else the seconds after which to look again (inf: when one comes back)."""
+        """Return 0 when the call may go now, else the seconds until the next check (inf: when a call comes back)."""
         now = time.monotonic()
         if self._closed is not None:
             raise ModelUnavailable(self._closed)
-        left = self._budget.remaining_s()
+        left = self.budget.remaining_s()
         gone = self.circuit.gone_for_s(now, at_most_s=None if left is None or left > 0 else 0.0)
         if gone is not None:
-            raise ModelUnavailable(f"{self._settings.shown_url()} {_gone(self._last_fault, gone)}")
-        fits = self._budget.check(ticket.want)
+            raise ModelUnavailable(f"{self.settings.shown_url()}: {_gone(self._last_fault, gone)}")
+        fits = self.budget.check(ticket.want)
         flying = len(self._flying)
         if not fits or flying >= self._width.now or (self.circuit.is_open and flying):
             return math.inf
@@ -234,11 +239,11 @@ class Gate:
         now = time.monotonic()
         ticket.since = now
         ticket.number = self._rates.spend(ticket.want.tokens, now)
-        self._budget.reserve(ticket.want)
+        self.budget.reserve(ticket.want)
         self._flying[ticket] = None
 
     def _set_timer(self, hold_s: float) -> None:
-        left = self._budget.remaining_s()
+        left = self.budget.remaining_s()
         self._waits_until = time.monotonic() + hold_s if hold_s < math.inf else 0.0
         seconds = hold_s if left is None else min(hold_s, max(0.0, left))
         if seconds == math.inf:
@@ -261,10 +266,11 @@ def _gone(fault: str, seconds: float) -> str:
     """Return what a server did instead of answering, and what to do about it."""
     then = "then run again; every answer so far is kept"
     if fault == "not-json":
-        return f"{NO_JSON} and has for {seconds:.0f} s; correct it, {then}"
+        return f"{NOT_JSON} and has for {seconds:.0f} s; correct it, {then}"
     if fault.startswith("http-"):
-        status = fault.removeprefix("http-")
-        return f"answers HTTP {status} and has for {seconds:.0f} s: look at the server or correct base_url, {then}"
-    if fault == "too-long":
-        return f"has answered without end for {seconds:.0f} s: look at the server or correct base_url, {then}"
-    return f"has given no answer for {seconds:.0f} s: start it or correct base_url, {then}"
+        what = f"answers HTTP {fault.removeprefix('http-')} and has for {seconds:.0f} s"
+    elif fault == "too-long":
+        what = f"has answered without end for {seconds:.0f} s"
+    else:
+        return f"the server has given no answer for {seconds:.0f} s: start it or correct base_url, {then}"
+    return f"the server {what}: look at it or correct base_url, {then}"

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, ValidationError
 
 from pipeline.errors import GoldsetError, InputError, OutputError, UsageError
-from pipeline.llm.recorded import KEPT_REJECTIONS
+from pipeline.llm.store import KEPT_REJECTIONS
 from pipeline.llm.store_tables import blaming, connect
 
 _MOST_TOKENS = 2**53

@@ -1,4 +1,4 @@
-"""One HTTP exchange through the ``openai`` client: body in, reply out, every failure put into our own words."""
+"""One HTTP exchange through the ``openai`` client: a body goes out, JSON or one of the project's errors comes back."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ import httpx2
 import openai
 from openai import RequestOptions
 
-from pipeline.errors import CallFailed, GoldsetError, ModelUnavailable, UsageError
-from pipeline.llm.bounded import TooLong, bound
-from pipeline.llm.faults import Cause, ExchangeFailed
+from pipeline.errors import CallFailed, GoldsetError, ModelError, ModelUnavailable, UsageError
+from pipeline.llm.faults import Cause, ExchangeFailed, NotThere, ParameterRefused
 from pipeline.llm.headers import allowance, retry_after_s
 from pipeline.llm.proxies import uses_proxies
 from pipeline.llm.server_settings import ModelSettings
@@ -29,24 +28,56 @@ _OVERLOAD = frozenset({429, 503, 529})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"})
 
 
-class ParameterRefused(Exception):
-    """The server turned the request down as wrong; ``error`` is what it said, never shown."""
+MOST_BYTES, MOST_FILE_BYTES = 16 * 2**20, 2**30
+"""The most bytes of a reply, and of a file of replies; the connection is dropped beyond them. An answer takes some
+kilobytes, the results of a batch some hundred megabytes."""
 
-    def __init__(self, status: int, error: dict[str, Any], request_id: str | None) -> None:
-        self.status, self.error, self.request_id = status, error, request_id
-        super().__init__(f"http-{status}")
+MOST_COMPRESSED_BYTES = 256 * 2**10
+"""The most bytes of a compressed reply. The client asks for none, and one may grow a thousandfold when unpacked."""
 
 
-class NotThere(Exception):
-    """The server knows no such file or batch, or no such path."""
+class TooLong(httpx2.HTTPError):
+    """A reply is longer than allowed; the connection is dropped."""
+
+
+class BoundedStream(httpx2.AsyncByteStream):
+    """A body that raises ``TooLong`` at the first byte beyond the bound."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, most: int) -> None:
+        self._inner, self._most = inner, most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the body."""
+        left = self._most
+        async for piece in self._inner:
+            left -= len(piece)
+            if left < 0:
+                raise TooLong("the reply is too long")
+            yield piece
+
+    async def aclose(self) -> None:
+        """Close the body."""
+        await self._inner.aclose()
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Bound the body of a response before it is read: a hook of the client."""
+    most = MOST_FILE_BYTES if response.request.url.path.endswith("/content") else MOST_BYTES
+    if response.headers.get("content-encoding", "identity") != "identity":
+        most = MOST_COMPRESSED_BYTES
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    response.stream = BoundedStream(response.stream, most)
 
 
 class Wire:
-    """A client of one server: one event loop, one pool of connections."""
+    """A client of one server with one pool of connections, for one event loop.
+
+    Every method raises as ``post`` does; the message of a ``ModelError`` begins with the server's URL.
+    """
 
     def __init__(self, client: openai.AsyncOpenAI, settings: ModelSettings) -> None:
-        self._client, self._settings = client, settings
-        # Said outright, because the client would otherwise look for a key in the environment.
+        self._client, self._settings, self.url = client, settings, settings.shown_url()
+        # Always set, because the client would otherwise look for a key in the environment.
         key = settings.api_key
         self._options: RequestOptions = {"headers": {"Authorization": f"Bearer {key}" if key else openai.Omit()}}
 
@@ -54,10 +85,10 @@ class Wire:
         """Return the JSON of the response and its headers.
 
         Raises:
-            ExchangeFailed: another attempt may work.
-            ParameterRefused: 400 or 422.
-            CallFailed: another 4xx: this call cannot work.
-            ModelUnavailable: no call can work: wrong key, wrong model, no money.
+            ExchangeFailed: Another attempt may work.
+            ParameterRefused: The server refuses the request as wrong (HTTP 400 or 422).
+            CallFailed: This call cannot work (another 4xx).
+            ModelUnavailable: No call can work: wrong key, wrong model, no money.
         """
         response = await self._exchange(
             self._client.post(path, body=body, options=self._options, cast_to=httpx2.Response)
@@ -65,15 +96,15 @@ class Wire:
         return self._json(response), response.headers
 
     async def get(self, path: str) -> dict[str, Any]:
-        """Return the JSON of a resource; raises as ``post``, and ``NotThere``."""
+        """Return the JSON of a resource; raises ``NotThere`` on a 404."""
         return self._json(await self._fetch(path))
 
     async def read(self, path: str) -> bytes:
-        """Return the bytes of a resource; raises as ``post``, and ``NotThere``."""
+        """Return the bytes of a resource; raises ``NotThere`` on a 404."""
         return (await self._fetch(path)).content
 
     async def upload(self, name: str, content: bytes) -> dict[str, Any]:
-        """Send a file of batch lines and return what the server says of it; raises as ``post``, and ``NotThere``."""
+        """Send a file of batch lines and return the server's description of it; raises ``NotThere`` on a 404."""
         file = (name, content, "application/jsonl")
         sending = self._client.files.with_raw_response.create(
             file=file, purpose="batch", extra_headers=self._options["headers"]
@@ -96,8 +127,9 @@ class Wire:
         except (openai.APIConnectionError, aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
             failure = _from_connection(error)
         except (openai.OpenAIError, ValueError, TypeError) as error:
-            failure = CallFailed("client", f"{self._where()}: the call cannot be made ({type(error).__name__})")
-        raise failure  # outside the except blocks: the client's own errors carry bodies and must not be chained
+            failure = CallFailed("client", f"the call cannot be made ({type(error).__name__})")
+        # Raised outside the except blocks: the client's own errors carry bodies and must not be chained.
+        raise failure.at(self.url) if isinstance(failure, ModelError) else failure
 
     def _json(self, response: httpx2.Response) -> dict[str, Any]:
         found = _parsed(response.content)
@@ -108,42 +140,35 @@ class Wire:
     def _from_status(self, error: openai.APIStatusError) -> Exception:
         status, headers = error.status_code, error.response.headers
         said = error.body if isinstance(error.body, dict) else {}
-        code, message = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "").lower()
-        hopeless = self._hopeless(status, code, message, headers.get("location", ""))
+        hopeless = self._hopeless(status, said, headers.get("location", ""))
         if hopeless is not None:
-            return hopeless
+            return ModelUnavailable(f"{hopeless}, then run again")
         if status in {400, 422}:
-            return ParameterRefused(status, said, error.request_id)
+            return ParameterRefused(status, said)
         if status >= 500 or status in RETRIED:
             cause = Cause.OVERLOADED if status in _OVERLOAD else Cause.BROKEN if status >= 500 else Cause.REFUSED
             kind = "rate-limit" if status == 429 else f"http-{status}"
-            wait_s = retry_after_s(headers)
-            left = allowance(headers)
-            return ExchangeFailed(cause, kind, retry_after_s=wait_s, request_id=error.request_id, allowance=left)
+            return ExchangeFailed(cause, kind, retry_after_s=retry_after_s(headers), allowance=allowance(headers))
         kind = "content-filter" if status == 403 else f"http-{status}"
-        return CallFailed(kind, f"{self._where()} refuses the call: HTTP {status}", request_id=error.request_id)
+        return CallFailed(kind, f"the server refuses the call (HTTP {status})")
 
-    def _hopeless(self, status: int, code: str, message: str, location: str) -> ModelUnavailable | None:
-        """Return what to raise when no other call will fare better, None where one may."""
+    def _hopeless(self, status: int, said: Mapping[str, Any], location: str) -> str | None:
+        """Return why no other call can work and what to do about it, None where one may work."""
+        code, message = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "").lower()
         if 300 <= status < 400:
-            what = f"redirects {redirected_to(self._settings.base_url, location)} (HTTP {status}): set base_url to "
-            return ModelUnavailable(f"{self._where()} {what}where the API is, then run again")
+            there = redirected_to(self._settings.base_url, location)
+            return f"the server redirects {there} (HTTP {status}): set base_url to where the API is"
         if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
-            return ModelUnavailable(f"{self._where()} says the account has no credit left: top it up, then run again")
+            return "the account has no credit left: top it up"
         if status in {401, 403} and not ("moderation" in message or "flagged" in message):
-            what = f"refuses the key (HTTP {status}): set the right one, then run again"
-            return ModelUnavailable(f"{self._where()} {what}")
+            return f"the server refuses the key (HTTP {status}): set the right one"
         if status == 404:
-            what = f"does not know model {self._settings.name!r} or the path (HTTP 404)"
-            return ModelUnavailable(f"{self._where()} {what}")
+            return f"the server does not know model {self._settings.name!r} or the path (HTTP 404): correct them"
         return None
-
-    def _where(self) -> str:
-        return self._settings.shown_url()
 
 
 def redirected_to(url: str, location: str) -> str:
-    """Return where a redirect leads, fit for a message: without user name and query, ``elsewhere`` where it is odd."""
+    """Return where a redirect leads, without user name and query; ``elsewhere`` where that cannot be shown safely."""
     try:
         parts = urlsplit(urljoin(url, location))
         port = f":{parts.port}" if parts.port else ""
@@ -179,22 +204,21 @@ def _from_connection(error: Exception) -> ExchangeFailed:
 
 @contextlib.asynccontextmanager
 async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
-    """Open a client for the server of these settings; the key is theirs alone, never taken from the environment.
+    """Open a client for the server of these settings; the key comes from them alone, never from the environment.
 
     Raises:
-        UsageError: a variable of the environment names a proxy that is none.
+        UsageError: A variable of the environment names a proxy that is not valid.
     """
     limits = httpx2.Limits(max_connections=max(100, settings.concurrency), max_keepalive_connections=None)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
-    trusts_environment = uses_proxies(settings.base_url)
     try:
         http = openai.DefaultAioHttpClient(
             limits=limits,
             timeout=timeout,
             headers={"Accept-Encoding": "identity"},
-            trust_env=trusts_environment,
+            trust_env=uses_proxies(settings.base_url),
             follow_redirects=False,  # the prompts are for this server alone
-            event_hooks={"response": [bound]},
+            event_hooks={"response": [_bound]},
         )
         client = openai.AsyncOpenAI(
             base_url=settings.base_url,
@@ -204,8 +228,8 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
             http_client=http,
         )
     except httpx2.InvalidURL:
-        raise UsageError("NO_PROXY holds something that is no host: correct it or unset it") from None
+        raise UsageError("NO_PROXY: not a valid list of hosts: correct it or unset it") from None
     except (openai.OpenAIError, ValueError) as error:
-        raise GoldsetError(f"the client for {settings.shown_url()} cannot be made ({type(error).__name__})") from None
+        raise GoldsetError(f"{settings.shown_url()}: no client can be made ({type(error).__name__})") from None
     async with client:
         yield Wire(client, settings)

@@ -1,1 +1,1 @@
-"""The generator that needs no model: known-item simulation, labelled as such."""
+"""The generator that needs no model: simulated queries (known-item simulation), labelled as simulated."""

@@ -1,4 +1,4 @@
-"""How the simulation cuts text: words by spaces and stems, or by the corpus's own lexicon in scripts without spaces."""
+"""Words of a text for the simulation: by spaces, or by the corpus's own lexicon in scripts without spaces."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from pipeline.text.words import stems, stop_words
 _SPACELESS_SET = "[" + "".join(rf"\p{{Script={name}}}" for name in sorted(SPACELESS)) + "]"
 _WORD_SET = rf"[[\p{{L}}\p{{M}}\p{{N}}]--{_SPACELESS_SET}]"
 _PIECE = regex.compile(
-    r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.\w+"  # addresses: passed over
+    r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.\w+"  # addresses, which are not words
     rf"|(?P<run>(?:{_SPACELESS_SET}\p{{M}}*)+)"
     rf"|(?P<word>{_WORD_SET}+(?:['’.\-\u200c\u200d]{_WORD_SET}+)*)",
     regex.V1,
 )
 _LETTER = regex.compile(r"\p{L}")
 LONGEST_WORD = 40
-"""Longer words are hashes and base64: nobody asks with them."""
+"""Most characters of a word; longer ones are hashes and base64, which nobody asks with."""
 LONGEST_TEXT = 20_000
-"""Characters of a chunk that are looked at: a table row taken as a chunk may be of any size."""
+"""Characters of a chunk that are read; a table row taken as a chunk may be of any size."""
 LANGUAGE_SAMPLE = 200
+"""Texts whose language is detected."""
 
 
 class Token(NamedTuple):
-    """One word: where it stands, its lower-cased form, and the stem that its other forms share."""
+    """One word: its place in the text, its lower-cased form, and the stem it shares with other forms."""
 
     start: int
     end: int
@@ -39,9 +40,12 @@ class Token(NamedTuple):
 
 
 class Analysis:
-    """Cuts any text into tokens, with what a sample of the corpus tells about its languages and words.
+    """Cuts any text into tokens, by the languages and words of a sample of the corpus.
 
-    The language of a script is the one most of the sample's texts in it are in: one chunk alone is often too short.
+    A script has the language of most of the sample's texts in it, because one chunk is often too short to tell.
+
+    Args:
+        texts: The sample, in an order that depends on the corpus alone.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -50,7 +54,7 @@ class Analysis:
         self._stems: dict[tuple[str, str | None], str] = {}
 
     def tokens(self, text: str) -> list[Token]:
-        """Return the words of the text, in order; the text must not be longer than ``LONGEST_TEXT``."""
+        """Return the words of a text of at most ``LONGEST_TEXT`` characters, in order."""
         language = self.language_of(text)
         found: list[Token] = []
         for piece in _PIECE.finditer(text):
@@ -66,7 +70,7 @@ class Analysis:
         return self.sorted_tokens(text)[0]
 
     def sorted_tokens(self, text: str) -> tuple[list[Token], list[Token]]:
-        """Return the words that carry meaning and the function words, each in order; numbers are neither."""
+        """Return the words that carry meaning, and the function words, each in order; numbers are in neither list."""
         stop = stop_words(self.language_of(text))
         content: list[Token] = []
         function: list[Token] = []
@@ -78,7 +82,7 @@ class Analysis:
         return content, function
 
     def language_of(self, text: str) -> str | None:
-        """Return the language that most texts in this script have here, None where that is not known."""
+        """Return the language of most texts in this script, None if it is not known."""
         return self._languages.get(script_of(text) or "")
 
     def _cut(self, offset: int, run: str) -> Iterable[Token]:

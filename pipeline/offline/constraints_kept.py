@@ -1,4 +1,4 @@
-"""Making a simulated query obey the user's constraints: by leaving out, never by inventing."""
+"""How a simulated query is fitted to the user's constraints: words are left out, never invented."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPTIONS = regex.compile(r"(?:^|\s)\(?[A-Da-d][).、．]\s.*\s\(?[B-Eb-e][).、�
 
 
 def one_line(text: str) -> str:
-    """Return the text on one line: control characters and runs of white space become single spaces."""
+    """Return the text on one line, control characters and runs of white space replaced by single spaces."""
     return str(_SPACE.sub(" ", text)).strip()
 
 
@@ -30,7 +30,7 @@ def without_numbering(text: str) -> str:
 
 
 def allowed_terms(forms: Iterable[str], constraints: Constraints) -> list[str]:
-    """Return the forms a keyword query may use, split at their marks where no punctuation is allowed."""
+    """Return the forms that a keyword query may use, split at their marks if no punctuation is allowed."""
     found: list[str] = []
     for form in forms:
         parts = [form] if constraints.punctuation else _MARK.sub(" ", form).split()
@@ -39,7 +39,7 @@ def allowed_terms(forms: Iterable[str], constraints: Constraints) -> list[str]:
 
 
 def fitted_terms(ranked: Sequence[str], constraints: Constraints) -> list[str]:
-    """Return the first terms that fit into the allowed length together; none where that leaves too few words."""
+    """Return the first terms that together fit into the allowed length; none if that leaves too few words."""
     chosen: list[str] = []
     for term in ranked:
         if _fits(" ".join([*chosen, term]), constraints):
@@ -49,7 +49,7 @@ def fitted_terms(ranked: Sequence[str], constraints: Constraints) -> list[str]:
 
 
 def fitted_sentence(text: str, constraints: Constraints) -> str | None:
-    """Return a sentence as a query, None where it cannot obey the constraints as a whole."""
+    """Return a whole sentence as a query, None if it breaks a constraint."""
     line = without_numbering(one_line(text)) if not constraints.numbering else one_line(text)
     if not constraints.punctuation:
         line = one_line(_MARK.sub(" ", line))
@@ -57,7 +57,7 @@ def fitted_sentence(text: str, constraints: Constraints) -> str | None:
 
 
 def obeys(text: str, constraints: Constraints) -> bool:
-    """Whether the text obeys every constraint that can be told from the text alone."""
+    """Return whether the text obeys every constraint that can be checked on the text alone."""
     return (
         len(words(text)) >= constraints.min_words
         and _fits(text, constraints)

@@ -1,4 +1,4 @@
-"""A sample of the corpus and what it tells: how rare a word is, which forms it takes, which chunks are alike."""
+"""A sample of the corpus, and its statistics: how rare a word is, which forms it takes, which chunks are alike."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pipeline.text.draws import key_of
 from schemas.corpus import Chunk
 
 MEASURED = 100
-"""So many chunks tell how dense the corpus is."""
+"""Chunks that the density of the corpus is measured on."""
 
 
 class Sample:
-    """The chunks with the lowest keys seen so far: the same ones in whatever order they come."""
+    """The chunks with the lowest keys seen so far, independent of their order."""
 
     def __init__(self, size: int, seed: int) -> None:
         self._size, self._seed = size, seed
         self._heap: list[tuple[int, str, str]] = []
 
     def add(self, chunk: Chunk) -> None:
-        """Consider one chunk."""
+        """Add a chunk if its key is among the lowest."""
         entry = (-key_of(self._seed, "pool", chunk.chunk_id), chunk.chunk_id, chunk.text)
         if len(self._heap) < self._size:
             heapq.heappush(self._heap, entry)
@@ -41,9 +41,9 @@ class Sample:
 class Neighbourhood(NamedTuple):
     """The chunks most like a text.
 
-    ``weights`` are by how much a chunk's TF-IDF cosine exceeds that of the best chunk left out. They fall to nothing at
-    the edge, so that a chunk that joins the corpus hardly changes the others' chances. ``shared`` tells for each stem
-    of the text how many of these chunks have it.
+    ``weights`` are the differences between a chunk's TF-IDF cosine and that of the best chunk left out. They fall to 0
+    at the edge, so a new chunk in the corpus hardly changes the others' chances. ``shared`` counts for each stem of the
+    text the chunks that have it.
     """
 
     weights: Mapping[str, float]
@@ -55,7 +55,7 @@ class Pool:
 
     Args:
         chunks: Ids and texts, in an order that depends on the corpus only.
-        analysis: How texts are cut.
+        analysis: Cuts texts into words.
     """
 
     def __init__(self, chunks: Sequence[tuple[str, str]], analysis: Analysis) -> None:
@@ -103,18 +103,18 @@ class Pool:
         return float(np.log((1 + len(self._texts)) / (1 + found)) + 1)
 
     def forms_of(self, stem: str) -> Mapping[str, int]:
-        """Return how often the sample writes a stem in each of its forms; nothing for an unknown stem."""
+        """Return how often each form of a stem occurs in the sample; empty for an unknown stem."""
         return self._forms.get(stem, {})
 
     def share(self, stem: str) -> float:
-        """Return in which share of the sampled chunks a stem occurs."""
+        """Return the share of sampled chunks that hold a stem, 0 to 1."""
         column = self._vocabulary.get(stem)
         return float(self._found[column]) / len(self._texts) if column is not None else 0.0
 
     def density(self, count: int) -> float:
-        """Return the cosine of a chunk's ``count``-th other chunk over that of its nearest, the mean of some chunks.
+        """Return the cosine of a chunk's ``count``-th neighbour divided by that of its nearest, mean of 100 chunks.
 
-        It is near 1 where many texts are about one subject, near 0 where few are.
+        It is near 1 if many texts are about one subject, near 0 if few are.
         """
         here = self._by_stem[:, :MEASURED].T
         others = len(self._texts) - 1
@@ -128,7 +128,13 @@ class Pool:
         return float(np.mean(lowest[highest > 0] / highest[highest > 0])) if highest.max() > 0 else 0.0
 
     def neighbourhood(self, chunk_id: str, counts: Mapping[str, int], count: int) -> Neighbourhood:
-        """Return the ``count`` chunks most like a text, other than the chunk itself."""
+        """Return the chunks most like a text, other than the chunk itself.
+
+        Args:
+            chunk_id: Id of the chunk that the text is from.
+            counts: Number of occurrences of each stem of the text.
+            count: Most chunks to return, at least 1.
+        """
         known = [stem for stem in counts if stem in self._vocabulary]
         others = len(self._texts) - (chunk_id in self._position)
         if not known or not others:

@@ -1,84 +1,71 @@
-"""The generator that needs no model: simulated queries, in any language, labelled as what they are."""
+"""The generator that needs no model: simulated queries in any language, labelled as simulated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal, Self
+from typing import Literal
 
 from pipeline.offline.analysis import LONGEST_TEXT, Analysis
 from pipeline.offline.corpus_sample import Pool, Sample
-from pipeline.offline.heading_queries import Headings, heading_draft
+from pipeline.offline.heading_queries import Headings
 from pipeline.offline.recipes import BORROWED_AGAIN, Draft, Passage, Recipes
 from pipeline.offline.stretches import SentencesSeen
 from pipeline.ports import Brief, Proposal
 from pipeline.text.draws import Draws
 from pipeline.text.scripts import letter_count
-from schemas.corpus import Chunk, Evidence
+from schemas.corpus import Chunk
 from schemas.query import Candidate, Constraints, QueryStyle, Recipe
 
 RecipeName = Literal["terms", "held-out", "mixed"]
 Maker = Callable[[Passage, Draws, Constraints], Draft | None]
 
 FEWEST_STEMS = 5
-"""Different content words a chunk must have before anything is asked of it."""
+"""Fewest different content words of a chunk that gets a query."""
 FEWEST_LETTERS = 0.5
-"""Share of letters among the characters that are not white space."""
+"""Lowest share of letters among the characters of such a chunk that are not white space, 0 to 1."""
 
 
 class OfflineGenerator:
-    """Simulates queries from the words of a corpus.
+    """Simulates queries from the words of a corpus, which it reads once.
 
-    What is drawn for a chunk depends on the seed, its id and the corpus only, never on what was drawn before.
+    The queries of a chunk depend on the seed, its id and the corpus alone, not on earlier draws.
+
+    Args:
+        chunks: Every chunk of the corpus, in any order.
+        recipe: ``terms`` leaves the corpus unchanged; ``held-out`` and ``mixed`` ask with sentences that must be taken
+            out of it.
+        seed: Any whole number; other seeds give other queries.
+        pool_size: Number of chunks, drawn by their ids, that stand for the corpus in statistics.
     """
 
     name = "offline-v1"
     evidence_level = "smoke"
 
-    def __init__(
-        self,
-        *,
-        recipe: RecipeName,
-        seed: int,
-        analysis: Analysis,
-        pool: Pool,
-        headings: Headings,
-        once: Callable[[str], bool],
-    ) -> None:
-        self._seed, self._analysis, self._pool, self._headings = seed, analysis, pool, headings
-        self._makers = _makers(recipe, Recipes(analysis=analysis, pool=pool, once=once))
-        again = Recipes(analysis=analysis, pool=pool, once=once, least_borrowed=BORROWED_AGAIN)
-        self._makers_again = _makers(recipe, again)
-
-    @classmethod
-    def fit(cls, chunks: Iterable[Chunk], *, recipe: RecipeName, seed: int, pool_size: int = 20_000) -> Self:
-        """Return a generator that has read the corpus once.
-
-        Args:
-            chunks: Every chunk of the corpus, in any order.
-            recipe: ``terms`` leaves the corpus as it is; ``held-out`` and ``mixed`` ask with sentences that must be
-                taken out of it.
-            seed: Other seeds give other queries.
-            pool_size: How many chunks, drawn by their ids, stand for the corpus in statistics.
-        """
-        sample, headings, seen = Sample(pool_size, seed), Headings(), SentencesSeen() if recipe != "terms" else None
+    def __init__(self, chunks: Iterable[Chunk], *, recipe: RecipeName, seed: int, pool_size: int = 20_000) -> None:
+        seen = None if recipe == "terms" else SentencesSeen()
+        sample, self._headings, self._seed = Sample(pool_size, seed), Headings(), seed
         for chunk in chunks:
             sample.add(chunk)
-            headings.add(chunk)
+            self._headings.add(chunk)
             if seen is not None:
                 seen.add(chunk)
         drawn = [(chunk_id, text[:LONGEST_TEXT]) for chunk_id, text in sample.chunks()]
-        analysis = Analysis([text for _, text in drawn])
-        pool, once = Pool(drawn, analysis), seen.once if seen is not None else _never
-        return cls(recipe=recipe, seed=seed, analysis=analysis, pool=pool, headings=headings, once=once)
+        self._analysis = Analysis([text for _, text in drawn])
+        self._pool = Pool(drawn, self._analysis)
+        once = None if seen is None else seen.once
+        self._makers, self._makers_again = (
+            _makers(recipe, Recipes(analysis=self._analysis, pool=self._pool, once=once, least_borrowed=least))
+            for least in (0.0, BORROWED_AGAIN)
+        )
 
     async def propose(self, brief: Brief) -> Proposal:
-        """Return up to ``per_chunk`` different queries, or why none can be made of this chunk."""
+        """Return up to ``per_chunk`` different queries, or the reason why the chunk gives none."""
         passage = Passage.of(brief.chunk.chunk_id, brief.chunk.text, self._analysis)
         unfit = _unfit(passage)
         if unfit is not None:
             return Proposal(skip_reason=unfit)
         found: dict[str, Candidate] = {}
-        first = self._heading(brief, passage)
+        first = self._headings.draft(brief, passage, analysis=self._analysis, pool=self._pool)
         if first is not None:
             found[first.text] = self._candidate(brief, first)
         for number in range(brief.constraints.per_chunk):
@@ -90,27 +77,23 @@ class OfflineGenerator:
         return Proposal(candidates=tuple(found.values()))
 
     async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:  # noqa: ARG002 - every complaint gets the same answer: another draw
-        """Return a query drawn anew, None where the draw ends in the same words."""
+        """Return a query from another draw, None if it has the same words.
+
+        Args:
+            brief: As in `propose`.
+            candidate: The rejected query.
+            complaint: Why it was rejected; every reason leads to the same draw.
+        """
         passage = Passage.of(brief.chunk.chunk_id, brief.chunk.text, self._analysis)
         draft = self._draft(brief, passage, "rewrite", 1, makers=self._makers_again)
         if draft is None or draft.text == candidate.text:
             return None
         return self._candidate(brief, draft).model_copy(update={"first_text": candidate.text})
 
-    def _heading(self, brief: Brief, passage: Passage) -> Draft | None:
-        return heading_draft(
-            brief.chunk,
-            passage,
-            headings=self._headings,
-            analysis=self._analysis,
-            pool=self._pool,
-            constraints=brief.constraints,
-        )
-
     def _draft(
         self, brief: Brief, passage: Passage, purpose: str, number: int, *, makers: list[Maker] | None = None
     ) -> Draft | None:
-        """Return what the drawn recipe makes, or the first of the others that makes anything."""
+        """Return the draft of the drawn recipe, or of the first other recipe that gives one."""
         draws = Draws(self._seed, brief.chunk.chunk_id, purpose, number)
         makers = makers or self._makers
         start = int(draws.uniform("recipe") * len(makers))
@@ -121,7 +104,7 @@ class OfflineGenerator:
         return None
 
     def _candidate(self, brief: Brief, draft: Draft) -> Candidate:
-        evidence = _evidence(brief.chunk, draft.evidence)
+        evidence = brief.chunk.evidence(*draft.evidence)
         return Candidate(
             chunk_id=brief.chunk.chunk_id,
             text=draft.text,
@@ -131,7 +114,7 @@ class OfflineGenerator:
             language=brief.language,
             style=_style(draft),
             recipe=draft.recipe,
-            masked=() if draft.masked is None else (_evidence(brief.chunk, draft.masked),),
+            masked=() if draft.masked is None else (brief.chunk.evidence(*draft.masked),),
         )
 
 
@@ -144,20 +127,6 @@ def _makers(recipe: RecipeName, recipes: Recipes) -> list[Maker]:
     return by_name[recipe]
 
 
-def _never(sentence: str) -> bool:  # noqa: ARG001  nothing is held out
-    return False
-
-
-def _evidence(chunk: Chunk, span: tuple[int, int]) -> Evidence:
-    start, end = span
-    return Evidence(
-        doc_id=chunk.span.doc_id,
-        start=chunk.span.start + start,
-        end=chunk.span.start + end,
-        quote=chunk.text[start:end],
-    )
-
-
 def _style(draft: Draft) -> QueryStyle | None:
     if draft.text.endswith(("?", "？", "؟")):
         return QueryStyle.QUESTION
@@ -165,7 +134,7 @@ def _style(draft: Draft) -> QueryStyle | None:
 
 
 def _unfit(passage: Passage) -> str | None:
-    """Return why nothing can be asked of a passage, None where something can."""
+    """Return why a passage is not fit for a query, None if it is."""
     visible = sum(not character.isspace() for character in passage.text)
     if letter_count(passage.text) < FEWEST_LETTERS * max(1, visible):
         return "fewer than half of the characters are letters"

@@ -1,4 +1,4 @@
-"""Headings and FAQ questions as queries: words a person wrote about a text, where the text does not repeat them."""
+"""Headings and FAQ questions as queries: words that a person wrote about a text and that the text does not repeat."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from pipeline.offline.constraints_kept import fitted_sentence, one_line, without
 from pipeline.offline.corpus_sample import Pool
 from pipeline.offline.recipes import Draft, Passage
 from pipeline.offline.stretches import heaviest_piece
+from pipeline.ports import Brief
 from pipeline.text.draws import key_of
 from pipeline.text.words import terms
 from schemas.corpus import Chunk
-from schemas.query import Constraints, Recipe
+from schemas.query import Recipe
 
 BUCKETS = 2**20
+"""Size of the tables of headings."""
 HIGHEST_OVERLAP = 0.6
-"""Largest share of a heading's content words that may stand in the text below it."""
+"""Highest share of a heading's content words that may stand in the text below it, 0 to 1."""
 COMMON = 0.1
-"""A word that occurs in this share of the chunks does not make a heading specific."""
+"""Share of chunks, 0 to 1, above which a word is too common to make a heading specific."""
 _FILE_NAME = regex.compile(r"[_/\\]|\.\w{1,5}$")
 _QUESTION = regex.compile(r"[?？؟;]\s*$")
 
 
 class Headings:
-    """Which headings are the only ones of their words in the corpus, and which chunk stands first below each.
+    """The headings that occur once in the corpus, and the first chunk below each.
 
-    Kept in tables of fixed size: two headings that fall into one bucket spoil each other, which loses a few and lets
-    none pass that should not.
+    The tables have a fixed size: two headings in one bucket exclude each other, which loses a few headings and never
+    accepts a wrong one.
     """
 
     def __init__(self) -> None:
@@ -37,7 +39,7 @@ class Headings:
         self._first = np.zeros(BUCKETS, dtype=np.uint32)
 
     def add(self, chunk: Chunk) -> None:
-        """Consider the heading of one chunk."""
+        """Add the heading of a chunk."""
         name, owner = _name(chunk), _owner(chunk)
         if not name:
             return
@@ -52,33 +54,36 @@ class Headings:
             self._first[bucket] = place
 
     def leads(self, chunk: Chunk) -> bool:
-        """Whether the chunk's heading is the only one of its words and the chunk the first below it."""
+        """Return whether the chunk's heading occurs once and the chunk is the first below it."""
         bucket, owner = key_of(_normalised(_name(chunk))) % BUCKETS, _owner(chunk)
         alone = bool(self._owner[bucket] == owner) and not self._several[bucket]
         return alone and int(self._first[owner % BUCKETS]) == chunk.span.start + 1
 
+    def draft(self, brief: Brief, passage: Passage, *, analysis: Analysis, pool: Pool) -> Draft | None:
+        """Return the heading of a chunk as a query, None if it is not a good one.
 
-def heading_draft(
-    chunk: Chunk, passage: Passage, *, headings: Headings, analysis: Analysis, pool: Pool, constraints: Constraints
-) -> Draft | None:
-    """Return the chunk's heading as a query, None where it is no good one.
+        It must say something specific (two content words, at least one of them rare in the corpus, not a file name),
+        occur once in the corpus, and not be repeated in the text, neither as a whole nor by most of its words. A
+        question may share its words with the answer, as people's questions do.
 
-    It must say something specific (two content words, at least one of them not common in the corpus, and no file
-    name), occur once in the corpus, and not be repeated in the text, as a whole or by most of its words. A question
-    may share its words with the answer: that is how people ask.
-    """
-    name = without_numbering(one_line(_name(chunk)))
-    text = fitted_sentence(name, constraints)
-    if text is None or _FILE_NAME.search(name) or not headings.leads(chunk) or _occurs(name, passage.text):
-        return None
-    stems = {token.stem for token in analysis.content(name)}
-    shared = stems & set(passage.counts())
-    if len(stems) < 2 or all(pool.share(stem) > COMMON for stem in stems):
-        return None
-    if not _QUESTION.search(name) and not 0 < len(shared) <= HIGHEST_OVERLAP * len(stems):
-        return None
-    evidence = heaviest_piece(passage.text, passage.tokens, {stem: pool.idf(stem) for stem in shared})
-    return Draft(text, Recipe.HEADING, evidence)
+        Args:
+            brief: The chunk and the user's constraints.
+            passage: The chunk's text, cut into words.
+            analysis: Cuts the heading into words.
+            pool: The sampled chunks.
+        """
+        name = without_numbering(one_line(_name(brief.chunk)))
+        text = fitted_sentence(name, brief.constraints)
+        if text is None or _FILE_NAME.search(name) or not self.leads(brief.chunk) or _occurs(name, passage.text):
+            return None
+        stems = {token.stem for token in analysis.content(name)}
+        shared = stems & set(passage.counts())
+        if len(stems) < 2 or all(pool.share(stem) > COMMON for stem in stems):
+            return None
+        if not _QUESTION.search(name) and not 0 < len(shared) <= HIGHEST_OVERLAP * len(stems):
+            return None
+        evidence = heaviest_piece(passage.text, passage.tokens, {stem: pool.idf(stem) for stem in shared})
+        return Draft(text, Recipe.HEADING, evidence)
 
 
 def _name(chunk: Chunk) -> str:

@@ -1,4 +1,4 @@
-"""Words of scripts without spaces, found in the corpus itself: no dictionary, any language."""
+"""Words in scripts without spaces, found in the corpus itself, without a dictionary, for any language."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from collections.abc import Iterable, Sequence
 import regex
 
 _CLUSTER = regex.compile(r"[\u0e40-\u0e44\u0ec0-\u0ec4]?\X[\u0e30\u0e32\u0e45\u0e46\u0eb0\u0eb2]*")
-"""A character with its marks; in Thai and Lao also with the vowels written before and after it."""
+"""A character with its marks; in Thai and Lao also with the vowels before and after it."""
 
 LONGEST = 7
-"""Longest word, in characters with their marks."""
+"""Most characters of a word, each counted with its marks."""
 LOWEST_COUNT = 2
+"""Occurrences from which a sequence of characters is considered."""
 TRAINING_CHARACTERS = 300_000
+"""Characters of the corpus that the lexicon is made from."""
 
 
 class Lexicon:
-    """Character sequences that hang together in a corpus, and how firmly."""
+    """Sequences of characters that occur together in a corpus, each with the strength of its bond."""
 
     def __init__(self, runs: Iterable[str]) -> None:
         texts: list[list[str]] = []
@@ -31,7 +33,7 @@ class Lexicon:
         self.bonds = _bonds(_frequent_sequences(texts), size)
 
     def cut(self, run: str) -> list[tuple[int, int]]:
-        """Return start and end of the words of a run of letters, the cut whose bonds are firmest in sum."""
+        """Return the start and end of the words in a run of letters: the cut with the highest sum of bonds."""
         letters = clusters(run)
         best = [0.0] * (len(letters) + 1)
         back = [0] * (len(letters) + 1)
@@ -45,7 +47,7 @@ class Lexicon:
 
 
 def clusters(text: str) -> list[str]:
-    """Return the smallest parts of a text that no word ends within."""
+    """Return the smallest parts of a text that a word cannot be cut in."""
     return [str(cluster) for cluster in _CLUSTER.findall(text)]
 
 
@@ -62,9 +64,9 @@ def _spans(letters: Sequence[str], back: Sequence[int]) -> list[tuple[int, int]]
 
 
 def _frequent_sequences(texts: Sequence[Sequence[str]]) -> dict[str, tuple[int, list[str]]]:
-    """Return count and letters of every sequence of 1 to ``LONGEST`` letters that occurs often enough.
+    """Return the count and letters of every sequence of 1 to ``LONGEST`` letters that occurs often enough.
 
-    A sequence can only be frequent where its beginning is, so each length is counted on the places the last one left.
+    A sequence is frequent only if its beginning is, so each length is counted at the places that the last one left.
     """
     found: dict[str, tuple[int, list[str]]] = {}
     places = [(number, start) for number, text in enumerate(texts) for start in range(len(text))]
@@ -82,7 +84,7 @@ def _frequent_sequences(texts: Sequence[Sequence[str]]) -> dict[str, tuple[int, 
 
 
 def _bonds(sequences: dict[str, tuple[int, list[str]]], size: int) -> dict[str, float]:
-    """Return (length - 1) times the weakest bond inside each sequence, where that is positive.
+    """Return (length - 1) times the weakest bond inside each sequence, if it is positive.
 
     A bond is the pointwise mutual information of the two parts a sequence can be split into.
     Source: Sproat and Shih (1990), statistical word segmentation by mutual information, for longer words too.

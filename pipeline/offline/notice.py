@@ -1,4 +1,4 @@
-"""What must be said wherever simulated queries are shown."""
+"""The warning that goes with simulated queries; a module of its own because commands show it without simulating."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TAU = {"terms": (".57", ".21", ".87"), "held-out": (".47", ".13", ".69"), "mixed
 
 
 def notice(recipe: str) -> str:
-    """Return the warning that travels with queries of this recipe."""
+    """Return the warning for queries of a recipe."""
     mean, low, high = TAU[recipe]
     return (
         f"Offline simulated queries (recipe {recipe}, no language model). They are made of the collection's own words, "

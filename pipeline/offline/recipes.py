@@ -1,4 +1,4 @@
-"""The recipes: how a query is made of one sentence's words, of a neighbour's, or of a sentence that is taken out."""
+"""The recipes: queries made of the words of a sentence, of a similar chunk, or of a sentence that is taken out."""
 
 from __future__ import annotations
 
@@ -9,40 +9,41 @@ from dataclasses import dataclass, replace
 from pipeline.offline.analysis import LONGEST_TEXT, Analysis, Token
 from pipeline.offline.constraints_kept import allowed_terms, fitted_sentence, fitted_terms, obeys
 from pipeline.offline.corpus_sample import Neighbourhood, Pool
-from pipeline.offline.function_words import function_words
 from pipeline.offline.stretches import heaviest_piece, pieces
 from pipeline.text.deixis import deixis
 from pipeline.text.draws import Draws
+from pipeline.text.words import query_words
 from schemas.query import Constraints, Recipe
 
 MEAN_WORDS = 7
-"""Content words of a query; people's questions to the measured collections have five to nine."""
+"""Mean number of content words of a query; people's questions to the measured collections have five to nine."""
 NEIGHBOURS = 10
+"""Similar chunks that a query may take words from."""
 VARIED = 1.5
-"""Share of the words that are said in any form the corpus has, for each unit of the corpus's density; at most all.
+"""Share of words, per unit of the corpus's density, that take any form found in the corpus; at most all.
 
-People who ask for one fact of one text keep to its forms (91 % of the words they share with it, measured on XQuAD),
-those who ask for a subject less (66 to 87 % on four collections of abstracts).
+People who ask for one fact of one text keep its forms (91 % of the words they share with it, measured on XQuAD),
+people who ask for a subject less often (66 to 87 % on four collections of abstracts).
 """
 BORROWED = 0.75
-"""Share of the words that come from a neighbour, for each unit of the corpus's density.
+"""Share of words, per unit of the corpus's density, that come from a similar chunk.
 
-Where many texts are about one subject, people ask for the subject, with words that any of them may have; where few
-are, they ask for one fact of one text, in its words.
+If many texts are about one subject, people ask for the subject, with words from any of them; if few are, they ask for
+one fact of one text, in its words.
 """
 BORROWED_AGAIN = 0.7
-"""Lowest such share for a query that is drawn anew because too many of its words stand in the passage."""
+"""Lowest share of such words, 0 to 1, in a second draw after a query shared too many words with its passage."""
 ASKING = 1
-"""Function words that a query has more than a text of its length: people ask with a question word."""
+"""Function words that a query has beyond a text of its length, because people ask with a question word."""
 ANCHORED = 0.5
-"""Share of the words of a held-out query that come from a sentence that stays."""
+"""Share of the words of a held-out query that come from a sentence that stays, 0 to 1."""
 SENTENCE_STEMS = 4
-"""Different content words a sentence must have to be asked about."""
+"""Fewest different content words of a sentence that a query is made from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A query with the characters of the chunk it stands for; ``masked`` are to be taken out of the indexed text."""
+    """A query, and the characters of the chunk it stands for; ``masked`` are to be taken out of the indexed text."""
 
     text: str
     recipe: Recipe
@@ -52,7 +53,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk's text, cut into content words, and how many function words it has for each of them."""
+    """A chunk's text, its content words, and the number of function words per content word."""
 
     chunk_id: str
     text: str
@@ -61,7 +62,13 @@ class Passage:
 
     @classmethod
     def of(cls, chunk_id: str, text: str, analysis: Analysis) -> Passage:
-        """Return the passage of a chunk, its beginning where it is very long."""
+        """Return the passage of a chunk, cut at ``LONGEST_TEXT`` characters.
+
+        Args:
+            chunk_id: Id of the chunk.
+            text: Its text.
+            analysis: Cuts the text into words.
+        """
         text = text[:LONGEST_TEXT]
         content, function_words = analysis.sorted_tokens(text)
         return cls(chunk_id, text, content, len(function_words) / max(1, len(content)))
@@ -75,7 +82,7 @@ class Passage:
         return {token.stem: token for token in reversed(self.tokens)}
 
     def sentences(self) -> dict[tuple[int, int], Passage]:
-        """Return the sentences that say enough to be asked about, by where they stand."""
+        """Return the sentences with enough content words, by their place in the text."""
         found: dict[tuple[int, int], Passage] = {}
         place = 0
         for start, end in pieces(self.text):
@@ -89,23 +96,35 @@ class Passage:
 
 
 class Recipes:
-    """Makes queries of passages, with the words of a corpus at hand.
+    """Makes queries from passages and the words of a corpus.
 
-    Three things keep a query from being a gift to one kind of retriever. A word is often said in any form the corpus
-    has of it, as often as the corpus uses that form: a user does not know which form the text has. Some words are not
-    the text's own: a user knows the subject's words, more of them the more texts there are about it, and prefers them
-    among the text's own. The language's commonest function words are mixed in: people's queries hold them, and systems
-    differ in what they do with them.
+    Three rules keep a query from favouring one kind of retriever. A word often takes any form that the corpus has, as
+    often as the corpus uses that form, because a user does not know which form the text has. Some words are not from
+    the text, because a user knows the words of the subject, the more texts the more words, and prefers them among the
+    text's own. The language's commonest function words are mixed in, because people's queries hold them and systems
+    treat them differently.
+
+    Args:
+        analysis: Cuts texts into words.
+        pool: The sampled chunks.
+        once: Returns whether the corpus holds a sentence once; None if nothing may be taken out of it.
+        least_borrowed: Lowest share of words from similar chunks, 0 to 1.
     """
 
     def __init__(
-        self, *, analysis: Analysis, pool: Pool, once: Callable[[str], bool], least_borrowed: float = 0.0
+        self, *, analysis: Analysis, pool: Pool, once: Callable[[str], bool] | None, least_borrowed: float
     ) -> None:
         self._analysis, self._pool, self._once, self._least_borrowed = analysis, pool, once, least_borrowed
         self._density = pool.density(NEIGHBOURS + 1)
 
     def terms(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
-        """Return words of one sentence, and words that it lacks from one of the chunks nearest to it."""
+        """Return words of one sentence, with words that the passage lacks from one of the most similar chunks.
+
+        Args:
+            passage: The chunk to write about.
+            draws: The random numbers of this query.
+            constraints: The user's constraints.
+        """
         sentences = passage.sentences()
         evidence = _drawn("sentence", passage, sentences, draws)
         source = passage if evidence is None else sentences[evidence]
@@ -116,12 +135,12 @@ class Recipes:
         own = draws.race("own", subject, max(2, size - strange))
         said = {stem: source.first()[stem] for stem in own}
         known = set(passage.counts())
-        for other in self._neighbours(near, draws):  # the first has words enough unless it is nearly a copy
+        for other in self._neighbours(near, draws):  # the first has enough words unless it is nearly a copy
             missing = strange - (len(said) - len(own))
             if missing <= 0:
                 break
             weights = {stem: float(count) for stem, count in other.counts().items() if stem not in known}
-            # After the chunk's own words, whatever their place in the neighbour.
+            # Placed after the chunk's own words, whatever their place in the neighbour.
             said |= {stem: _after(other.first()[stem], passage) for stem in draws.race("borrowed", weights, missing)}
             known |= said.keys()
         text = self._phrase(said, passage, draws, constraints)
@@ -130,7 +149,13 @@ class Recipes:
         return Draft(text, Recipe.TERMS, evidence) if text else None
 
     def held_out_sentence(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
-        """Return a sentence of the chunk, word for word, to be taken out of the indexed text."""
+        """Return a sentence of the chunk, word for word, to be taken out of the indexed text.
+
+        Args:
+            passage: As in `terms`.
+            draws: As in `terms`.
+            constraints: As in `terms`.
+        """
         language = self._analysis.language_of(passage.text)
         fitting: dict[tuple[int, int], str] = {}
         for start, end in self._removable(passage):
@@ -141,7 +166,13 @@ class Recipes:
         return None if place is None else Draft(fitting[place], Recipe.HELD_OUT, place, place)
 
     def held_out_terms(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
-        """Return words of a sentence that is to be taken out of the indexed text, and of one that stays there."""
+        """Return words of a sentence to be taken out of the indexed text, and of one that stays.
+
+        Args:
+            passage: As in `terms`.
+            draws: As in `terms`.
+            constraints: As in `terms`.
+        """
         removable, sentences = self._removable(passage), passage.sentences()
         place = _drawn("held out", passage, removable, draws)
         if place is None:
@@ -159,21 +190,21 @@ class Recipes:
         return Draft(text, Recipe.HELD_OUT_TERMS, place, place) if text else None
 
     def _removable(self, passage: Passage) -> dict[tuple[int, int], Passage]:
-        """Return the sentences that stand in the corpus once and leave at least as much behind as they say."""
-        whole = len(passage.counts())
+        """Return the sentences that the corpus holds once and that have at most half of the passage's stems."""
+        whole, once = len(passage.counts()), self._once
         return {
             (start, end): part
             for (start, end), part in passage.sentences().items()
-            if 2 * len(part.counts()) <= whole and self._once(passage.text[start:end])
+            if once is not None and 2 * len(part.counts()) <= whole and once(passage.text[start:end])
         }
 
     def _neighbours(self, near: Neighbourhood, draws: Draws) -> Iterator[Passage]:
-        """Yield the nearest chunks, in drawn order, each read when it is asked for."""
+        """Yield the most similar chunks in drawn order, each read when it is needed."""
         for chunk_id in draws.race("neighbour", near.weights, NEIGHBOURS):
             yield Passage.of(chunk_id, self._pool.text_of(chunk_id), self._analysis)
 
     def _phrase(self, said: Mapping[str, Token], passage: Passage, draws: Draws, constraints: Constraints) -> str:
-        """Return the query that says these words, as many of them as the constraints allow; empty where too few."""
+        """Return a query of these words, as many as the constraints allow; empty if they are too few."""
         worded: dict[str, str] = {}
         for stem, token in said.items():
             form = token.form
@@ -188,7 +219,7 @@ class Recipes:
         ordered = sorted((stem for stem in worded if worded[stem] in chosen), key=lambda stem: said[stem].start)
         content = [worded[stem] for stem in ordered]
         language = self._analysis.language_of(passage.text)
-        return " ".join(_connected(content, passage.function_ratio, function_words(language), draws, constraints))
+        return " ".join(_connected(content, passage.function_ratio, query_words(language), draws, constraints))
 
 
 def _connected(
@@ -198,10 +229,10 @@ def _connected(
 
     Args:
         content: The content words of the query.
-        ratio: How many function words the text has for one content word.
+        ratio: Number of function words per content word in the text.
         weights: How common each function word is.
-        draws: Random draws of this query.
-        constraints: What the query must obey.
+        draws: The random numbers of this query.
+        constraints: The user's constraints.
     """
     words = content
     for word in draws.race("function word", weights, draws.poisson("function words", ratio * len(content) + ASKING)):
@@ -213,7 +244,7 @@ def _connected(
 
 
 def _sizes(constraints: Constraints, draws: Draws, share: float) -> tuple[int, int]:
-    """Return how many content words to say, and how many of them come from elsewhere."""
+    """Return the number of content words of a query, and how many of them come from elsewhere."""
     size = max(3, constraints.min_words, draws.poisson("length", MEAN_WORDS))
     return size, sum(draws.uniform("elsewhere", str(number)) < share for number in range(size))
 
@@ -221,7 +252,7 @@ def _sizes(constraints: Constraints, draws: Draws, share: float) -> tuple[int, i
 def _drawn(
     purpose: str, passage: Passage, spans: Mapping[tuple[int, int], object], draws: Draws
 ) -> tuple[int, int] | None:
-    """Return one of the spans, drawn by its words: another cut of the chunk elsewhere does not change the draw."""
+    """Return one of the spans, drawn by its words, so that another chunking elsewhere does not change the draw."""
     by_text: dict[str, tuple[int, int]] = {}
     for start, end in spans:
         by_text.setdefault(passage.text[start:end], (start, end))

@@ -1,4 +1,4 @@
-"""The short stretches of a chunk that simulated queries stand for."""
+"""Short stretches of a chunk that simulated queries stand for, and which sentences the corpus holds once."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from pipeline.text.boundaries import sentence_spans
 from schemas.corpus import Chunk
 
 LONGEST = 300
-"""Characters; a longer sentence is cut into parts."""
+"""Most characters of a stretch; a longer sentence is cut into parts."""
 _BREAK = regex.compile(r"[,;:，、；：،؛]|\s")
 _MARK = regex.compile(r"\p{M}")
 _SLOTS = 2**25
+"""Counters of sentences, one byte each."""
 
 
 def pieces(text: str) -> list[tuple[int, int]]:
-    """Return the sentences of a text as spans, long ones cut after a comma or at a space, in order."""
+    """Return the sentences of a text as spans, in order, long ones cut after a comma or at a space."""
     return [part for start, end in sentence_spans(text) for part in _parts(text, start, end)]
 
 
 def heaviest_piece(text: str, tokens: Sequence[Token], weights: Mapping[str, float]) -> tuple[int, int]:
-    """Return the piece whose different stems weigh most, the first of several.
+    """Return the piece with the highest weight of different stems, the first if several have it.
 
     Args:
         text: The passage; at least one character is not white space.
         tokens: Its words, in order.
-        weights: Weight of each stem that counts.
+        weights: Weight of each stem that counts, 0 or more.
     """
     best, most = (0, 0), -1.0
     place = 0
@@ -58,7 +59,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _cut(text: str, start: int) -> int:
-    """Return where to end a part: after the last break of its second half, else before the last letter that fits."""
+    """Return the end of a part: after the last break in its second half, else before the last letter that fits."""
     breaks = [int(found.end()) for found in _BREAK.finditer(text, start + LONGEST // 2, start + LONGEST)]
     if breaks:
         return breaks[-1]
@@ -69,10 +70,10 @@ def _cut(text: str, start: int) -> int:
 
 
 class SentencesSeen:
-    """Counts sentences, in fixed memory (32 MB), by their words.
+    """Counts sentences by their words, in fixed memory (32 MB).
 
-    Two sentences that share a slot count as one that stands twice: a sentence may be passed over, none is taken for
-    unique that is not. A sentence that two neighbouring chunks of a document share is seen once.
+    Two sentences that share a slot count as one that occurs twice: a unique sentence may be missed, but a repeated one
+    is never taken for unique. A sentence shared by two neighbouring chunks of a document counts once.
     """
 
     def __init__(self) -> None:
@@ -90,7 +91,7 @@ class SentencesSeen:
                 self._counts[slot] = min(2, int(self._counts[slot]) + 1)
 
     def once(self, sentence: str) -> bool:
-        """Whether the corpus has the sentence once."""
+        """Return whether the corpus holds the sentence once."""
         return bool(self._counts[_slot(sentence)] == 1)
 
 

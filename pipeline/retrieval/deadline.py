@@ -97,7 +97,13 @@ class InThread:
 
 
 def answered(function: Ask, query: str, k: int) -> Any:  # noqa: ANN401  whatever the function returns
-    """Return what ``function(query, k)`` returns, awaited if it can be."""
+    """Return what a function returns, awaited if it can be.
+
+    Args:
+        function: The function.
+        query: The text of the query.
+        k: Results wanted.
+    """
     answer = function(query, k)
     return asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
 

@@ -35,6 +35,13 @@ class Dense:
     """Finds passages by the cosine of their vector with the query's."""
 
     def __init__(self, settings: Vectors, *, encoder: Encoder, stopwatch: Stopwatch) -> None:
+        """Take the parts of the retriever.
+
+        Args:
+            settings: How vectors are searched.
+            encoder: Turns texts into vectors.
+            stopwatch: Counts the time of the encoder as ``embed``.
+        """
         self._encoder, self._stopwatch = encoder, stopwatch
         self._index = VectorIndex(settings)
 

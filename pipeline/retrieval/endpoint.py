@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from pipeline.errors import RetrieverFailed
+from pipeline.llm.proxies import is_loopback
 
 MOST_BYTES = 64 * 2**20
 """Limits an answer in bytes; a longer one is refused, and the rest is not read."""
@@ -36,7 +37,7 @@ class Endpoint:
                 timeout=timeout_s,
                 follow_redirects=False,
                 headers={"Accept-Encoding": "identity", **(headers or {})},
-                trust_env=self._host not in {"localhost", "127.0.0.1", "::1"},  # no proxy stands before this machine
+                trust_env=not is_loopback(self._host),
             )
             httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError, UnicodeError):

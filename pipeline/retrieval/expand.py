@@ -31,6 +31,14 @@ class Expanded:
     def __init__(
         self, settings: RewriteSettings | HyDESettings, *, of: Retriever, expand: Expand, stopwatch: Stopwatch
     ) -> None:
+        """Take the parts of the retriever.
+
+        Args:
+            settings: How many results are fused, and whether the query is searched as well.
+            of: The system that is searched.
+            expand: Gives the texts of each query.
+            stopwatch: Counts the time of ``expand``.
+        """
         self._settings, self._of, self._expand, self._stopwatch = settings, of, expand, stopwatch
 
     def index(self, passages: Mapping[str, str]) -> None:

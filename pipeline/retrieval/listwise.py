@@ -33,7 +33,13 @@ class Listwise:
     def __init__(
         self, settings: ListwiseSettings, *, of: Retriever, complete_all: CompleteAll, stopwatch: Stopwatch
     ) -> None:
-        """Take the settings and what orders passages.
+        """Take the parts of the retriever.
+
+        Args:
+            settings: Depth, window and step.
+            of: The system whose results are ordered.
+            complete_all: The chat model.
+            stopwatch: As in `Reranker`.
 
         Raises:
             RetrieverFailed: The step is larger than the window, so that passages between two windows would be skipped.

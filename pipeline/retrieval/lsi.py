@@ -31,6 +31,13 @@ class LSI:
     """
 
     def __init__(self, settings: LSISettings, *, tokens: Tokenizer | TokenFiles, stopwatch: Stopwatch) -> None:
+        """Take the parts of the retriever.
+
+        Args:
+            settings: Dimensions, seed, and how vectors are searched.
+            tokens: How texts are cut into terms.
+            stopwatch: As in `Dense`, for the SVD and its projections.
+        """
         self._settings, self._tokens, self._stopwatch = settings, tokens, stopwatch
         self._index = VectorIndex(settings)
         self._weigher: TfidfVectorizer | None = None

@@ -21,11 +21,8 @@ from pipeline.retrieval.tokens import tokenizer
 Likenesses = npt.NDArray[np.float64]
 
 
-class HasVectors(Protocol):
+class HasVectors(Retriever, Protocol):
     """A retriever that has a vector for each passage."""
-
-    def index(self, passages: Mapping[str, str]) -> None:
-        """Index the passages."""
 
     def passage_vectors(self, ids: Sequence[str]) -> npt.NDArray[Any]:
         """Return the normalised vectors of these passages."""

@@ -27,6 +27,14 @@ class Reranker:
         rate_all: RateAll,
         stopwatch: Stopwatch,
     ) -> None:
+        """Take the parts of the retriever.
+
+        Args:
+            settings: The depth.
+            of: The system whose results are rated.
+            rate_all: Rates passages.
+            stopwatch: Counts the time of the model as ``rerank``.
+        """
         self._depth, self._of, self._rate_all, self._stopwatch = settings.depth, of, rate_all, stopwatch
         self._passages: Mapping[str, str] = {}
 

@@ -22,6 +22,9 @@ Url = Annotated[str, Field(pattern=r"^https?://\S+$", description="Address of th
 Of = Annotated[str, Field(description="Name of the system whose results are used.")]
 Model = Annotated[str, Field(description="Name of the model; for a local model also its folder.")]
 KeyVariable = Annotated[str | None, Field(description="Environment variable that holds the API key.")]
+Saturation = Annotated[float, Field(ge=0, description="How much a repeated term adds.")]
+LengthWeight = Annotated[float, Field(ge=0, le=1, description="Weight of the passage's length.")]
+Prefix = Annotated[str, Field(description="Put before each text, for models that expect it.")]
 Depth = Annotated[int, Field(ge=1, description="Results of each system that are used.")]
 Batch = Annotated[int, Field(ge=1, description="Texts per batch.")]
 Seconds = Annotated[float, Field(gt=0, description="Seconds that one request may take.")]
@@ -48,17 +51,12 @@ class Lexical(Record):
         return self
 
 
-class Okapi(Record):
-    """The parameters of BM25's formula."""
-
-    k1: float = Field(default=1.2, ge=0, description="Saturation: how much a repeated term adds.")
-    b: float = Field(default=0.75, ge=0, le=1, description="Weight of the passage's length.")
-
-
-class BM25Settings(Okapi, Lexical):
+class BM25Settings(Lexical):
     """BM25 with Lucene's formula."""
 
     kind: Literal["bm25"] = "bm25"
+    k1: Saturation = 1.2
+    b: LengthWeight = 0.75
 
 
 class NgramSettings(Record):
@@ -75,12 +73,14 @@ class NgramSettings(Record):
         return self
 
 
-class SearchServerSettings(Okapi):
+class SearchServerSettings(Record):
     """BM25 of a running Elasticsearch or OpenSearch."""
 
     kind: Literal["elasticsearch", "opensearch"]
     url: str = Field(pattern=r"^(elasticsearch|opensearch|http)s?://\S+$", description="Address of the server.")
     analyzer: str = Field(default="standard", description="An analyzer that the server knows.")
+    k1: Saturation = 1.2
+    b: LengthWeight = 0.75
     api_key_env: str | None = Field(default=None, description="Variable with an API key or user:password.")
     timeout_seconds: Seconds = 60
 
@@ -102,14 +102,7 @@ class LSISettings(Vectors, Lexical):
     seed: int = Field(default=0, description="Seed of the randomized SVD.")
 
 
-class Prefixes(Record):
-    """Texts that a model expects before queries and passages."""
-
-    query_prefix: str = Field(default="", description="Put before each query.")
-    passage_prefix: str = Field(default="", description="Put before each passage.")
-
-
-class EmbeddingSettings(Prefixes, Vectors):
+class EmbeddingSettings(Vectors):
     """An OpenAI-compatible ``/embeddings`` endpoint; parameters that are not given come from ``[model]``."""
 
     kind: Literal["embedding"] = "embedding"
@@ -117,13 +110,17 @@ class EmbeddingSettings(Prefixes, Vectors):
     base_url: Url | None = Field(default=None, description="Address; by default base_url of [model].")
     api_key_env: KeyVariable = None
     dimensions: int | None = Field(default=None, ge=1, description="Dimensions asked of the model.")
+    query_prefix: Prefix = ""
+    passage_prefix: Prefix = ""
 
 
-class SentenceTransformersSettings(Prefixes, Vectors):
+class SentenceTransformersSettings(Vectors):
     """A model of the ``sentence-transformers`` package, by name or folder."""
 
     kind: Literal["sentence-transformers"] = "sentence-transformers"
     model: Model
+    query_prefix: Prefix = ""
+    passage_prefix: Prefix = ""
     batch: Batch = 32
 
 

@@ -1,4 +1,4 @@
-"""Putting people's decisions into a gold set: their grades, the queries they edited, those they rejected.
+"""Put people's decisions into a gold set: their grades, the queries they edited, those they rejected.
 
 What the set was before is kept below ``unreviewed/``, so that applying once more starts from there: it depends on the
 set as built and on the ledger alone, and a decision taken back is taken back in the set as well. The ledger is only
@@ -33,7 +33,7 @@ STAGE = "review"
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What applying came to, in queries and in judgments; ``undecided`` queries are called bad, but not rejected."""
+    """What a review changed, in queries and in judgments; ``undecided`` queries are called bad, but not rejected."""
 
     folder: Path
     queries: int
@@ -47,16 +47,16 @@ class Applied:
 
 
 def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, reject_bad: bool = False) -> Applied:
-    """Return what came of putting a ledger's decisions into a set: in its own folder, or in a new one.
+    """Put a ledger's decisions into a set, in its own folder or in a new one, and return what changed.
 
     Args:
-        folder: the folder of a build.
-        ledger: where the decisions are; None for the file in the folder.
-        out: where the new set goes; None for the folder itself.
-        reject_bad: whether a query that somebody called bad, and nobody accepted or edited, is rejected.
+        folder: The folder of a build.
+        ledger: The address of the ledger; None for the file in the folder.
+        out: The folder of the new set; None for the folder itself.
+        reject_bad: Whether a query that somebody called bad, and nobody accepted or edited, is rejected.
 
     Raises:
-        InputError: The folder is no build, or has no ledger, or one of another set.
+        InputError: The folder is not that of a build, or has no ledger, or the ledger is of another set.
         OutputError: The target holds something else or cannot be written.
     """
     home, target = GoldFolder(folder), folder if out is None or _same(out, folder) else out
@@ -84,7 +84,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _people(reviewed: Reviewed, decided: Decided, start: Unreviewed) -> Grades:
-    """Return people's grades by the ids that queries have from now on."""
+    """Return people's grades by the new ids of the queries."""
     return people_of(
         reviewed.state,
         [query.query_id for query in decided.queries],
@@ -163,7 +163,7 @@ def _copy(folder: GoldFolder, manifest: Manifest, place: Draft) -> None:
     """Copy every file that the manifest of a set names."""
     for name in manifest.files:
         if not is_inside(folder.path, name):
-            raise InputError(folder.file(MANIFEST), f"names {name!r}, which is no file of this folder")
+            raise InputError(folder.file(MANIFEST), f"names {name!r}, not a file of this folder; build the set again")
         place.file(name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(folder.file(name), place.file(name))
 
@@ -183,5 +183,5 @@ def _manifest(manifest: Manifest, start: Unreviewed, decided: Decided) -> Manife
 
 
 def as_json(made: Applied) -> str:
-    """Return what applying came to as JSON."""
+    """Return as JSON what a review changed."""
     return json.dumps({name: getattr(made, name) for name in made.__slots__ if name != "folder"}, indent=2)

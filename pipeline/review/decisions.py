@@ -1,4 +1,4 @@
-"""What people decided of the queries: which stay, under which id and wording, and which fall out."""
+"""People's decisions about queries: which stay, under which id and wording, and which are left out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VERSION = re.compile(r"^(?P<stem>.+)\.v(?P<number>[1-9]\d{0,5})$")
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The set as decided: its queries, the ids each had before (the latest first), who decided, and what fell out."""
+    """The set as decided: its queries, their earlier ids (the latest first), who decided, and what is left out."""
 
     queries: list[Query]
     earlier: dict[str, list[str]]
@@ -30,7 +30,7 @@ class Decided:
     dropped: list[DroppedQuery]
 
     def now(self) -> dict[str, str]:
-        """Return the id a query has from now on by each id it ever had."""
+        """Return the new id of a query by each id it ever had."""
         ids = {query.query_id: query.query_id for query in self.queries}
         for query in self.queries:
             ids |= dict.fromkeys(self.earlier.get(query.query_id, ()), query.query_id)
@@ -41,9 +41,9 @@ def decide(start: Unreviewed, reviewed: Reviewed, *, reject_bad: bool) -> Decide
     """Return which queries stay and under which id and wording.
 
     Args:
-        start: the set before people.
-        reviewed: what they decided.
-        reject_bad: whether a query that somebody called bad, and nobody accepted or edited, falls out.
+        start: The set before people's decisions.
+        reviewed: What people decided.
+        reject_bad: Whether a query that somebody called bad, and nobody accepted or edited, is left out.
     """
     last, edits = _verdicts(reviewed)
     bad = reviewed.state.bad_queries()
@@ -74,7 +74,7 @@ def decide(start: Unreviewed, reviewed: Reviewed, *, reject_bad: bool) -> Decide
 
 
 def _verdicts(reviewed: Reviewed) -> tuple[dict[str, Event], dict[str, Event]]:
-    """Return the last verdict that stands on each query, and the last edit; who accepts after an edit accepts that."""
+    """Return the last valid verdict on each query, and the last edit; accepting after an edit accepts the edit."""
     last: dict[str, Event] = {}
     edits: dict[str, Event] = {}
     for event in reviewed.events:
@@ -95,14 +95,12 @@ def _wording(edit: Event) -> str:
 
 
 def _edited(query: Query, edit: Event, taken: set[str]) -> Query:
-    """Return the next version of a query; what was measured on the old wording is not known of the new one."""
+    """Return the next version of a query, without what was measured on the old wording."""
     match = _VERSION.match(query.query_id)
     stem, number = (match["stem"], int(match["number"])) if match else (query.query_id, 1)
     name = f"{stem}.v{number + 1}"
     if name in taken:
-        raise InputError(
-            "the gold set", f"holds a query {name!r} already, which is what an edited query would be called"
-        )
+        raise InputError("the gold set", f"already holds a query {name!r}, the id of the edited query; rename that one")
     unknown: dict[str, Any] = {
         "scores": {},
         "overlap": None,
@@ -116,7 +114,7 @@ def _edited(query: Query, edit: Event, taken: set[str]) -> Query:
 
 
 def _noted(query: Query, earlier: Sequence[str], last: Mapping[str, Event]) -> dict[str, dict[str, Any]]:
-    """Return the provenance of a query that people decided about."""
+    """Return who decided what about a query, by its id; empty if nobody did."""
     decided = last.get(query.query_id) or (last.get(earlier[0]) if earlier else None)
     if decided is None and not earlier:
         return {}
@@ -128,7 +126,13 @@ def _noted(query: Query, earlier: Sequence[str], last: Mapping[str, Event]) -> d
 
 
 def answered(decided: Decided, start: Unreviewed, people: Grades) -> dict[str, dict[str, Relevance]]:
-    """Return the grades of every query, people's over the model's; a query left without an answer falls out."""
+    """Return the grades of every query, people's over the model's; leave out queries without a relevant passage.
+
+    Args:
+        decided: The set as decided; queries are moved from its queries to its dropped ones.
+        start: The set before people's decisions.
+        people: People's grades, by the new ids.
+    """
     position = {query.query_id: place for place, query in enumerate(start.queries)}
     found: dict[str, dict[str, Relevance]] = {}
     for query in list(decided.queries):

@@ -1,4 +1,4 @@
-"""What people have settled of a data set: their grades, the queries judged to the bottom, the random sample."""
+"""What people settled: their grades, the queries whose whole pool is judged, the random sample."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """A data set with what people and the model say of it, by the ids that its queries have now."""
+    """A gold set with the grades of people and of the model, by the present ids of its queries."""
 
     material: ReviewableSet
     events: tuple[Event, ...]
@@ -36,12 +36,12 @@ class Reviewed:
 
 
 def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Reviewed:
-    """Return a data set and what its ledger comes to.
+    """Return a gold set with the decisions of its ledger.
 
     Args:
-        path: the folder of a build, its ``dataset.json``, or judgments below it.
-        ledger: the address of the ledger; None for the file in the folder.
-        create: whether an empty ledger is made where there is none.
+        path: The folder of a build, its ``dataset.json``, or judgments below it.
+        ledger: The address of the ledger; None for the file in the folder.
+        create: Whether an empty ledger is made if there is none.
 
     Raises:
         InputError: There is no data set or no ledger, or the ledger is of another set.
@@ -65,12 +65,12 @@ def folder_of(path: Path) -> Path:
     """
     folder = gold_path.folder_of(path)
     if folder is None:
-        raise InputError(path, f"belongs to no {DATASET}, so nobody can have judged it; give the folder of a build")
+        raise InputError(path, f"belongs to no {DATASET}, so it has no reviews; give the folder of a build")
     return folder
 
 
 def judge_of(material: ReviewableSet) -> Grades:
-    """Return the model's grade of each pair, by query; of a set that no model graded, what it held before people."""
+    """Return the model's grade of each pair, by query; for a set without a judge, the grades before people's."""
     grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for (query_id, chunk_id), said in sorted(material.judged.items()):
         if query_id in material.queries:
@@ -113,15 +113,15 @@ def people_of(
 ) -> Grades:
     """Return the grade people settled for each pair: the adjudicated, else the lower median, else the only one.
 
-    What was said of an earlier wording of a query holds until somebody judges the pair anew; near-duplicates share the
-    grade of the chunk that is judged in their stead.
+    A grade given to an earlier wording of a query holds until somebody judges the pair anew; near-duplicates share the
+    grade of the chunk that is judged in their place.
 
     Args:
-        state: what people decided.
-        query_ids: the queries, by the ids they have now.
-        corpus: the ids of the chunks there are.
-        pool: the pool of these queries.
-        earlier: the ids a query had before, the latest first.
+        state: What people decided.
+        query_ids: The present ids of the queries.
+        corpus: The ids of the chunks in the corpus.
+        pool: The pool of these queries.
+        earlier: The earlier ids of each query, the latest first.
     """
     settled_now = state.gold()
     found: Grades = {}
@@ -140,7 +140,7 @@ def people_of(
 
 
 def current_ids(material: ReviewableSet) -> dict[str, str]:
-    """Return the id that a query has now by each id it ever had."""
+    """Return the present id of a query by each id it ever had."""
     now = {query_id: query_id for query_id in material.queries}
     for query_id, earlier in lineage(material.metadata).items():
         now |= dict.fromkeys(earlier, query_id)
@@ -148,10 +148,10 @@ def current_ids(material: ReviewableSet) -> dict[str, str]:
 
 
 def complete_queries(reviewed: Reviewed) -> list[str]:
-    """Return the queries of lane C of whose pool every pair has a grade of people, sorted; all, if every one has.
+    """Return the sorted queries of lane C whose every pool pair is graded by people; all queries if all are.
 
-    Only lane C is drawn at random as whole queries: one that happened to be judged to the end says nothing of the rest.
-    Where all are, there is no rest.
+    Only lane C is drawn at random as whole queries: a query of another lane that happens to be fully judged tells
+    nothing about the others. If all queries are fully judged, there are no others.
     """
     now = current_ids(reviewed.material)
     drawn = {now.get(review.query_id) for review in reviewed.state.reviews() if review.lane is Lane.COMPLETE}
@@ -163,7 +163,7 @@ def complete_queries(reviewed: Reviewed) -> list[str]:
 
 
 def blind(reviews: Iterable[Review], *lanes: Lane) -> list[Review]:
-    """Return the judgments of random lanes, which alone may say how far people and the model agree."""
+    """Return the judgments of these lanes; only random lanes show how far people and the model agree."""
     return [review for review in reviews if review.lane in lanes]
 
 
@@ -193,5 +193,5 @@ def sources_of(material: ReviewableSet) -> set[Pair]:
 
 
 def stratum_of(pair: Pair, sources: set[Pair]) -> str:
-    """Return in which group of pairs a pair's gain is expected: models grade the source of a query unlike the rest."""
+    """Return the stratum of a pair: models grade the source of a query unlike other passages."""
     return "source" if pair in sources else "pool"

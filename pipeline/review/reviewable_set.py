@@ -1,4 +1,4 @@
-"""What there is to judge, read from a build folder: queries, passages, the pool and what the judge said of it."""
+"""A run folder as it is reviewed: queries, passages, the pool and what the judge said about it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a passage stands: its document's title, the headings above it, the passages before and after it."""
+    """The surroundings of a passage: its document's title, the headings above it, the passages before and after it."""
 
     title: str = ""
     headings: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Place:
 
 @dataclass(frozen=True)
 class ReviewableSet:
-    """A data set as it is reviewed. ``judgments`` are without canaries."""
+    """A gold set as it is reviewed; ``judgments`` are without judge checks."""
 
     folder: Path
     queries: dict[str, str]
@@ -52,18 +52,18 @@ class ReviewableSet:
 
     @cached_property
     def judged(self) -> dict[Pair, list[Judgment]]:
-        """What the assessors said, by pair, in the order of their names."""
+        """The judgments of each pair, in the order of the assessors' names."""
         found: defaultdict[Pair, list[Judgment]] = defaultdict(list)
         for judgment in sorted(self.judgments, key=lambda one: (one.query_id, one.chunk_id, one.assessor)):
             found[judgment.query_id, judgment.chunk_id].append(judgment)
         return dict(found)
 
     def grades(self) -> dict[Pair, Relevance]:
-        """Return the judge's grade of each pair: what its assessors come to."""
+        """Return the grade that the assessors settled for each pair."""
         return {pair: settled([one.relevance for one in said]) for pair, said in self.judged.items()}
 
     def language(self, query_id: str) -> str | None:
-        """Return the language of a query, where the build noted one."""
+        """Return the language of a query, or None if the build noted none."""
         language = self.notes.get(query_id, {}).get("language")
         return language if isinstance(language, str) else None
 
@@ -75,15 +75,15 @@ class ReviewableSet:
 
 
 def load_reviewable(folder: Path) -> ReviewableSet:
-    """Return what a folder holds to be judged.
+    """Return the set in a folder, to be reviewed.
 
-    Without a pool, what is judged relevant or graded in ``dataset.json`` is the pool; without judgments there are none.
+    Without a pool, the pairs that are relevant or graded in ``dataset.json`` are the pool.
 
     Raises:
-        InputError: There is no data set, or one of its files is damaged or refers to what is not there.
+        InputError: There is no data set, or one of its files is damaged or refers to a missing item.
     """
     if not folder.is_dir():
-        raise InputError(folder, "is no folder; give the folder of a build")
+        raise InputError(folder, "not a folder; give the folder of a build")
     home = GoldFolder(folder)
     dataset = home.dataset()
     notes = notes_of_queries(folder)
@@ -111,7 +111,7 @@ def load_reviewable(folder: Path) -> ReviewableSet:
 
 
 def _pool(records: Records[Pooled], queries: Mapping[str, str], corpus: Mapping[str, str]) -> Iterator[Pooled]:
-    """Yield the pool of the queries that are there; one may have been rejected since."""
+    """Yield the pool of the queries in the set; others may have been rejected since."""
     seen: set[Pair] = set()
     for number, pooled in enumerate(records.read_any(), 1):
         pair = pooled.query_id, pooled.chunk_id
@@ -133,7 +133,7 @@ def _origin(notes: Mapping[str, Mapping[str, Any]], query_id: str, chunk_id: str
 
 
 def _places(chunks: Records[Chunk], corpus: Mapping[str, str]) -> dict[str, Place]:
-    """Return where each passage stands: chunks are written in the order of their documents."""
+    """Return the surroundings of each passage; chunks are stored in the order of their documents."""
     found: dict[str, Place] = {}
     last: Chunk | None = None
     for chunk in chunks.read_any():
@@ -150,7 +150,7 @@ def _places(chunks: Records[Chunk], corpus: Mapping[str, str]) -> dict[str, Plac
 
 
 def _digest(notes: Mapping[str, Mapping[str, Any]], queries: Mapping[str, str], corpus: Mapping[str, str]) -> str:
-    """Return the digest of what is judged: the corpus, and the queries as they were first worded."""
+    """Return the digest of the corpus and of the queries as they were first worded."""
     worded = {query_id: note["text"] for query_id, note in notes.items() if isinstance(note.get("text"), str)}
     digest = hashlib.sha256()
     for part in (worded or queries, corpus):

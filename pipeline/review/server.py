@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -156,16 +155,6 @@ def server_of(
             timeout_graceful_shutdown=3,
         )
     )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own, that nobody else reaches."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @contextlib.contextmanager

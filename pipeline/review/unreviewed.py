@@ -1,4 +1,4 @@
-"""The set as it was before people decided anything of it, and the files in it that speak of single queries."""
+"""The set as it was before people's decisions, and its files whose records belong to single queries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ R = TypeVar("R", Pooled, Judgment)
 
 @dataclass(frozen=True, slots=True)
 class Unreviewed:
-    """The set before people: its queries in order, its grades and where they are, and the folder of its other files.
+    """The set before people's decisions: its queries in order, its grades and their file, its other files' folder.
 
     ``kept`` marks a set that an earlier review put aside; otherwise it is the set as it stands.
     """
@@ -39,7 +39,7 @@ class Unreviewed:
 
 
 def unreviewed_set(folder: GoldFolder, metadata: Mapping[str, Any]) -> Unreviewed:
-    """Return the set before people: as it was put aside, unless it was built or graded anew since.
+    """Return the set before people's decisions: the copy put aside, unless the set was built or graded anew since.
 
     Raises:
         InputError: A file is missing or damaged.
@@ -55,7 +55,7 @@ def unreviewed_set(folder: GoldFolder, metadata: Mapping[str, Any]) -> Unreviewe
 
 
 def keep(start: Unreviewed, place: Draft) -> None:
-    """Put the set as it was before people aside, below the place that is written to."""
+    """Copy the set before people's decisions into the draft's ``unreviewed/``."""
     place.unreviewed.path.mkdir(parents=True, exist_ok=True)
     for name in BY_QUERY:
         if start.folder.file(name).is_file():

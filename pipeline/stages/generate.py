@@ -158,11 +158,7 @@ def generation_prompt(prompt: Prompt, brief: Brief, *, context: str, examples: S
 def locate(quote: str, chunk: Chunk) -> tuple[Evidence, ...]:
     """Return the quote as evidence in the document's own words; empty if the chunk does not hold it."""
     found = find_quote(quote, chunk.text)
-    if found is None:
-        return ()
-    start, end = found
-    offset = chunk.span.start
-    return (Evidence(doc_id=chunk.span.doc_id, start=offset + start, end=offset + end, quote=chunk.text[start:end]),)
+    return () if found is None else (chunk.evidence(*found),)
 
 
 def describe_constraints(constraints: Constraints) -> str:

@@ -70,15 +70,7 @@ def judged_passage(query: Query, chunk: Chunk, grade: Relevance, quotes: Iterabl
         return JudgedPassage(span=chunk.span, grade=grade, evidence=tuple(own))
     found = {find_quote(quote, chunk.text) for quote in quotes if quote}
     found = found - {None} or {find_quote(evidence.quote, chunk.text) for evidence in query.evidence} - {None}
-    evidence = tuple(
-        Evidence(
-            doc_id=chunk.span.doc_id,
-            start=chunk.span.start + start,
-            end=chunk.span.start + end,
-            quote=chunk.text[start:end],
-        )
-        for start, end in sorted(place for place in found if place is not None)
-    )
+    evidence = tuple(chunk.evidence(*place) for place in sorted(place for place in found if place is not None))
     return JudgedPassage(span=chunk.span, grade=grade, evidence=evidence)
 
 

@@ -38,6 +38,16 @@ class Systems:
         folder: Path | None,
         timeout_s: float,
     ) -> None:
+        """Take the systems; none is built yet.
+
+        Args:
+            names: The systems that were asked for.
+            settings: The settings of all systems by name.
+            objects: Systems that are objects, by name.
+            models: The paths to models.
+            folder: Searched for Python modules.
+            timeout_s: Seconds that an object may take for one query.
+        """
         self.names, self.settings = tuple(names), settings
         self._objects, self._timeout_s = objects, timeout_s
         self._workshop = Workshop(part=self._part, settings=settings, models=models, folder=folder)

@@ -97,7 +97,8 @@ class Models:
         Raises:
             RetrieverFailed: The variable that should hold the key is not set.
         """
-        from pipeline.llm.rerank_endpoint import RerankSettings, open_reranker
+        from pipeline.llm.model_path import open_reranker
+        from pipeline.llm.rerank_endpoint import RerankSettings
 
         wanted = RerankSettings(url=settings.url, model=settings.model, api_key=key_in(settings.api_key_env))
         path = self._opened(wanted, lambda: open_reranker(wanted, answers=self._store, replay=self._replay))

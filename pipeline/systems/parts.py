@@ -17,6 +17,14 @@ class Part(Guarded):
     """A guarded retriever that indexes a corpus once and, if others share it, searches each query once."""
 
     def __init__(self, inner: Retriever, *, name: str, shared: bool, stopwatch: Stopwatch) -> None:
+        """Take the retriever.
+
+        Args:
+            inner: The retriever.
+            name: The name of the system.
+            shared: Whether answers are remembered, because other systems use this one too.
+            stopwatch: Counts remembered work again.
+        """
         super().__init__(inner, name=name)
         self._shared, self._stopwatch = shared, stopwatch
         self._indexed: Mapping[str, str] | None = None

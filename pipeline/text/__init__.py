@@ -1,1 +1,14 @@
-"""What is known of text in any language: scripts, words, sentences, stems, language."""
+"""Knowledge of text in any language: scripts, words, sentences, stems, languages."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """Return a table of this package by the name of its file, ``stopwords`` for ``stopwords.toml``."""
+    return tomllib.loads(files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))

@@ -1,28 +1,28 @@
-"""Where overlapping pieces of a text came from, also where the text repeats itself."""
+"""Places of overlapping pieces in the text they were cut from, also if the text repeats itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 MAX_STEPS = 2_000_000
-"""How many places are tried before a text is given up; one per piece is usual."""
+"""Places tried before the search fails; usually one per piece is enough."""
 
 
 def locate(text: str, pieces: list[str], *, shares: Callable[[str, int], bool], most: int | None = None) -> list[int]:
-    """Return the start of every piece, such that each begins within or right after the one before it.
+    """Return the start of every piece, so that each begins within or right after the one before it.
 
     The first piece starts the text and the last one ends it. Repetitive text ("aaaa …") offers a piece several places:
-    the first that ``shares`` allows is tried first, and a choice that leads nowhere is taken back. A place found wrong
-    for a piece is not tried again, so the work is bounded by pieces times places.
+    the first that ``shares`` allows is tried first, and a choice that leads nowhere is undone. A place found wrong for
+    a piece is not tried again, so the work is bounded by pieces times places.
 
     Args:
-        text: What the pieces were cut from, characters.
+        text: The text that the pieces were cut from.
         pieces: The pieces in order, none empty.
-        shares: Whether the cutter would let a piece share its first so many characters with the piece before it.
-        most: The most characters two neighbours may share, None where it is not known in characters.
+        shares: Returns whether the cutter would let a piece share its first N characters with the piece before it.
+        most: Most characters that two neighbours may share, None if not known.
 
     Raises:
-        RuntimeError: There is no such sequence of places.
+        RuntimeError: No sequence of places was found.
     """
     starts = [0]
     untried: list[Iterator[int]] = []
@@ -48,7 +48,7 @@ def _next_place(places: Iterator[int], index: int, wrong: set[tuple[int, int]]) 
 
 
 def _places(text: str, piece: str, first: int, end: int, shares: Callable[[str, int], bool]) -> Iterator[int]:
-    """Yield the places from ``first`` to ``end`` where the piece is found, those the cutter would choose first."""
+    """Yield the places of the piece from ``first`` to ``end``, the ones that the cutter would choose first."""
     unlikely = []
     stop = end + len(piece)
     place = text.find(piece, first, stop)

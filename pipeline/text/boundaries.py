@@ -13,15 +13,15 @@ _CLAUSE_MARKS = "，、；：､،؛၊។፣፤፥"
 _CLOSERS = "」』”’）》】〕〉"
 _WORD_MARKS = "\u200b\u0f0b\u1361"  # zero-width space, Tibetan tsheg, Ethiopic word space
 
-_JOINERS = "\u200d\u0e40-\u0e44\u0ec0-\u0ec4\ud800-\udbff"  # what follows belongs to them: ZWJ, Thai and Lao vowels
+_JOINERS = "\u200d\u0e40-\u0e44\u0ec0-\u0ec4\ud800-\udbff"  # join what follows: ZWJ, Thai and Lao vowels
 _EXTENDERS = "\u200d\u0e33\u0eb3\u1160-\u11ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\udc00-\udfff"
 _BMP, _BEYOND = "[\\x00-,.-\uffff]", "[\U00010000-\U0010ffff]"
-_VIRAMA = 9  # the canonical combining class of signs that join the consonants around them
+_VIRAMA = 9  # canonical combining class of signs that join consonants
 _FLAG = "\U0001f1e6-\U0001f1ff"
 
 
 def _after(marks: str) -> str:
-    """Return a pattern for the empty place after a mark and the quotes it closes; the mark stays with what it ends."""
+    """Return a pattern for the place after a mark and its closing quotes; the mark stays with the text before it."""
     return rf"(?:(?<=[{marks}])|(?<=[{marks}][{_CLOSERS}]))(?![{marks}{_CLOSERS}])"
 
 
@@ -33,11 +33,11 @@ _WORD = (re.compile(f"[{_WORD_MARKS}]"), f"(?<=[{_WORD_MARKS}])")
 def separators(text: str) -> list[str]:
     r"""Return regular expressions of the places to cut this text at, best first.
 
-    ``\n\n``, ``\n``, space, anywhere: what LangChain's splitter knows, and all there is for a text without marks of
-    other scripts. Between line and space come sentence ends, then clause ends, of scripts whose marks need no space
-    after them (Chinese, Japanese, Arabic, Devanagari, Khmer …); after the space comes the zero-width space of Thai and
-    Khmer; and before «anywhere», places between the characters a reader sees, so that no accent, vowel sign, skin tone
-    or half of a joined emoji is cut off unless a single such character is longer than a chunk.
+    For a text without marks of other scripts they are those of LangChain's splitter: ``\n\n``, ``\n``, space, anywhere.
+    Between line and space come sentence ends, then clause ends, of scripts whose marks need no space after them
+    (Chinese, Japanese, Arabic, Devanagari, Khmer …); after the space comes the zero-width space of Thai and Khmer; and
+    before «anywhere», the places between visible characters, so that no accent, vowel sign, skin tone or half of a
+    joined emoji is cut off unless one visible character is longer than a chunk.
     """
     if text.isascii():
         return ["\n\n", "\n", " ", ""]
@@ -49,7 +49,7 @@ def separators(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _graphemes() -> tuple[re.Pattern[str], str]:
-    """Return what finds characters made of several code points, and a pattern for the places between characters.
+    """Return a pattern that finds characters of several code points, and one for the places between characters.
 
     Source: Unicode Standard Annex 29, extended grapheme clusters, without counting flags in pairs (none is cut).
     """
@@ -58,7 +58,7 @@ def _graphemes() -> tuple[re.Pattern[str], str]:
     extenders, joiners = _classes(marks, _EXTENDERS), _classes(viramas, _JOINERS)
     after = "".join(f"(?<!{joiner})" for joiner in joiners)
     before = "".join(f"(?!{extender})" for extender in extenders)
-    # All beyond the first plane is taken for composed here: one range is looked up fast, some 400 are not.
+    # Everything beyond the first plane counts as composed here: one range is looked up fast, 400 ranges are not.
     composed = re.compile(f"{extenders[0]}|{joiners[0]}|[\U00010000-\U0010ffff]")
     return composed, rf"{after}{before}(?!(?<=[{_FLAG}])[{_FLAG}])"
 
@@ -68,7 +68,7 @@ def _is_mark(character: str) -> bool:
 
 
 def _classes(marks: list[str], ranges: str) -> list[str]:
-    """Return a character class for the first plane, which ``re`` looks up in a table, and one for what lies beyond."""
+    """Return a character class for the first plane, which ``re`` looks up in a table, and one for the other planes."""
     first = "".join(mark for mark in marks if mark < "\U00010000") + "".join(re.findall(f"{_BMP}(?:-{_BMP})?", ranges))
     beyond = "".join(mark for mark in marks if mark >= "\U00010000") + "".join(
         re.findall(f"{_BEYOND}-{_BEYOND}", ranges)
@@ -88,7 +88,7 @@ _ABBREVIATION = regex.compile(
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return the start and end of every sentence, white space trimmed, in order; together they hold every word."""
+    """Return the start and end of every sentence, in order, white space trimmed; together they hold every word."""
     spans: list[tuple[int, int]] = []
     start = 0
     for mark in _END.finditer(text):

@@ -24,7 +24,13 @@ def shown(name: Path | str) -> str:
 
 
 def amount(count: int, one: str, many: str | None = None) -> str:
-    """Return a count with its noun: ``1 query``, ``1,200 queries``; ``many`` is ``one`` with an s unless given."""
+    """Return a count with its noun: ``1 query``, ``1,200 queries``.
+
+    Args:
+        count: The count, 0 or more.
+        one: The noun in the singular.
+        many: The noun in the plural; by default ``one`` with an s.
+    """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 

@@ -1,4 +1,4 @@
-"""Finding a quotation again in the text it was taken from, in the text's own words."""
+"""A quotation found again in the text it was taken from, in the text's own words."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from rapidfuzz import fuzz
 from pipeline.text.words import word_spans
 
 LIKENESS = 0.9
-"""The least share of characters in common (``partial_ratio``) at which a quotation that was changed is accepted."""
+"""Lowest share of common characters, 0 to 1 (``partial_ratio``), at which a changed quotation is accepted."""
 
 _SHORTEST_CHANGED = 12
-"""Folded characters: anything shorter is found as it is or not at all."""
+"""Fewest folded characters of a quotation that may have been changed."""
 
 _WHOLE_TEXT = 20_000
-"""Longer texts are compared only around the places where a piece of the quotation stands unchanged."""
+"""Characters of a text beyond which it is compared only around unchanged pieces of the quotation."""
 
 _PIECE, _PLACES = 8, 64
+"""Characters of such a piece, and most places that are compared."""
 _CLUSTER = regex.compile(r"\X")
 _IGNORED = regex.compile(r"[\s\p{Cf}\p{Cc}*_`\\]")  # white space, invisible marks, Markdown emphasis
 _QUOTE = regex.compile("[\"'`´‘’‚‛“”„‟‹›«»「」『』〝〞〟＂＇]")
 _DASH = regex.compile(r"[\p{Pd}−‐⁃]")
 _WORDLIKE = regex.compile(r"[\p{L}\p{N}]")
 _LONGEST_CUT_WORD = 40
+"""Characters by which a quotation is widened at most to complete a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +41,11 @@ class _Folded:
 
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """Return the start and end of a quotation in a text, widened to whole words; None where it is not there.
+    """Return the start and end of a quotation in a text, widened to whole words; None if it is not there.
 
-    First as it is, then without regard to case, white space, kinds of quotation marks and dashes, and Unicode
-    composition, then the best alignment with at least nine characters in ten in common. Of several places the first
-    that cuts no word. A quotation without a letter or a digit is nowhere.
-
-    Args:
-        quote: What somebody says stands in the text.
-        text: The text, of any length.
+    The quotation is searched for as it is, then without regard to case, white space, kinds of quotation marks and
+    dashes, and Unicode composition, then by the best alignment with at least nine characters in ten in common. Of
+    several places, the first that cuts no word is returned. A quotation without a letter or a digit is not found.
     """
     wanted = quote.strip()
     if not _WORDLIKE.search(wanted):
@@ -113,7 +111,7 @@ def _align(needle: str, text: str) -> tuple[int, int] | None:
 
 
 def _regions(needle: str, text: str) -> list[tuple[int, int]]:
-    """Return where to look: everywhere, or in a long text around the unchanged pieces of the quotation."""
+    """Return the parts to compare: the whole text, or in a long text those around unchanged pieces of the quotation."""
     if len(text) <= _WHOLE_TEXT:
         return [(0, len(text))]
     places: set[tuple[int, int]] = set()
@@ -134,7 +132,7 @@ def _original(text: str, folded: _Folded, start: int, end: int) -> tuple[int, in
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a stretch to the words it cuts, unless a word is endless, and trim its white space."""
+    """Widen a stretch to the words it cuts, unless a word is very long, and trim its white space."""
     low, high = max(0, start - _LONGEST_CUT_WORD), min(len(text), end + _LONGEST_CUT_WORD)
     for word_start, word_end in word_spans(text[low:high]):
         word_start, word_end = low + word_start, low + word_end  # noqa: PLW2901 (offsets of the whole text)

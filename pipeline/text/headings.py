@@ -1,4 +1,4 @@
-"""The headings of a Markdown text and the path of them that stands above any place in it."""
+"""The headings of a Markdown text, and the path of headings above any place in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_TITLE = 200
-"""A longer line is a paragraph, whatever it begins with (and would be repeated in every chunk below it)."""
+"""Most characters of a heading; a longer line is a paragraph (and would be repeated in every chunk below it)."""
 
 _MARKED = re.compile(r"^(?:[ ]{0,3}#{1,6}[ \t]|[ ]{0,3}(?:={2,}|-{3,})[ \t]*$)", re.MULTILINE)
 _ATX = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
@@ -21,7 +21,7 @@ _DECORATION = re.compile(r"(?:\*{1,3}|_{2,3}|`+|\s*\{#[^}]*\}$)")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading: the characters ``start`` to ``end`` of the text, underline included, and the path that ends in it."""
+    """A heading: its characters ``start`` to ``end``, underline included, and the path that ends in it."""
 
     start: int
     end: int
@@ -43,9 +43,15 @@ def headings(text: str) -> list[Heading]:
 
 
 def path_at(found: list[Heading], text: str, start: int, end: int) -> tuple[str, ...]:
-    """Return the headings above the first words of ``text[start:end]`` that are no heading, outermost first.
+    """Return the headings above the first words of a passage that are not a heading, outermost first.
 
-    Headings a passage opens with are its own and belong to the path; those further inside do not.
+    Headings at the beginning of the passage belong to the path; headings further inside do not.
+
+    Args:
+        found: Headings of the text; see `headings`.
+        text: The text.
+        start: First character of the passage.
+        end: Character after the passage.
     """
     index = bisect_left(found, start, key=lambda heading: heading.start)
     while index < len(found) and found[index].start < end and not text[start : found[index].start].strip():
@@ -83,7 +89,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     while start < len(text):
         stop = text.find("\n", start)
         stop = len(text) if stop < 0 else stop
-        # No heading is longer, and a copy of a giant line would double the memory of the text.
+        # No heading is longer, and a copy of a giant line would double the memory used.
         yield start, text[start : min(stop, start + 4 * MAX_TITLE)]
         start = stop + 1
 
@@ -96,7 +102,7 @@ def _front_matter_end(text: str) -> int:
 
 
 def _fence_after(fence: str, line: str) -> tuple[str, bool]:
-    """Return the fence that is open after this line ("" for none), and whether the line belongs to fenced code."""
+    """Return the fence that is open after this line ("" if none), and whether the line belongs to fenced code."""
     mark = _FENCE.match(line)
     if not fence:
         opens = mark is not None and not ("`" in mark[1] and "`" in mark[2])
@@ -106,6 +112,6 @@ def _fence_after(fence: str, line: str) -> tuple[str, bool]:
 
 
 def _plain(title: str) -> str:
-    """Return the title without Markdown's decoration, empty where it is too long to be one."""
+    """Return the title without Markdown's decoration, empty if it is too long."""
     bare = _DECORATION.sub("", _LINK.sub(r"\1", title)).strip()
     return bare if len(bare) <= MAX_TITLE else ""

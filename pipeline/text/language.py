@@ -1,4 +1,4 @@
-"""Which language a text is in: its script decides first, a statistical model among the languages of one script."""
+"""The language of a text: decided by its script, then by a statistical model among the languages of the script."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _SAME = {
     "arz": "ar", "ary": "ar", "apc": "ar", "ars": "ar", "acm": "ar", "arb": "ar", "wuu": "zh", "yue": "zh", "nb": "no",
     "nn": "no", "fil": "tl", "pes": "fa", "prs": "fa", "ckb": "ku", "iw": "he", "in": "id", "cmn": "zh", "srl": "sr",
 }  # fmt: skip
-"""Labels that name a variety of a language, or an old code of it."""
+"""Codes of varieties of a language, and its old codes."""
 
 _HARD_TO_TELL = ({"bs", "hr", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"da", "no"}, {"af", "nl"}, {"cs", "sk"})
-"""Languages a short text does not tell apart for certain."""
+"""Languages that a short text does not tell apart reliably."""
 
 _WINDOWS, _WINDOW = 4, 80
 
 
 def detect_language(text: str) -> str | None:
-    """Return the language most of a text is written in (ISO 639-1), None where that is not clear.
+    """Return the language of most of a text (ISO 639-1), None if it is not clear.
 
     Long texts are judged by four windows of 80 characters spread over them.
     """
@@ -66,10 +66,10 @@ def detect_language(text: str) -> str | None:
 
 
 def same_language(query: str, expected: str) -> bool | None:
-    """Return whether a short text is in the expected language, None where it is too short or too mixed to say.
+    """Return whether a short text is in the expected language, None if it is too short or too mixed to tell.
 
-    False needs clear evidence: a script that does not fit, or at least four words and 20 letters that the model gives
-    to another language with a probability of 0.9 or more.
+    False needs clear evidence: a script that does not fit, or at least four words and 20 letters that the model
+    assigns to another language with a probability of 0.9 or more.
 
     Args:
         query: A query.
@@ -89,14 +89,14 @@ def same_language(query: str, expected: str) -> bool | None:
 
 
 def script_fits(query: str, expected: str) -> bool | None:
-    """Return whether a short text is in a script of the expected language, None for a language not known here.
+    """Return whether a short text is in a script of the expected language, None if the language is not known.
 
-    Names and abbreviations in Latin script are no evidence against a language of another script as long as
-    there are words in it. Kana are not Chinese, and characters simplified in China alone are not Japanese.
+    Names and abbreviations in Latin script do not count against a language of another script if words in that script
+    are present. Kana are not Chinese, and characters simplified only in China are not Japanese.
 
     Args:
-        query: A query.
-        expected: ISO 639-1, with or without a region.
+        query: As in `same_language`.
+        expected: As in `same_language`.
     """
     wanted = _code(expected)
     counts = _words_by_script(query)
@@ -115,9 +115,9 @@ def script_fits(query: str, expected: str) -> bool | None:
 
 
 def same_script(query: str, text: str) -> bool:
-    """Whether a word of the query is in the main script of a text, or most of its words in one with a tenth of it.
+    """Return whether a query is in a script of a text; True if either has no letters.
 
-    True too where either has no letters.
+    It is if one of its words is in the text's main script, or at least half are in scripts with a tenth of its words.
     """
     asked, there = _words_by_script(query), _words_by_script(_sample(text))
     if not asked or not there:
@@ -136,7 +136,7 @@ def _kana(counts: Counter[str]) -> int:
 
 
 def _unknown_in_japan(text: str) -> int:
-    """Count the characters that Japanese encodings do not have."""
+    """Return the number of characters that Japanese encodings lack."""
     return len(text) - len(text.encode("cp932", errors="ignore").decode("cp932", errors="ignore"))
 
 
@@ -170,7 +170,7 @@ def _words_by_script(text: str) -> Counter[str]:
 
 
 def _probabilities(text: str, script: str) -> list[tuple[str, float]]:
-    """Return the languages of a script, most probable first; their probabilities add up to 1."""
+    """Return the languages of a script, most probable first, with probabilities that add up to 1."""
     among = set(_SEVERAL_LANGUAGES[script].split())
     found: Counter[str] = Counter()
     for label, probability in _identifier().rank(text):
@@ -185,7 +185,7 @@ def _probabilities(text: str, script: str) -> list[tuple[str, float]]:
 
 @lru_cache(maxsize=1)
 def _identifier() -> LanguageIdentifier:
-    # Loading the model takes most of a second: only the first text that needs it pays.
+    # Loading the model takes most of a second, so it waits for the first text that needs it.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

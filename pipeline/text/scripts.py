@@ -1,4 +1,4 @@
-"""Which writing system a text is in, as far as the pipeline needs to know."""
+"""The script of a text, and whether it puts spaces between words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_LETTERS = bytes(byte for byte in range(256) if not (byte < 128 and chr(byte)
 
 
 def script_of(text: str) -> str | None:
-    """Return the Unicode script most letters of the text belong to (``Latin``, ``Han`` …), None without letters."""
+    """Return the Unicode script of most letters of the text (``Latin``, ``Han`` …), None without letters."""
     counts: Counter[str] = Counter()
     for run in _RUN.finditer(text):
         counts[str(run.lastgroup)] += run.end() - run.start()
@@ -32,7 +32,7 @@ def script_of(text: str) -> str | None:
 
 
 def is_spaceless(text: str) -> bool:
-    """Whether at least half of the letters belong to a script without spaces between words."""
+    """Return whether at least half of the letters belong to a script without spaces between words."""
     if text.isascii() or not _MAY_BE_SPACELESS.search(text):
         return False
     letters = letter_count(text)
@@ -40,7 +40,7 @@ def is_spaceless(text: str) -> bool:
 
 
 def letter_count(text: str) -> int:
-    """Return how many characters are letters or the marks that belong to them."""
+    """Return the number of letters, with the marks that belong to them."""
     letters = len(text.encode("utf-8", "replace").translate(None, _NO_LETTERS))
     beyond = "" if text.isascii() else "".join(_BEYOND_ASCII.findall(text))
     return letters + sum(len(run) for run in _LETTER.findall(beyond))

@@ -9,13 +9,12 @@ one English list of 1,333 words).
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import lru_cache
-from importlib.resources import files
 
 import regex
 import Stemmer
 
+from pipeline.text import table
 from pipeline.text.scripts import SPACELESS
 
 _SPACELESS_CLASS = "".join(rf"\p{{Script={name}}}" for name in sorted(SPACELESS))
@@ -41,7 +40,7 @@ _STEMMERS = {
 
 def languages() -> frozenset[str]:
     """Return the languages (ISO 639-1) whose words can be stemmed or whose function words are listed."""
-    return frozenset(_STEMMERS) | _stop_lists().keys()
+    return frozenset(_STEMMERS) | table("stopwords").keys()
 
 
 @lru_cache(maxsize=64)
@@ -51,21 +50,28 @@ def stop_words(language: str | None) -> frozenset[str]:
     Args:
         language: ISO 639-1, with or without a region (``zh-TW``); None if it is not known.
     """
-    return frozenset(_stop_lists().get((language or "").split("-")[0], "").casefold().split())
+    return frozenset(table("stopwords").get((language or "").split("-")[0], "").casefold().split())
 
 
-@lru_cache(maxsize=1)
-def _stop_lists() -> dict[str, str]:
-    return tomllib.loads(files("pipeline.text").joinpath("stopwords.toml").read_text(encoding="utf-8"))
+def query_words(language: str | None) -> dict[str, float]:
+    """Return the commonest function words of queries, each weighted by one over its rank; none if there is no list.
+
+    Source: Zipf (1935): the frequency of a word is about the inverse of its rank.
+
+    Args:
+        language: As in `stop_words`.
+    """
+    listed = table("querywords").get((language or "").split("-")[0], "").split()
+    return {word: 1 / rank for rank, word in enumerate(listed, start=1)}
 
 
 def words(text: str) -> list[str]:
-    """Return the words as written, hyphenated and dotted compounds whole (``re-use``, ``v2.1``)."""
+    """Return the words as written, hyphenated and dotted compounds as one word (``re-use``, ``v2.1``)."""
     return (_PLAIN_WORD if _is_plain(text) else _WORD).findall(text)
 
 
 def word_count(text: str) -> int:
-    """Return how many words the text has; in scripts without spaces, characters."""
+    """Return the number of words; in scripts without spaces, of characters."""
     return len(words(text))
 
 
@@ -76,7 +82,7 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def terms(text: str) -> list[str]:
-    """Return lower-cased index terms: compounds in their parts, one term per character in scripts without spaces."""
+    """Return lower-cased index terms: the parts of compounds, and single characters in scripts without spaces."""
     folded = text.casefold()
     return (_PLAIN_TERM if _is_plain(folded) else _PLAIN).findall(folded)
 
@@ -92,7 +98,7 @@ def _stemmer(language: str) -> Stemmer.Stemmer | None:
 
 
 def stems(tokens: list[str], language: str | None) -> list[str]:
-    """Return the Snowball stem of each lower-cased token; the tokens themselves where there is no stemmer."""
+    """Return the Snowball stem of each lower-cased token; the tokens themselves if there is no stemmer."""
     stemmer = _stemmer(language) if language else None
     return stemmer.stemWords(tokens) if stemmer else tokens
 
@@ -102,24 +108,24 @@ _ALPHASYLLABLE = regex.compile(r"[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\
 
 
 def content_terms(text: str, language: str | None) -> list[str]:
-    """Return the stems of the words that carry the meaning, in order, repetitions kept.
+    """Return the stems of the words that carry meaning, in order, with repetitions.
 
     Function words are left out. In scripts without spaces a term is two characters in a row (three in Thai, Lao, Khmer
-    and Myanmar) between function words: measured on parallel human questions, these share as many terms with
-    their passages as English words do (.67 and .78 against .77), and as few with others (.03, .07, .04).
+    and Myanmar) between function words: measured on parallel human questions, these share as many terms with their
+    passages as English words do (.67 and .78 against .77), and as few with other passages (.03, .07, .04).
 
     Args:
         text: Any text.
-        language: ISO 639-1, for its function words and stemmer; None leaves every word as it is.
+        language: ISO 639-1, for its function words and stemmer; None keeps every word as it is.
     """
     return _content_terms(text.casefold(), language, stop_words(language))
 
 
 @lru_cache(maxsize=256)
 def index_terms(text: str, language: str | None) -> frozenset[str]:
-    """Return every term ``content_terms`` could find in a stretch of the text, function words included.
+    """Return every term that ``content_terms`` could find in a part of the text, function words included.
 
-    Remembered for the last texts: several checks in a row ask for the same chunk.
+    Cached for the last texts, because several checks in a row ask for the same chunk.
     """
     return frozenset(_content_terms(text.casefold(), language, frozenset())) | frozenset(terms(text))
 
@@ -157,7 +163,7 @@ def _grams(piece: str) -> list[str]:
 
 
 def term_weight(term: str) -> float:
-    """Return how many words a term of ``terms`` is worth: 1, or in scripts without spaces the part a character is.
+    """Return the number of words that a term of ``terms`` counts for: 1, or less in scripts without spaces.
 
     A word has about two characters in Chinese and Japanese, five in Thai, Lao, Khmer and Myanmar.
     """
@@ -167,7 +173,7 @@ def term_weight(term: str) -> float:
 
 
 def count_words(text: str) -> int:
-    """Return how many words a reader would count; in Chinese and Japanese every character.
+    """Return the number of words that a reader would count; in Chinese and Japanese, of characters.
 
     In Thai, Lao, Khmer and Myanmar script, five characters with their marks count as a word.
     """

@@ -114,7 +114,7 @@ def simulate(collection: Collection, recipe: RecipeName, seed: int, count: int) 
         for position, text in enumerate(collection.documents)
         if text
     }
-    generator = OfflineGenerator.fit(chunks.values(), recipe=recipe, seed=seed)
+    generator = OfflineGenerator(chunks.values(), recipe=recipe, seed=seed)
     out = Simulated()
 
     async def draw() -> None:

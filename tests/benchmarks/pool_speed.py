@@ -34,7 +34,7 @@ def child(folder: str, place: str) -> None:
     from pipeline.grade.graded_files import write_graded
     from pipeline.grade.outcome import figures, outcome_of
     from pipeline.grade.preparation import pool_settings
-    from pipeline.grade.retriever_pool import Asked, pool_of
+    from pipeline.grade.retriever_pool import Pools, pool_of
     from pipeline.systems import open_systems
     from schemas.judgment import Judgment, Relevance
 
@@ -43,8 +43,8 @@ def child(folder: str, place: str) -> None:
     gold = read_gradable(home, home.manifest())
     names = ("bm25", "ngrams", "lsi")
     with open_systems(names, pool_settings("en")) as systems:
-        asked = Asked(10, names, lambda _: {name: systems.retriever(name) for name in names})
-        pool = pool_of(gold, asked, clock)
+        pools = Pools(names, lambda _: {name: systems.retriever(name) for name in names})
+        pool = pool_of(gold, pools, clock, depth=10)
     pooled = time.process_time()
     answers = Answers()
     for query in gold.queries:

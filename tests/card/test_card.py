@@ -212,7 +212,7 @@ def test_the_card_is_the_same_in_every_process(goldset: Goldset, tmp_path: Path)
 
 def test_files_that_are_no_card_are_not_replaced(tmp_path: Path, tiny: Card) -> None:
     (tmp_path / "card.md").write_text("# My own data set\n")
-    with pytest.raises(OutputError, match="is no card of ours"):
+    with pytest.raises(OutputError, match="not a card that goldset wrote"):
         write_card(tmp_path, tiny)
     assert not (tmp_path / "card.json").exists()
     (tmp_path / "card.md").unlink()

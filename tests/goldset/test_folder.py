@@ -72,7 +72,7 @@ def test_a_manifest_that_names_files_elsewhere_deletes_nothing_there(tmp_path: P
             publish(place, run, manifest(), stale=[name])
         assert (tmp_path / "victim.txt").read_text() == "precious"
     tampered = read_manifest(run).model_copy(update={"files": {"../victim.txt": "0"}})
-    assert list(changed_files(run, tampered)) == ["'../victim.txt': is no file of this folder"]
+    assert list(changed_files(run, tampered)) == ["'../victim.txt': not a file of this folder"]
 
 
 def test_a_damaged_manifest_is_replaced_only_when_told_to(tmp_path: Path) -> None:

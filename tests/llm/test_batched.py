@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import CallFailed, LimitReached, ModelUnavailable
-from pipeline.llm.batched import BatchLimits
+from pipeline.llm.batch import BatchLimits
 from pipeline.llm.model_path import ModelPath, open_model
 from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import AnswerStore

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pipeline.errors import AnswerMissing, AnswerRejected, CallFailed
+from pipeline.errors import AnswerRejected, CallFailed, ModelUnavailable
 from tests.llm.conftest import Opener
 from tests.model_server.fixture import ServerHandle
 
@@ -99,5 +99,5 @@ async def test_a_replay_embeds_what_is_kept_and_nothing_else(open_embedding: Ope
     model_server.down()
     async with open_embedding(replay=True) as path:
         assert np.array_equal(await _embedder(path).embed(["one"]), rows)
-        with pytest.raises(AnswerMissing):
+        with pytest.raises(ModelUnavailable, match="embed: the store has no answer"):
             await _embedder(path).embed(["two"])

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.llm.circuit import Circuit
-from pipeline.llm.faults import Allowance, Cause
-from pipeline.llm.headers import allowance, duration_s, retry_after_s
-from pipeline.llm.rates import Rates, Window
-from pipeline.llm.width import Width
+from pipeline.llm.faults import Cause
+from pipeline.llm.headers import Allowance, allowance, duration_s, retry_after_s
+from pipeline.llm.pace import Rates, Width, Window
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import AnswerMissing, AnswerRejected, InputError, OutputError
-from pipeline.llm.recorded import request_key
+from pipeline.errors import AnswerRejected, InputError, ModelUnavailable, OutputError
+from pipeline.llm.layers.answer_record import request_key
 from pipeline.llm.store import AnswerStore, StoredReply
 from pipeline.ports import Usage
 from tests.llm.conftest import Opener, verdict_request
@@ -88,7 +88,7 @@ async def test_a_replay_asks_nobody(open_path: Opener, model_server: ServerHandl
     model_server.down()
     async with open_path(replay=True) as path:
         assert (await path.complete(verdict_request())).answer == answer.answer
-        with pytest.raises(AnswerMissing, match=r"grade: the store has no answer [0-9a-f]{12}"):
+        with pytest.raises(ModelUnavailable, match=r"grade: the store has no answer [0-9a-f]{12}"):
             await path.complete(verdict_request(1))
 
 

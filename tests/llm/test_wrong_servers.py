@@ -36,7 +36,7 @@ async def test_a_server_that_never_sends_json_is_given_up_soon(
         books, tokens = path.usage(), path.snapshot().tokens
     assert time.monotonic() - start < 8
     assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
-    assert "no JSON (is the base URL right, with its /v1?)" in str(outcomes[0])
+    assert "not JSON (is the base URL right, with its /v1?)" in str(outcomes[0])
     assert (tokens, books["grade"].input_tokens) == (0, 0)
     assert model_server.stats()["requests"] < 30
 
@@ -114,7 +114,7 @@ async def test_this_machine_itself_is_asked_past_every_proxy(
 @pytest.mark.parametrize("value", ["::CANARY::", "ftp://CANARY", "http://CANARY:99999", "http://"])
 async def test_a_proxy_that_is_none_is_named_by_its_variable(proxies: pytest.MonkeyPatch, name: str, value: str):
     proxies.setenv(name, value)
-    with pytest.raises(UsageError, match=f"^{name} is no address of a proxy") as caught:
+    with pytest.raises(UsageError, match=f"^{name}: not a valid address of a proxy") as caught:
         async with open_model(ModelSettings(name="m", base_url="http://model.example/v1")):
             pass
     assert "CANARY" not in str(caught.value)

@@ -70,7 +70,7 @@ def manual(size: int) -> list[Chunk]:
 
 def fitted(chunks: Iterable[Chunk], recipe: RecipeName = "terms", seed: int = 1) -> OfflineGenerator:
     """Return a generator fitted to chunks."""
-    return OfflineGenerator.fit(chunks, recipe=recipe, seed=seed)
+    return OfflineGenerator(chunks, recipe=recipe, seed=seed)
 
 
 def brief(asked: Chunk, constraints: Constraints | None = None, language: str | None = "en") -> Brief:

@@ -14,8 +14,9 @@ from anyio.from_thread import start_blocking_portal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import AnswerMissing, CallFailed, ModelUnavailable, RetrieverFailed
-from pipeline.llm.rerank_endpoint import RerankSettings, open_reranker
+from pipeline.errors import CallFailed, ModelUnavailable, RetrieverFailed
+from pipeline.llm.model_path import open_reranker
+from pipeline.llm.rerank_endpoint import RerankSettings
 from pipeline.llm.store import AnswerStore
 from pipeline.llm.transfer import export_answers, import_answers
 from pipeline.retrieval.analyzer_names import Analyzer
@@ -102,7 +103,7 @@ def test_a_pair_is_paid_once_and_a_replay_asks_nobody(model_server: ServerHandle
     model_server.down()
     with rating(model_server, store, replay=True) as rate_all:
         assert rate_all([("q", ["one", "two", "one"]), ("r", ["one"])]) == first
-        with pytest.raises(AnswerMissing):
+        with pytest.raises(ModelUnavailable, match="rerank: the store has no answer"):
             rate_all([("r", ["two"])])
     (tmp_path / "lines").write_text("\n".join(export_answers(store)) + "\n")
     assert import_answers(tmp_path / "b.sqlite", tmp_path / "lines") == 4
@@ -132,11 +133,11 @@ def test_a_passing_failure_is_tried_again(model_server: ServerHandle, failure: d
     ("reply", "problem"),
     [
         ("short", "gives 1 results for 2 passages"),
-        ("out-of-range", "passage of number 2, and there are 2"),
-        ("twice", "two results for the passage of number"),
+        ("out-of-range", "result for passage 2, but the passages are 0 to 1"),
+        ("twice", "two results for passage"),
         ("no-index", "a result without an index"),
-        ("nan", "no finite number"),
-        ("text", "no finite number"),
+        ("nan", "not a finite number"),
+        ("text", "not a finite number"),
     ],
 )
 def test_a_wrong_reply_is_one_line(model_server: ServerHandle, tmp_path: Path, reply: str, problem: str) -> None:

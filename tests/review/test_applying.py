@@ -206,7 +206,7 @@ def test_an_id_that_is_taken_is_not_given_twice(tmp_path: Path) -> None:
     lines = (made.folder / "3-queries.jsonl").read_text().replace('"q001"', '"q000.v2"')
     (made.folder / "3-queries.jsonl").write_text(lines)
     decide(made, (EventKind.EDIT_QUERY, "q000", {"text": "Second?"}))
-    with pytest.raises(InputError, match=r"holds a query 'q000.v2' already"):
+    with pytest.raises(InputError, match=r"already holds a query 'q000.v2'"):
         apply_review(made.folder, ledger=None)
 
 

@@ -9,16 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.ports import Brief
-from pipeline.stages.check import (
-    CHECKS,
-    CheckContext,
-    Finding,
-    accepted,
-    check_candidate,
-    overlap,
-    query_id,
-)
-from pipeline.stages.check.overlap import copied_run, holds_answer
+from pipeline.stages.check import CheckContext, Finding, accepted, check_candidate
+from pipeline.stages.check.overlap import copied_run, holds_answer, overlap
+from pipeline.stages.check.single_checks import CHECKS, query_id
 from schemas.corpus import Chunk, Evidence, Span
 from schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle, Recipe
 

@@ -70,19 +70,7 @@ def scorecard(
     if not both.query_ids:
         raise ValueError("the runs share no query")
     ends, comparisons = _intervals(both.scores, names, measures, method)
-    means = both.scores.mean(axis=0)
-    systems = [
-        SystemScores(
-            system=name,
-            scores={
-                measure: score_of(float(means[row, column]), ends, row, column)
-                for column, measure in enumerate(measures)
-            },
-            judged={judged: result.mean(judged)},
-            counts=RunCounts(**asdict(result.counts)),
-        )
-        for row, (name, result) in enumerate(ranked.items())
-    ]
+    systems = systems_of(ranked, measures, judged=judged, means=both.scores.mean(axis=0), ends=ends)
     return Scorecard(
         goldset=goldset,
         gold=gold,
@@ -94,6 +82,37 @@ def scorecard(
     )
 
 
+def systems_of(
+    ranked: Mapping[str, Result], measures: Sequence[str], *, judged: str, means: Floats, ends: Intervals | None
+) -> list[SystemScores]:
+    """Return the scores of every system, in the order of ``ranked``.
+
+    Args:
+        ranked: Results by system.
+        measures: Canonical names.
+        judged: As in `scorecard`.
+        means: Means, shape (systems, measures).
+        ends: Intervals of the means, or None without any.
+    """
+    return [
+        SystemScores(
+            system=name,
+            scores={
+                measure: score_of(float(means[row, column]), ends, row, column)
+                for column, measure in enumerate(measures)
+            },
+            judged={judged: result.mean(judged)},
+            counts=RunCounts(**asdict(result.counts)),
+        )
+        for row, (name, result) in enumerate(ranked.items())
+    ]
+
+
+def settings_of(method: Method) -> Settings:
+    """Return the settings of the comparisons of a scorecard."""
+    return Settings(**method.model_dump(include={"permutations", "resamples", "seed", "alpha", "confidence"}))
+
+
 def _intervals(
     scores: Floats, names: Sequence[str], measures: Sequence[str], method: Method
 ) -> tuple[Intervals | None, Sequence[Comparison]]:
@@ -103,14 +122,7 @@ def _intervals(
     if len(names) == 1:
         resamples, seed, confidence = method.resamples, method.seed, method.confidence
         return bootstrap_intervals(scores, [], resamples=resamples, seed=seed, confidence=confidence), []
-    settings = Settings(
-        permutations=method.permutations,
-        resamples=method.resamples,
-        seed=method.seed,
-        alpha=method.alpha,
-        confidence=method.confidence,
-    )
-    found = compare(scores, names, measures, settings)
+    found = compare(scores, names, measures, settings_of(method))
     return found.intervals, found.comparisons
 
 

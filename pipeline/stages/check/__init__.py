@@ -8,28 +8,7 @@ candidate with the other queries of the set.
 """
 
 from pipeline.stages.check.finding import CheckContext, Finding
-from pipeline.stages.check.overlap import overlap
-from pipeline.stages.check.set_checks import LOW_OVERLAP, MOST_ALIKE, SetChecks
-from pipeline.stages.check.single_checks import (
-    CHECKS,
-    SHORTEST_COPIED_RUN,
-    Check,
-    accepted,
-    check_candidate,
-    query_id,
-)
+from pipeline.stages.check.set_checks import SetChecks
+from pipeline.stages.check.single_checks import accepted, check_candidate
 
-__all__ = [
-    "CHECKS",
-    "LOW_OVERLAP",
-    "MOST_ALIKE",
-    "SHORTEST_COPIED_RUN",
-    "Check",
-    "CheckContext",
-    "Finding",
-    "SetChecks",
-    "accepted",
-    "check_candidate",
-    "overlap",
-    "query_id",
-]
+__all__ = ["CheckContext", "Finding", "SetChecks", "accepted", "check_candidate"]

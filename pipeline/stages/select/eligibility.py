@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from pipeline.text import table
 from pipeline.text.scripts import is_spaceless, letter_count
 from pipeline.text.words import word_count
 
@@ -79,32 +80,6 @@ _NUMBERED = re.compile(
 _LINK = re.compile(r"!?\[[^\]\n]*\]\([^)\s]*(?:\s\"[^\"\n]*\")?\)|<?(?:https?|ftp)://[^\s>)\]]+>?|\bwww\.[^\s>)\]]+")
 _BREADCRUMB = re.compile(r"\s(?:[|›»·•>]|::)\s")
 _BREADCRUMB_MARKS = ("|", "›", "»", "·", "•", ">", "::")
-_LICENCE = tuple(
-    tuple(kind.split("|"))
-    for kind in (
-        (
-            "all rights reserved|alle rechte vorbehalten|tous droits réservés|todos los derechos reservados"
-            "|tutti i diritti riservati|все права защищены|版权所有|版權所有|保留所有权利|保留一切權利|無断転載"
-        ),
-        "©|(c) 19|(c) 20|copyright|urheberrecht|droit d’auteur|版权|著作権|著作权|авторск",
-        " liable| liability|disclaim|infring|haftung|responsabilité|免责声明|免責事項",
-        "trademark|project gutenberg|warenzeichen|商标|登録商標",
-        (
-            "permission is hereby granted|redistribution|redistribute|free to copy|free to share"
-            "|distribute copies|distributing|weitergabe"
-        ),
-        (
-            'without warrant|no warrant|warranties of|merchantab|fitness for a particular| as-is|“as is”|"as is"'
-            "|‘as-is’|ohne gewähr"
-        ),
-        (
-            "licensed under|licenced under|this license|this licence|this agreement|general public license"
-            "|creative commons|gutenberg license|gutenberg™ license|gutenberg-tm license|apache license"
-            "|mit license|bsd license|许可协议|許可證|ライセンス条項|лицензи"
-        ),
-    )
-)
-"""Kinds of phrases found in licences and on copyright pages, in lower case."""
 LICENCE_SIGNS = 3
 """Kinds of licence phrase, of seven, from which a text is a licence; an article on a subject of law has one or two."""
 
@@ -181,10 +156,10 @@ def _is_short(line: str, most: float, spaceless: bool) -> bool:
 
 
 def licence(p: Passage, limits: Limits) -> str | None:  # noqa: ARG001 - every rule has the same form
-    """Reject licence and copyright pages, which hold phrases of several kinds in ``_LICENCE``."""
+    """Reject licence and copyright pages, which hold phrases of several kinds in ``pipeline/text/licences.toml``."""
     text = p.text.casefold().replace("\n", " ")
-    kinds = 0
-    for left, phrases in zip(range(len(_LICENCE), 0, -1), _LICENCE, strict=True):
+    kinds, groups = 0, table("licences").values()
+    for left, phrases in zip(range(len(groups), 0, -1), groups, strict=True):
         if kinds + left < LICENCE_SIGNS:
             return None
         kinds += any(phrase in text for phrase in phrases)

@@ -1,7 +1,7 @@
-"""The layer that sends questions in batches: half the price, an answer within a day, in this process or a later one.
+"""Questions sent in batches: half the price, an answer within a day, in this process or a later one.
 
-Questions that arrive together go into one batch. What is sent is in the answer store before it leaves, so that a rerun
-finds its batches and waits for them instead of sending anything twice. Lines that come back without an answer are asked
+Questions that arrive together go into one batch. A batch is noted in the answer store before it is sent, so that a
+rerun finds it and waits for it instead of sending anything twice. Lines that come back without an answer are asked
 again in a further batch, a few times at most.
 """
 
@@ -12,41 +12,52 @@ import hashlib
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelUnavailable
+from pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelError, ModelUnavailable
 from pipeline.llm.batch_book import BatchBook, SentBatch
 from pipeline.llm.batch_files import ENDED, MOST_BYTES, MOST_LINES, BatchFiles, BatchState, Line, line_of
-from pipeline.llm.budget import Budget, Reservation
-from pipeline.llm.chat import Answered, DialectMemory, Repeat, answered, is_filtered, priced, request_body, usage_of
-from pipeline.llm.dialect import Dialect, learn
-from pipeline.llm.limited import Accounts, input_at_most
+from pipeline.llm.budget import Reservation
+from pipeline.llm.chat import (
+    CONTENT_FILTER,
+    Answered,
+    Repeat,
+    answered,
+    input_at_most,
+    is_filtered,
+    priced,
+    request_body,
+    usage_of,
+)
+from pipeline.llm.dialect import Dialect, Lessons
+from pipeline.llm.faults import NotThere, ParameterRefused
+from pipeline.llm.layers.answer_record import request_key
+from pipeline.llm.layers.retry import persist
 from pipeline.llm.prices import PriceList
-from pipeline.llm.recorded import request_key
-from pipeline.llm.retried import persist
-from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.throttle import Gate
-from pipeline.llm.wire import RETRIED, NotThere, ParameterRefused
+from pipeline.llm.wire import RETRIED
 from pipeline.ports import ChatRequest, Usage
+from pipeline.text.display import amount
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 
 PRICE = 0.5
-"""What a batch costs of the price of single calls, at every provider that is known to have them."""
+"""The share of the price of single calls that a batch costs, at every provider that is known to have batches."""
 
 _MOST_ROUNDS = 3
+"""The most batches that one line is sent in."""
 _FIRST_POLL_S, _LONGEST_POLL_S, _POLL_GROWTH = 0.2, 60.0, 1.5
-_IN_A_ROW = 3
-_REJECTED = frozenset({400, 422})
+_FRUITLESS_BATCHES = 3
+"""End the run after this many failed batches in a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """The most lines and bytes of one batch, and how long no further question may come before it leaves."""
+    """The most lines and bytes of one batch, and the seconds without a further question after which it is sent."""
 
     lines: int = MOST_LINES
     bytes: int = MOST_BYTES
@@ -64,44 +75,49 @@ class _Item:
     found: asyncio.Future[dict[str, Any]]
     held: bool = False
     rounds: int = 0
-    dialect: Dialect = field(default_factory=Dialect)
+    dialect: Dialect | None = None
+    """The dialect it was sent in, None where an earlier process sent it."""
 
 
-class Batched:
-    """Gathers questions into batches; raises as the layers do that it replaces. An async context manager."""
+class Batch:
+    """Gathers questions into batches, in place of single exchanges. An async context manager."""
 
-    def __init__(  # noqa: PLR0913  the collaborators of three layers, all by name
+    def __init__(
         self,
         files: BatchFiles,
         *,
         book: BatchBook,
-        settings: ModelSettings,
         gate: Gate,
-        budget: Budget,
-        accounts: Accounts,
-        memory: DialectMemory,
-        dialect: Dialect,
-        settled: bool,
+        lessons: Lessons,
+        announce: Callable[[str], None],
         limits: BatchLimits | None = None,
-        announce: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._files, self._book, self._settings, self._gate = files, book, settings, gate
-        self._budget, self._accounts, self._memory = budget, accounts, memory
-        self._prices = PriceList(settings, share=PRICE)
-        self._dialect, self._settled = dialect, settled
-        self._limits, self._announce = limits or BatchLimits(), announce
+        """Take what the batches share.
+
+        Args:
+            files: The batches of the server.
+            book: The batches that were sent.
+            gate: The settings, the budget and the accounts; batches do not pass the gate itself.
+            lessons: The dialect of the model.
+            announce: Takes a line about every batch that is sent or ends.
+            limits: The size of a batch.
+        """
+        self._files, self._book, self._lessons, self._announce = files, book, lessons, announce
+        self._gate, self._budget, self._settings = gate, gate.budget, gate.settings
+        self._prices = PriceList(gate.settings, share=PRICE)
+        self._limits = limits or BatchLimits()
         self._waiting: list[_Item] = []
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._fruitless = 0
 
-    async def __aenter__(self) -> Batched:
+    async def __aenter__(self) -> Batch:
         """Look up what earlier processes have sent."""
         await self._book.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Stop waiting; batches that run go on at the provider."""
+        """Stop waiting; started batches go on at the provider."""
         if self._timer is not None:
             self._timer.cancel()
         for task in self._tasks:
@@ -110,21 +126,19 @@ class Batched:
         await self._book.close()
 
     async def complete(self, request: ChatRequest[T]) -> Answered[T]:
-        """Return the model's answer, once the batch it is asked in has ended."""
-        item = _Item(request, *self._keys(request), self._want(request), asyncio.get_running_loop().create_future())
-        self._enqueue([item])
-        found = await item.found
-        return answered(request, found, headers={}, model=self._settings.name, prices=self._prices)
-
-    def _keys(self, request: ChatRequest[T]) -> tuple[bytes, bytes]:
+        """Return the model's answer once its batch has ended; raises as the layers do that this replaces."""
         answer = request_key(request, model=self._settings.name)
         turns = repr(request.earlier).encode("utf-8", "surrogatepass") if isinstance(request, Repeat) else b""
-        return hashlib.sha256(b"line/1" + answer + turns).digest(), answer
-
-    def _want(self, request: ChatRequest[T]) -> Reservation:
-        usage = Usage(input_at_most(request), request.max_tokens)
-        usd = self._prices.cost(usage) if self._settings.max_usd is not None else None
-        return Reservation(usage.input_tokens + usage.output_tokens, usd or 0.0)
+        line = hashlib.sha256(b"line/1" + answer + turns).digest()
+        want = self._prices.reservation(input_at_most(request), request.max_tokens)
+        item = _Item(request, line, answer, want, asyncio.get_running_loop().create_future())
+        self._enqueue([item])
+        try:
+            found = await item.found
+            return answered(request, found, headers={}, model=self._settings.name, prices=self._prices)
+        except CallFailed as failed:
+            failed.at(request.stage)
+            raise
 
     def _enqueue(self, items: Sequence[_Item]) -> None:
         self._waiting += items
@@ -142,7 +156,7 @@ class Batched:
         async def guarded() -> None:
             try:
                 await work
-            except Exception as error:  # noqa: BLE001 - whatever it is belongs to those who wait
+            except Exception as error:  # noqa: BLE001 - the questions that wait get it
                 for item in items:
                     self._fail(item, error)
 
@@ -163,7 +177,7 @@ class Batched:
             self._spawn(self._send(packed, lines), lines)
 
     def _packed(self, items: list[_Item]) -> list[tuple[list[bytes], list[_Item]]]:
-        """Return the lines the caps allow, in as many batches as they need; the others wait or fail."""
+        """Return the lines that the caps allow, in as many batches as they need; the others wait or fail."""
         batches: list[tuple[list[bytes], list[_Item]]] = []
         size = 0
         for place, item in enumerate(items):
@@ -172,14 +186,13 @@ class Batched:
             except LimitReached as error:
                 self._fail(item, error)
                 continue
-            if not fits:  # what is under way may turn out to cost less than was set aside for it
+            if not fits:  # batches under way may turn out to cost less than was set aside for them
                 self._waiting += items[place:]
                 break
             self._budget.reserve(item.want)
-            item.held, item.dialect = True, self._dialect
-            line = line_of(item.line, request_body(item.request, dialect=self._dialect, settings=self._settings))
-            full = not batches or len(batches[-1][0]) >= self._limits.lines or size + len(line) > self._limits.bytes
-            if full:
+            item.held, item.dialect = True, self._lessons.dialect
+            line = line_of(item.line, request_body(item.request, dialect=item.dialect, settings=self._settings))
+            if not batches or len(batches[-1][0]) >= self._limits.lines or size + len(line) > self._limits.bytes:
                 batches.append(([], []))
                 size = 0
             batches[-1][0].append(line)
@@ -195,12 +208,12 @@ class Batched:
         batch_id = await self._create(SentBatch(token, file_id, None), file_id)
         await self._book.started(token, batch_id)
         for item in items:
-            self._accounts.book(item.request.stage, requests=1)
-        self._announce(f"{batch_id}: {len(items):,} requests sent as a batch")
+            self._gate.accounts.book(item.request.stage, requests=1)
+        self._announce(f"{batch_id}: {amount(len(items), 'request')} sent as a batch")
         await self._follow(batch_id, items)
 
     async def _create(self, sent: SentBatch, file_id: str) -> str:
-        """Return the id of the batch, made once: after an attempt of unknown outcome the server is asked first."""
+        """Start a batch once and return its id: after an attempt of unknown outcome the server is asked first."""
         tried = False
 
         async def attempt() -> str:
@@ -215,31 +228,27 @@ class Batched:
         batch_id = sent.batch_id
         if batch_id is None:
             batch_id = await self._persist(lambda: self._files.search(sent))
-            if batch_id is not None:
-                await self._book.started(sent.token, batch_id)
-        if batch_id is None:  # the process ended before the batch was made
-            await self._again(items)
-            return
-        self._announce(f"{batch_id}: {len(items):,} requests of an earlier run are waited for")
+            if batch_id is None:  # the process ended before the batch was started
+                await self._again(items)
+                return
+            await self._book.started(sent.token, batch_id)
+        self._announce(f"{batch_id}: waiting for {amount(len(items), 'request')} of an earlier run")
         await self._follow(batch_id, items)
 
     async def _follow(self, batch_id: str, items: list[_Item]) -> None:
+        """Wait for the end of a batch and take in its lines."""
         try:
             state = await self._ended(batch_id)
             lines = await self._persist(lambda: self._files.lines(state))
         except NotThere:  # deleted, or of another account
             await self._again(items)
             return
-        if not lines and state.status == "failed":
-            self._fruitless += 1
-            if self._fruitless >= _IN_A_ROW:
-                where = self._settings.shown_url()
-                problem = ModelUnavailable(f"{where} has failed {_IN_A_ROW} batches in a row: run without --batch")
-                await self._give_up(items, problem)
-                return
-        elif lines:
-            self._fruitless = 0
-        self._announce(f"{batch_id}: {state.status}, {state.done:,} of {state.total:,} requests worked on")
+        self._fruitless = 0 if lines else self._fruitless + (state.status == "failed")
+        if self._fruitless >= _FRUITLESS_BATCHES:
+            problem = self._unavailable(f"{_FRUITLESS_BATCHES} batches in a row have failed: run without --batch")
+            await self._give_up(items, problem)
+            return
+        self._announce(f"{batch_id}: {state.status}, {state.done:,} of {amount(state.total, 'request')} done")
         await self._take_in(lines, items)
 
     async def _ended(self, batch_id: str) -> BatchState:
@@ -260,58 +269,45 @@ class Batched:
             line = lines.get(item.line, Line(0, {}))
             if line.status == 200:
                 await self._settle(item, line.body)
-                continue
-            problem = self._problem(item, line)
-            if problem is None:
-                again.append(item)
-            else:
+            elif problem := self._problem(item, line):
                 await self._give_up([item], problem)
+            else:
+                again.append(item)
         if again:
             await self._again(again)
 
     async def _settle(self, item: _Item, body: dict[str, Any]) -> None:
         usage = priced(usage_of(body), self._prices)
         if not (usage.input_tokens or usage.output_tokens):
-            usage = Usage(item.want.tokens)  # a server that does not count: the caps need a number all the same
+            usage = Usage(item.want.tokens)  # a server that does not count tokens: the caps need a number all the same
         self._release(item, usage)
-        self._accounts.book(item.request.stage, usage=usage)
-        if not self._settled and item.held and item.dialect == self._dialect:
-            self._settled = True
-            url, model = self._settings.shown_url(), self._settings.name
-            await self._memory.remember_dialect(url, model, self._dialect.dumps())
+        self._gate.accounts.book(item.request.stage, usage=usage)
+        await self._lessons.settle(item.dialect)
         if not item.found.done():
             item.found.set_result(body)
 
-    def _problem(self, item: _Item, line: Line) -> Exception | None:
-        """Return why a line is not asked again; None where it is, with what was learnt from its refusal."""
-        stage, where = item.request.stage, self._settings.shown_url()
+    def _problem(self, item: _Item, line: Line) -> ModelError | None:
+        """Return why a line is not asked again, None where it is."""
         if line.status in {401, 403, 404}:
-            return ModelUnavailable(f"{where} refuses the model {self._settings.name!r} (HTTP {line.status})")
-        if line.status in _REJECTED:
+            return self._unavailable(f"the server refuses the model {self._settings.name!r} (HTTP {line.status})")
+        if line.status in {400, 422}:
             return self._refusal(item, line)
         if 400 <= line.status < 500 and line.status not in RETRIED:
-            return CallFailed(f"http-{line.status}", f"{where} refuses the call (HTTP {line.status})")
+            return CallFailed(f"http-{line.status}", f"the server refuses the call (HTTP {line.status})")
         item.rounds += 1
         if item.rounds < _MOST_ROUNDS:
             return None
-        what = f"the server answers HTTP {line.status}" if line.status else "no batch came to it"
-        return CallFailed("batch", f"{stage}: {what} ({item.rounds} batches)", attempts=item.rounds)
+        what = f"the server answers HTTP {line.status}" if line.status else "no batch reached it"
+        return CallFailed("batch", f"{what} ({item.rounds} batches)", attempts=item.rounds)
 
-    def _refusal(self, item: _Item, line: Line) -> Exception | None:
-        """Return why a line refused as wrong is not asked again; None where another dialect may do."""
+    def _refusal(self, item: _Item, line: Line) -> CallFailed | None:
         error = line.body.get("error")
         said = error if isinstance(error, dict) else line.body
         if is_filtered(said):
-            return AnswerRejected("content-filter", f"{item.request.stage}: the provider's content filter stopped it")
-        if item.held and item.dialect != self._dialect:  # somebody else has learnt in the meantime
+            return AnswerRejected("content-filter", CONTENT_FILTER)
+        if self._lessons.learn(item.dialect or self._lessons.dialect, said):
             return None
-        fixed = self._settings.response_format != "auto"
-        better = learn(self._dialect, said, settled=self._settled, fixed_format=fixed)
-        if better is None:
-            kind = f"http-{line.status}"
-            return CallFailed(kind, f"{self._settings.shown_url()} refuses the call as wrong (HTTP {line.status})")
-        self._dialect, self._settled = better, False
-        return None
+        return ParameterRefused(line.status, said)
 
     async def _again(self, items: list[_Item]) -> None:
         await self._book.forget(item.line for item in items)
@@ -341,13 +337,12 @@ class Batched:
             self._enqueue([])
 
     async def _persist(self, exchange: Callable[[], Coroutine[Any, Any, R]]) -> R:
-        settings, where = self._settings, self._settings.shown_url()
         try:
-            return await persist(exchange, label=lambda: "batch", settings=settings, gate=self._gate)
+            return await persist(exchange, label=lambda: "batch", gate=self._gate)
         except CallFailed as error:
-            problem = error.kind
-        except ParameterRefused as error:
-            problem = f"http-{error.status}"
-        raise ModelUnavailable(
-            f"{where}: its batches cannot be reached ({problem}); they go on there, the same command picks them up"
-        )
+            kind = error.kind
+        problem = f"the batches cannot be reached ({kind}); they go on there, the same command picks them up"
+        raise self._unavailable(problem)
+
+    def _unavailable(self, problem: str) -> ModelUnavailable:
+        return ModelUnavailable(f"{self._settings.shown_url()}: {problem}")

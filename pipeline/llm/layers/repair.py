@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from pipeline.llm.chat import Answered, Repeat
 from pipeline.llm.faults import ReplyRejected
+from pipeline.llm.layers import Call
 from pipeline.ports import ChatRequest, Usage
 
 T = TypeVar("T", bound=BaseModel)
@@ -20,29 +21,19 @@ _COMPLAINT = (
 )
 
 
-class Asking(Protocol):
-    """A layer below: one question, one answer or one failure for good."""
+class Repair:
+    """Asks once more with the reply and its problems; a second misfit is final."""
 
-    async def complete(self, request: ChatRequest[T]) -> Answered[T]:
-        """Return the model's answer."""
-
-
-class Repairing:
-    """Asks once more with the reply and what is wrong with it; a second misfit is final."""
-
-    def __init__(self, inner: Asking) -> None:
-        self._inner = inner
-
-    async def complete(self, request: ChatRequest[T]) -> Answered[T]:
-        """Return the model's answer, of the first or of the second reply; its usage counts both."""
+    async def complete(self, request: ChatRequest[T], below: Call[ChatRequest[T], Answered[T]]) -> Answered[T]:
+        """Return the answer of the first or the second reply; its usage counts both."""
         try:
-            return await self._inner.complete(request)
+            return await below(request)
         except ReplyRejected as rejected:
             if rejected.kind != "misfit":
                 raise
             first = rejected
         try:
-            second = await self._inner.complete(_again(request, first))
+            second = await below(_again(request, first))
         except ReplyRejected as rejected:
             last = rejected
         else:

@@ -1,0 +1,109 @@
+"""The layer that tries again: a limited number of times, for a limited time, and as patiently as the server asks."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from pipeline.errors import CallFailed
+from pipeline.llm.faults import Cause, ExchangeFailed
+from pipeline.llm.layers import Call, Request, call_label
+from pipeline.llm.throttle import Gate
+
+Q = TypeVar("Q", bound=Request)
+R = TypeVar("R")
+
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
+_LESSONS = 8
+_log = logging.getLogger(__name__)
+_MEANING = {
+    "connect": "no connection was made",
+    "connection": "the connection broke",
+    "timeout": "no answer came in time",
+    "rate-limit": "the server asked for fewer calls",
+    "too-long": "the response is longer than any answer",
+    "not-json": "the response is not JSON",
+    "parameters": "the server keeps refusing parameters",
+}
+
+
+class Retry:
+    """Tries an exchange again where another attempt may work."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    async def complete(self, request: Q, below: Call[Q, R]) -> R:
+        """Return the result; raises as ``persist`` does."""
+        exchange = functools.partial(below, request)
+        return await persist(exchange, label=functools.partial(call_label, request), gate=self._gate)
+
+
+async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Callable[[], str], gate: Gate) -> R:
+    """Return the result of an exchange, repeated while another attempt may work.
+
+    Args:
+        exchange: Makes one attempt.
+        label: Returns the name of the call; asked for when an attempt has failed.
+        gate: The gate of the server, with the settings that limit attempts and seconds.
+
+    Raises:
+        CallFailed: The attempts or the seconds are used up.
+    """
+    patience: _Patience | None = None
+    while True:
+        try:
+            return await exchange()
+        except ExchangeFailed as error:
+            failed = error
+        patience = patience or _Patience(gate)
+        wait_s = patience.wait_s(failed)
+        if patience.is_spent():
+            break
+        _log.debug("%s: %s, again", label(), failed.kind)
+        await asyncio.sleep(wait_s)
+    meaning = _MEANING.get(failed.kind, f"the server answers {failed.kind.upper().replace('-', ' ')}")
+    attempts = max(1, patience.attempts)
+    message = f"{label()}: {meaning} ({attempts} attempt{'s'[: attempts != 1]})"
+    raise CallFailed(failed.kind, message, attempts=attempts)
+
+
+class _Patience:
+    """How often one call was tried and how long it waited."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate, self._settings = gate, gate.settings
+        self.attempts = self._lessons = 0
+        self._waited_s = 0.0
+
+    def wait_s(self, failed: ExchangeFailed) -> float:
+        """Take in the failure of an attempt and return the seconds to wait before the next."""
+        if failed.cause is Cause.LEARNED:
+            self._lessons += 1
+            return 0.0
+        if self._gate.circuit.is_open:  # the gate waits for the server, and gives up for every call when it must
+            return 0.0
+        self.attempts += 1
+        seconds = self._pause_s(failed.retry_after_s)
+        self._waited_s += seconds
+        left = self._gate.budget.remaining_s()  # past the deadline the gate refuses the next attempt
+        return seconds if left is None else min(seconds, max(0.0, left))
+
+    def is_spent(self) -> bool:
+        """Whether the attempt just taken in was the last."""
+        return (
+            self._lessons >= _LESSONS
+            or self.attempts >= self._settings.max_attempts
+            or self._waited_s > self._settings.retry_s
+        )
+
+    def _pause_s(self, asked_s: float | None) -> float:
+        # Jitter only spreads calls over time; no output depends on it.
+        if asked_s is not None:
+            return asked_s + random.uniform(0, min(1.0, 0.1 * asked_s + 0.01))  # noqa: S311
+        ceiling = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (self.attempts - 1))
+        return random.uniform(ceiling / 2, ceiling)  # noqa: S311 - as above
