@@ -40,7 +40,14 @@ class Books:
     started: float = field(default_factory=time.monotonic)
 
     def enter(self, counts: Counts, *, stage: str, reads: str, writes: str) -> None:
-        """Enter the report of a stage; its counts must add up."""
+        """Enter the report of a stage.
+
+        Args:
+            counts: What became of the items it read; must add up.
+            stage: The name of the stage.
+            reads: The file it read.
+            writes: The file it wrote.
+        """
         used = {rule: count for rule, count in sorted(counts.rules.items()) if count}
         report = StageReport(
             stage=stage,
@@ -94,7 +101,13 @@ class Books:
 
 
 def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[str, object]:
-    """Return the gold set's metadata: how it was made, and how far it can be trusted."""
+    """Return the gold set's metadata: how it was made, and how far it can be trusted.
+
+    Args:
+        config: As in `Books.manifest`.
+        drawn: As in `Books.manifest`.
+        generator: As in `Books.manifest`.
+    """
     metadata: dict[str, object] = {
         "generator": generator.name,
         "evidence_level": generator.evidence_level,

@@ -57,7 +57,13 @@ def counted(items: Iterable[T], step: Step) -> Iterator[T]:
 
 @contextlib.asynccontextmanager
 async def calls_shown(writing: Calling, step: Step, progress: Progress) -> AsyncIterator[None]:
-    """Show the calls to the model while the block runs, and name those that take too long."""
+    """Show the calls to the model while the block runs, and name those that take too long.
+
+    Args:
+        writing: Calls the model.
+        step: The step that shows the calls.
+        progress: Takes the names of slow calls.
+    """
     if writing.traffic is None:
         yield
         return

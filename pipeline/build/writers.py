@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from schemas.manifest import StageUsage
 
 if TYPE_CHECKING:
     from pipeline.llm.rehearsal import Planning
+    from pipeline.llm.store import AnswerStore
 
 GENERATE, REWRITE = "generate.v1", "rewrite.v1"
 
@@ -60,24 +61,19 @@ class ModelWriter:
         self.config, self._answers, self._replay = config, answers, replay
         self.batches: Callable[[str], None] | None = None
         self._usage: Mapping[str, StageUsage] = {}
-        self._prompts = {name: _prompt(name, config.generate.prompts) for name in prompts_of(config)}
+        self._prompts = {name: prompt_of(name, config.generate.prompts) for name in prompts_of(config)}
         self.prompts = {name: prompt.sha256 for name, prompt in self._prompts.items()}
         server = ModelSettings.of(config.model).shown_url()
-        asked = "are replayed: nobody is asked, answers of" if replay else "are written by"
+        asked = "are replayed from stored answers of" if replay else "are written by"
         self.announcement = f"Queries {asked} {config.model.name} at {server}{reason}; answers: {answers}."
 
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  it needs no corpus
         """Open the path to the model."""
         from pipeline.llm.model_path import open_model
-        from pipeline.llm.store import AnswerStore
 
-        if self._replay and not self._answers.exists():
-            raise UsageError(f"{self._answers}: there is no such store to replay")
-        with explained(self._answers.parent):
-            self._answers.parent.mkdir(parents=True, exist_ok=True)
         settings = ModelSettings.of(self.config.model)
-        with AnswerStore(self._answers) as answers:
+        with open_answers(self._answers, replay=self._replay) as answers:
             async with open_model(settings, answers=answers, replay=self._replay, batch=self.batches) as chat:
                 try:
                     yield Writing(
@@ -126,9 +122,32 @@ class ModelWriter:
         return self._usage
 
 
-def _prompt(name: str, folder: Path | None) -> Prompt:
+@contextlib.contextmanager
+def open_answers(path: Path, *, replay: bool) -> Iterator[AnswerStore]:
+    """Open the store of answers; it is made if missing, unless it is to be replayed.
+
+    Raises:
+        UsageError: There is no store to replay.
+        OutputError: The folder of the store cannot be made.
+    """
+    from pipeline.llm.store import AnswerStore
+
+    if replay and not path.exists():
+        raise UsageError(f"{path}: there is no such store to replay")
+    with explained(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with AnswerStore(path) as answers:
+        yield answers
+
+
+def prompt_of(name: str, folder: Path | None) -> Prompt:
+    """Return a prompt by its id, the user's own if the folder has one.
+
+    Raises:
+        UsageError: There is no such folder, or the prompt is malformed.
+    """
     if folder is not None and not folder.is_dir():
-        raise UsageError(f"generate.prompts: {folder} is no folder")
+        raise UsageError(f"generate.prompts: not a folder: {folder}")
     try:
         return load(name, folder)
     except (PromptError, OSError, UnicodeDecodeError) as error:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pipeline.config import Config
-    from pipeline.grade import Graded, Work
+    from pipeline.grade.session import Graded, Work
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, built or imported.")]
 
@@ -92,8 +92,9 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How) -> None:
 
     check_replay(replay=how.replay, batch=how.batch, dry_run=how.dry_run)
     _check_folder(folder)
-    from pipeline.grade import ModelPanel, Work, grade_folder
+    from pipeline.grade.panel import ModelPanel
     from pipeline.grade.preparation import judging, pools
+    from pipeline.grade.session import Work, grade_folder
     from pipeline.report.terminal import TerminalProgress
 
     config = asyncio.run(judging(config, asks=not how.replay and not how.dry_run, replay=how.replay))
@@ -130,7 +131,7 @@ def _check_folder(folder: Path) -> None:
 
 
 async def _plan(folder: Path, work: Work, console: Console, *, batch: bool) -> None:
-    from pipeline.grade import plan_folder
+    from pipeline.grade.session import plan_folder
     from pipeline.report.build_text import plan_table
     from pipeline.text.display import dollars
 

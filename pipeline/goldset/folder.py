@@ -65,6 +65,18 @@ class Records(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True)
+class RecordsOf(Generic[R]):
+    """Gives a folder one of its files of records, as an attribute."""
+
+    name: str
+    kind: type[R]
+
+    def __get__(self, folder: GoldFolder, owner: type[GoldFolder]) -> Records[R]:
+        """Return the file in this folder."""
+        return Records(folder.path / self.name, self.kind)
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """What a new set says of itself when it wants to take a folder.
 
@@ -86,67 +98,35 @@ class Claim:
 class GoldFolder:
     """A run folder, finished or being written."""
 
+    documents = RecordsOf(names.DOCUMENTS, Document)
+    """The texts that every span refers to."""
+    relevance = RecordsOf(names.RELEVANCE, TextRelevance)
+    """What is relevant to each query whatever the chunking; only a rechunked set has it."""
+    chunks = RecordsOf(names.CHUNKS, Chunk)
+    """The passages, in reading order."""
+    candidates = RecordsOf(names.CANDIDATES, Candidate)
+    """The proposed queries."""
+    queries = RecordsOf(names.QUERIES, Query)
+    """The queries of the set."""
+    rejections = RecordsOf(names.REJECTIONS, Rejection)
+    """The rejected candidates, each with its reason."""
+    pool = RecordsOf(names.POOL, Pooled)
+    """The pairs of a query and a chunk that were to be judged."""
+    judgments = RecordsOf(names.JUDGMENTS, Judgment)
+    """What the judges said about each pair, judge checks included."""
+    checks = RecordsOf(names.CHECKS, Judgment)
+    """The judgments of each query's source, made with the answer in sight."""
+    ungraded = RecordsOf(names.UNGRADED, DroppedQuery)
+    """The queries that the grading left out."""
+    rejected = RecordsOf(names.REJECTED, DroppedQuery)
+    """The queries that the review left out."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def file(self, name: str) -> Path:
         """Return the path of a file of the folder; ``file_names`` holds the names."""
         return self.path / name
-
-    @property
-    def documents(self) -> Records[Document]:
-        """The texts that every span refers to."""
-        return Records(self.path / names.DOCUMENTS, Document)
-
-    @property
-    def relevance(self) -> Records[TextRelevance]:
-        """What is relevant to each query whatever the chunking; only a rechunked set has it."""
-        return Records(self.path / names.RELEVANCE, TextRelevance)
-
-    @property
-    def chunks(self) -> Records[Chunk]:
-        """The passages, in reading order."""
-        return Records(self.path / names.CHUNKS, Chunk)
-
-    @property
-    def candidates(self) -> Records[Candidate]:
-        """The proposed queries."""
-        return Records(self.path / names.CANDIDATES, Candidate)
-
-    @property
-    def queries(self) -> Records[Query]:
-        """The queries of the set."""
-        return Records(self.path / names.QUERIES, Query)
-
-    @property
-    def rejections(self) -> Records[Rejection]:
-        """The rejected candidates, each with its reason."""
-        return Records(self.path / names.REJECTIONS, Rejection)
-
-    @property
-    def pool(self) -> Records[Pooled]:
-        """The pairs of a query and a chunk that were to be judged."""
-        return Records(self.path / names.POOL, Pooled)
-
-    @property
-    def judgments(self) -> Records[Judgment]:
-        """What the judges said of each pair, judge checks among them."""
-        return Records(self.path / names.JUDGMENTS, Judgment)
-
-    @property
-    def checks(self) -> Records[Judgment]:
-        """The judgments of each query's source, made with the answer in sight."""
-        return Records(self.path / names.CHECKS, Judgment)
-
-    @property
-    def ungraded(self) -> Records[DroppedQuery]:
-        """The queries that the grading left out."""
-        return Records(self.path / names.UNGRADED, DroppedQuery)
-
-    @property
-    def rejected(self) -> Records[DroppedQuery]:
-        """The queries that the review left out."""
-        return Records(self.path / names.REJECTED, DroppedQuery)
 
     @property
     def unreviewed(self) -> GoldFolder:

@@ -35,7 +35,13 @@ class Outcome:
 
 
 def outcome_of(gold: GradableSet, pool: Pool, answers: Answers) -> Outcome:
-    """Return the result of the answers about a pool."""
+    """Return the result of the answers about a pool.
+
+    Args:
+        gold: The set.
+        pool: Its pool.
+        answers: What the judges answered.
+    """
     made, judged, checks = Outcome(), answers.pairs(), answers.checks()
     canaries: dict[str, list[Judgment]] = {}
     for item in answers.canaries():

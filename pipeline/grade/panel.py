@@ -7,18 +7,17 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.build.writers import PATIENCE_S
+from pipeline.build.writers import PATIENCE_S, open_answers, prompt_of
 from pipeline.config import Config, Panel
-from pipeline.errors import UsageError, explained
+from pipeline.errors import UsageError
 from pipeline.llm.budget import Budget
 from pipeline.llm.model_path import ModelPath, open_model
 from pipeline.llm.prices import check_price
 from pipeline.llm.rehearsal import PlannedStage, Planning, recollect
 from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.store import AnswerStore
 from pipeline.ports import ChatModel, Traffic
 from pipeline.stages.judge import Judge, ManyJudge, assessor
-from prompts.loader import Prompt, PromptError, load
+from prompts.loader import Prompt
 from schemas.manifest import StageUsage
 
 GRADE, MANY, PARAPHRASES = "grade.v1", "grade-many.v1", ("grade-b.v1", "grade-c.v1")
@@ -79,12 +78,9 @@ def wordings(config: Config) -> Wordings:
     folder, judges = config.generate.prompts, config.grade.judges
     if config.model.name in judges:
         raise UsageError(f"grade.judges: {config.model.name} is the first judge already; name other models")
-    try:
-        first = load(GRADE, folder)
-        many = load(MANY, folder) if config.grade.passages_per_call > 1 else None
-        paraphrases = [(None, load(name, folder)) for name in PARAPHRASES]
-    except (PromptError, OSError, UnicodeDecodeError) as error:
-        raise UsageError(str(error)) from None
+    first = prompt_of(GRADE, folder)
+    many = prompt_of(MANY, folder) if config.grade.passages_per_call > 1 else None
+    paraphrases = [(None, prompt_of(name, folder)) for name in PARAPHRASES]
     return Wordings(first, many, tuple((judge, first) for judge in judges) or tuple(paraphrases))
 
 
@@ -150,17 +146,13 @@ class ModelPanel:
         Raises:
             UsageError: A replay has no store.
         """
-        if self.replay and not self.answers.exists():
-            raise UsageError(f"{self.answers}: there is no such store to replay")
-        with explained(self.answers.parent):
-            self.answers.parent.mkdir(parents=True, exist_ok=True)
         budget = Budget(
             self.settings,
             requests=sum(account.requests for account in spent.values()),
             tokens=sum(account.input_tokens + account.output_tokens for account in spent.values()),
             usd=sum(account.usd or 0.0 for account in spent.values()),
         )
-        with AnswerStore(self.answers) as answers:
+        with open_answers(self.answers, replay=self.replay) as answers:
             async with contextlib.AsyncExitStack() as stack:
                 paths: dict[str, ModelPath] = {}
                 for name, settings in self._settings.items():

@@ -108,7 +108,13 @@ def _why_nothing_is_left(found: Graded) -> str:
 
 
 async def grade_place(place: Draft, manifest: Manifest, work: Work) -> Graded:
-    """Grade a set that is written but not put in place yet."""
+    """Grade a set that is written but not put in place yet.
+
+    Args:
+        place: The draft.
+        manifest: Its manifest so far.
+        work: As in `grade_folder`.
+    """
     return await _grade(read_gradable(place, manifest), place, manifest, work)
 
 

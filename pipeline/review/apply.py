@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import json
 import shutil
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,14 +66,22 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
     reviewed = load_reviewed(folder, ledger)
     start = unreviewed_set(home, reviewed.material.metadata)
     decided = decide(start, reviewed, reject_bad=reject_bad)
-    people = _people(reviewed, decided, start)
+    people = people_of(
+        reviewed.state,
+        [query.query_id for query in decided.queries],
+        corpus=reviewed.material.corpus,
+        pool=renamed(start.folder.pool, decided.now()),
+        earlier=decided.earlier,
+    )
     grades = answered(decided, start, people)
+    made = _applied(target, reviewed, decided, grades, people)
     with home.rewriting() if target is folder else GoldFolder(target).replacing(claim) as place:
         if target is not folder:
             _copy(home, manifest, place)
-        made = _write(
-            place, target, home, start=start, decided=decided, grades=grades, reviewed=reviewed, people=people
-        )
+        _write_records(place, start, decided)
+        metadata = {**reviewed.material.metadata, "review": _described(place, made, decided, reviewed)}
+        corpus = functools.partial(passages, home.chunks.read(), decided.queries)
+        place.write_gold(GoldSet(decided.queries, corpus, grades, metadata))
         place.finish(_manifest(manifest, start, decided))
     return made
 
@@ -83,53 +90,35 @@ def _same(one: Path, other: Path) -> bool:
     return one.exists() and one.samefile(other)
 
 
-def _people(reviewed: Reviewed, decided: Decided, start: Unreviewed) -> Grades:
-    """Return people's grades by the new ids of the queries."""
-    return people_of(
-        reviewed.state,
-        [query.query_id for query in decided.queries],
-        corpus=reviewed.material.corpus,
-        pool=renamed(start.folder.pool, decided.now()),
-        earlier=decided.earlier,
-    )
-
-
-def _write(
-    place: Draft,
-    target: Path,
-    folder: GoldFolder,
-    *,
-    start: Unreviewed,
-    decided: Decided,
-    grades: Mapping[str, Mapping[str, Relevance]],
-    reviewed: Reviewed,
-    people: Grades,
-) -> Applied:
+def _write_records(place: Draft, start: Unreviewed, decided: Decided) -> None:
+    """Write every file whose records belong to single queries, and keep the set from before."""
     keep(start, place)
+    now = decided.now()
     place.queries.write(decided.queries)
     place.rejected.write(decided.dropped)
     if start.folder.pool.exists():
-        place.pool.write(renamed(start.folder.pool, decided.now()))
+        place.pool.write(renamed(start.folder.pool, now))
     for judgments, written in ((start.folder.judgments, place.judgments), (start.folder.checks, place.checks)):
         if judgments.exists():
-            written.write(renamed(judgments, decided.now()))
+            written.write(renamed(judgments, now))
+
+
+def _applied(
+    folder: Path, reviewed: Reviewed, decided: Decided, grades: Mapping[str, Mapping[str, Relevance]], people: Grades
+) -> Applied:
     kept = {query_id: people.get(query_id, {}) for query_id in grades}
     by_people = sum(len(given) for given in kept.values())
-    made = Applied(
-        folder=target,
+    return Applied(
+        folder=folder,
         queries=len(decided.queries),
         accepted=sum(note.get("verdict") == "accepted" for note in decided.notes.values()),
         edited=sum(query.query_id in decided.earlier for query in decided.queries),
-        dropped=dict(sorted(Counter(one.filter for one in decided.dropped).items())),
+        dropped=decided.rules(),
         people=by_people,
         model=sum(len(graded) for graded in grades.values()) - by_people,
         carried=_carried(reviewed, decided, kept),
-        undecided=len(_undecided(reviewed, decided)),
+        undecided=len(reviewed.state.bad_queries().keys() & {query.query_id for query in decided.queries}),
     )
-    metadata = {**reviewed.material.metadata, "review": _described(place, made, decided, reviewed)}
-    corpus = functools.partial(passages, folder.chunks.read(), decided.queries)
-    place.write_gold(GoldSet(decided.queries, corpus, grades, metadata))
-    return made
 
 
 def _described(place: Draft, made: Applied, decided: Decided, reviewed: Reviewed) -> dict[str, Any]:
@@ -147,16 +136,12 @@ def _described(place: Draft, made: Applied, decided: Decided, reviewed: Reviewed
 
 def _carried(reviewed: Reviewed, decided: Decided, people: Grades) -> int:
     """Return how many of people's grades were given to an earlier wording of their query."""
-    said = reviewed.state.gold()
+    settled = reviewed.state.gold()
     return sum(
-        len(given.keys() - said.get(query_id, {}).keys())
+        len(given.keys() - settled.get(query_id, {}).keys())
         for query_id, given in people.items()
         if query_id in decided.earlier
     )
-
-
-def _undecided(reviewed: Reviewed, decided: Decided) -> set[str]:
-    return reviewed.state.bad_queries().keys() & {query.query_id for query in decided.queries}
 
 
 def _copy(folder: GoldFolder, manifest: Manifest, place: Draft) -> None:
@@ -176,7 +161,7 @@ def _manifest(manifest: Manifest, start: Unreviewed, decided: Decided) -> Manife
         read=len(start.queries),
         written=len(decided.queries),
         rejected=len(decided.dropped),
-        rules=dict(sorted(Counter(one.filter for one in decided.dropped).items())),
+        rules=decided.rules(),
     )
     stages = with_reports(manifest.stages, [stage])
     return manifest.model_copy(update={"queries": len(decided.queries), "stages": stages})

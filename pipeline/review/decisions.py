@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,10 @@ class Decided:
     earlier: dict[str, list[str]]
     notes: dict[str, dict[str, Any]]
     dropped: list[DroppedQuery]
+
+    def rules(self) -> dict[str, int]:
+        """Return how many queries are left out by each rule."""
+        return dict(sorted(Counter(one.filter for one in self.dropped).items()))
 
     def now(self) -> dict[str, str]:
         """Return the new id of a query by each id it ever had."""

@@ -15,7 +15,9 @@ from pipeline.config import Config, load_config
 from pipeline.formats.jsonl import RecordFile
 from pipeline.goldset.dataset import GoldSet, Passage, write_gold
 from pipeline.goldset.publication import publish, staging
-from pipeline.grade import Graded, ModelPanel, Pools, Work, grade_folder
+from pipeline.grade.panel import ModelPanel
+from pipeline.grade.retriever_pool import Pools
+from pipeline.grade.session import Graded, Work, grade_folder
 from pipeline.ports import Retriever
 from pipeline.retrieval.analyzer_names import Analyzer
 from pipeline.retrieval.bm25 import BM25

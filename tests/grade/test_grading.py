@@ -21,7 +21,9 @@ from pipeline.goldset.dataset import read_dataset
 from pipeline.goldset.folder import Claim, GoldFolder
 from pipeline.goldset.integrity import validate
 from pipeline.goldset.publication import read_manifest
-from pipeline.grade import ModelPanel, Pools, Work, plan_folder
+from pipeline.grade.panel import ModelPanel
+from pipeline.grade.retriever_pool import Pools
+from pipeline.grade.session import Work, plan_folder
 from pipeline.report.grading_text import NOT_MEASURED, grading_warnings
 from schemas.judgment import Relevance, settled
 from tests.benchmarks.build_speed import Clock
