@@ -19,7 +19,7 @@ from pipeline.measures.assessment import assess
 from pipeline.measures.names import parse_measure
 from pipeline.measures.ranks.judged_ranks import place_mapping
 from pipeline.measures.ranks.text_match import match_texts
-from pipeline.measures.statistics.comparison import aligned, settings_of, systems_of, warnings
+from pipeline.measures.statistics.comparison import aligned, systems_of, warnings
 from pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from pipeline.measures.statistics.published_tables import differences
 from pipeline.measures.statistics.significance import compare, holm
@@ -177,11 +177,10 @@ def comparisons_of(bench: Bench, ranked: Mapping[str, Result], method: Method) -
     scores = aligned(ranked, measures).scores
     if len(scores) < 2 or (bench.baseline is None and len(names) > MOST_COMPARED):
         return []
-    settings = settings_of(method)
     found: list[Comparison] = []
     for pair in combinations(range(len(names)), 2):
         if bench.baseline is None or bench.baseline in {names[pair[0]], names[pair[1]]}:
-            found += compare(scores[:, pair], [names[one] for one in pair], measures, settings).comparisons
+            found += compare(scores[:, pair], [names[one] for one in pair], measures, method).comparisons
     return list(_corrected(found, method.alpha))
 
 

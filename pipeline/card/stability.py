@@ -11,7 +11,7 @@ from pipeline.card.baselines import DENSE, WORDS, Baselines
 from pipeline.card.described_set import DescribedSet
 from pipeline.card.figures import absent, figure, good
 from pipeline.measures.statistics.floats import Floats
-from pipeline.measures.statistics.power import power
+from pipeline.measures.statistics.significance import power
 from schemas.set_card import Figure, Value
 
 ADVANTAGE, POWER, STABILITY = "lexical advantage", "power", "stability"

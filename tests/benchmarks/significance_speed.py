@@ -9,8 +9,8 @@ import numpy as np
 import psutil
 
 from pipeline.measures.statistics.intervals import bootstrap_intervals
-from pipeline.measures.statistics.randomization import sign_flip_p
-from pipeline.measures.statistics.significance import Settings, compare
+from pipeline.measures.statistics.significance import compare, sign_flip_p
+from schemas.scorecard import Method
 
 QUERIES, SYSTEMS, MEASURES, DRAWS = 6980, 5, 7, 10_000
 
@@ -24,7 +24,7 @@ def main() -> None:
     parts = {
         "randomization test": lambda: sign_flip_p(scores, pairs, permutations=DRAWS, seed=0),
         "bootstrap intervals": lambda: bootstrap_intervals(scores, pairs, resamples=DRAWS, seed=0),
-        "all of a comparison": lambda: compare(scores, *names, Settings()),
+        "all of a comparison": lambda: compare(scores, *names, Method(missing="zero", scores="float64")),
     }
     print(f"significance: {SYSTEMS} systems, {MEASURES} measures, {QUERIES:,} queries, {DRAWS:,} draws")
     for name, work in parts.items():

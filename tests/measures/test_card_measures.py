@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from pipeline.measures.judged import hole_rate, left_out_holes
-from pipeline.measures.statistics.power import power
 from pipeline.measures.statistics.shares import gini, jensen_shannon
+from pipeline.measures.statistics.significance import power
 
 
 @settings(max_examples=30)

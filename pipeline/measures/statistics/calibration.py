@@ -70,16 +70,12 @@ def effective_size(weights: Sequence[float] | Floats) -> float:
     return float(given.sum()) ** 2 / squares if squares else 0.0
 
 
-def expected_gains(rated: Sequence[Rated], *, strength: float = STRENGTH) -> Curve:
+def expected_gains(rated: Sequence[Rated]) -> Curve:
     """Return the gain to expect of each grade: means that never fall as the grade rises.
 
     The pooled curve is the weighted isotonic regression of people's gains on the model's grades. In a stratum the mean
-    of each grade is drawn towards the pooled gain, ``(n * mean + strength * pooled) / (n + strength)`` with ``n`` the
+    of each grade is drawn towards the pooled gain, ``(n * mean + STRENGTH * pooled) / (n + STRENGTH)`` with ``n`` the
     effective number of its pairs, and made isotonic in turn.
-
-    Args:
-        rated: The sample; an empty one gives an empty curve.
-        strength: Number of pairs that the pooled gain counts in a stratum, not negative.
 
     Raises:
         ValueError: A probability is not in (0, 1].
@@ -95,10 +91,10 @@ def expected_gains(rated: Sequence[Rated], *, strength: float = STRENGTH) -> Cur
         own = [place for place, pair in enumerate(rated) if pair.stratum == name]
         cells = _cells([rated[place] for place in own], weights[own])
         drawn = {
-            grade: ((n * mean + strength * pooled[grade]) / (n + strength), n + strength)
+            grade: ((n * mean + STRENGTH * pooled[grade]) / (n + STRENGTH), n + STRENGTH)
             for grade, (mean, n) in cells.items()
         }
-        missing = {grade: (gain, strength) for grade, gain in pooled.items() if grade not in drawn and strength}
+        missing = {grade: (gain, STRENGTH) for grade, gain in pooled.items() if grade not in drawn}
         strata[name] = _isotonic(drawn | missing)
     return Curve(pooled, strata, len(rated), effective_size(weights))
 

@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.measures.result import Result
 from pipeline.measures.statistics.floats import Floats
 from pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals, score_of
-from pipeline.measures.statistics.significance import Settings, compare
+from pipeline.measures.statistics.significance import compare
 from schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Scorecard, SystemScores
 
 JUDGED_GAP = 0.05
@@ -108,11 +108,6 @@ def systems_of(
     ]
 
 
-def settings_of(method: Method) -> Settings:
-    """Return the settings of the comparisons of a scorecard."""
-    return Settings(**method.model_dump(include={"permutations", "resamples", "seed", "alpha", "confidence"}))
-
-
 def _intervals(
     scores: Floats, names: Sequence[str], measures: Sequence[str], method: Method
 ) -> tuple[Intervals | None, Sequence[Comparison]]:
@@ -122,7 +117,7 @@ def _intervals(
     if len(names) == 1:
         resamples, seed, confidence = method.resamples, method.seed, method.confidence
         return bootstrap_intervals(scores, [], resamples=resamples, seed=seed, confidence=confidence), []
-    found = compare(scores, names, measures, settings_of(method))
+    found = compare(scores, names, measures, method)
     return found.intervals, found.comparisons
 
 

@@ -20,6 +20,8 @@ FEW = 20
 LEAST = 3
 """Smallest number of completely judged queries: two determine a line exactly, without an error to estimate."""
 
+_CONFIDENCE = 0.95
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -51,9 +53,8 @@ def estimate(
     others: Sequence[float],
     *,
     weight: float | None = None,
-    confidence: float = 0.95,
 ) -> Estimate:
-    """Return the mean under people's judgments, with Student's intervals.
+    """Return the mean under people's judgments, with Student's 95 % intervals.
 
     For a difference of two systems, pass the differences of their values.
 
@@ -73,7 +74,6 @@ def estimate(
         judge: Values of the same queries under the model's judgments.
         others: Values of the other queries under the model's judgments.
         weight: Trust in the model, 0 to 1; None fits it.
-        confidence: In (0, 1).
 
     Raises:
         ValueError: Fewer than 3 queries, unequal lengths, or a value that is not finite.
@@ -102,7 +102,7 @@ def estimate(
         error = residual * (unseen * float(rest.mean() - g.mean())) ** 2 / _squared(g)
     everyone += error
     these = min(unseen * residual / len(h) + error, everyone)  # two estimates may err, the order of the truths is known
-    reach = upper_quantile((1 - confidence) / 2, freedom)
+    reach = upper_quantile((1 - _CONFIDENCE) / 2, freedom)
     return Estimate(
         mean=mean,
         low=mean - reach * sqrt(everyone),

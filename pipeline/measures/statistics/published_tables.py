@@ -31,24 +31,26 @@ def printed_rows(
     if not isinstance(own, list) or not own or not all(type(k) is int and k > 0 for k in own):
         return [], ["published.top_k: give the cutoffs as whole numbers from 1"]
     for name, figures in table.items():
-        if name in CUTOFFS or not isinstance(figures, Mapping):
-            if isinstance(figures, list | int | float) and name not in CUTOFFS:
+        if name in CUTOFFS:
+            continue
+        if not isinstance(figures, Mapping):
+            if isinstance(figures, list | int | float):
                 problems.append(f"published.{name}: give the figures by measure, as {name}.mrr = 0.5")
             continue
         values: dict[str, float] = {}
-        for key, found in figures.items():
-            if key not in _WORDS:
-                try:
-                    values |= dict(_values(key, found, own, level))
-                except (ValueError, UnknownMeasure) as error:
-                    problems.append(f"published.{name}.{key}: {error}")
-        beside, note = figures.get("beside", (name,)), figures.get("note")
+        for key in (key for key in figures if key not in _WORDS):
+            try:
+                values |= dict(_values(key, figures[key], own, level))
+            except (ValueError, UnknownMeasure) as error:
+                problems.append(f"published.{name}.{key}: {error}")
+        beside, note = figures.get("beside", ()), figures.get("note")
         beside = (beside,) if isinstance(beside, str) else beside
-        if not isinstance(beside, list | tuple) or not all(isinstance(one, str) for one in beside):
+        if isinstance(beside, list | tuple) and all(isinstance(one, str) for one in beside):
+            rows.append(
+                PublishedRow(published=name, values=values, beside=tuple(beside), note=str(note) if note else None)
+            )
+        else:
             problems.append(f"published.{name}.beside: give a list of systems")
-            continue
-        row = PublishedRow(published=name, values=values, note=str(note) if note else None)
-        rows.append(row.model_copy(update={"beside": tuple(beside) if "beside" in figures else ()}))
     return rows, problems
 
 

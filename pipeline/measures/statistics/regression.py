@@ -10,9 +10,11 @@ import numpy as np
 
 from pipeline.measures.result import Result
 from pipeline.measures.statistics.floats import ROUNDING, Floats
-from pipeline.measures.statistics.randomization import sign_flip_p
-from pipeline.measures.statistics.significance import holm
+from pipeline.measures.statistics.significance import holm, sign_flip_p
 from schemas.scorecard import Baseline
+
+SHOWN = 10
+"""Number of fallen queries to name per measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,6 @@ def check_drops(
     alpha: float = 0.05,
     permutations: int = 10_000,
     seed: int = 0,
-    show: int = 10,
 ) -> list[Check]:
     """Return a check for each measure that may not fall, over the queries that both sides have.
 
@@ -88,7 +89,6 @@ def check_drops(
         alpha: Level of the test, in (0, 1).
         permutations: Number of draws of the randomization test.
         seed: Seed of the draws, not negative.
-        show: Number of fallen queries to name per measure.
 
     Raises:
         ValueError: The two sides have no query in common.
@@ -96,7 +96,8 @@ def check_drops(
     if not drops:
         return []
     query_ids, now, before = _both(result, baseline, list(drops))
-    p_values = _p_values(now, before, permutations=permutations, seed=seed)
+    scores = np.stack([now, before], axis=1)
+    p_values = holm(sign_flip_p(scores, [(0, 1)], permutations=permutations, seed=seed)[0].tolist())
     checks = []
     for column, (measure, drop) in enumerate(drops.items()):
         value, reference = float(now[:, column].mean()), float(before[:, column].mean())
@@ -113,7 +114,7 @@ def check_drops(
                 reference=reference,
                 p=p_values[column],
                 excused=chance,
-                fallen=_fallen(query_ids, now[:, column], before[:, column], show) if deep else (),
+                fallen=_fallen(query_ids, now[:, column], before[:, column]) if deep else (),
             )
         )
     return checks
@@ -131,12 +132,7 @@ def _both(result: Result, baseline: Baseline, measures: Sequence[str]) -> tuple[
     return query_ids, np.stack(now, axis=1), np.stack(before, axis=1)
 
 
-def _p_values(now: Floats, before: Floats, *, permutations: int, seed: int) -> list[float]:
-    scores = np.stack([now, before], axis=1)
-    return holm(sign_flip_p(scores, [(0, 1)], permutations=permutations, seed=seed)[0].tolist())
-
-
-def _fallen(query_ids: Sequence[str], now: Floats, before: Floats, show: int) -> list[Fall]:
+def _fallen(query_ids: Sequence[str], now: Floats, before: Floats) -> list[Fall]:
     fell = [position for position in range(len(query_ids)) if now[position] < before[position] - ROUNDING]
-    deepest = sorted(fell, key=lambda position: (now[position] - before[position], query_ids[position]))[:show]
+    deepest = sorted(fell, key=lambda position: (now[position] - before[position], query_ids[position]))[:SHOWN]
     return [Fall(query_ids[position], float(before[position]), float(now[position])) for position in deepest]

@@ -12,17 +12,12 @@ import numpy as np
 T = TypeVar("T", bound=Hashable)
 
 
-def wilson(successes: float, trials: float, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the Wilson score interval of a share, without continuity correction.
-
-    Args:
-        successes: From 0 to ``trials``.
-        trials: Above 0; independent of one another.
-        confidence: In (0, 1).
+def wilson(successes: float, trials: float) -> tuple[float, float]:
+    """Return the 95 % Wilson score interval of the share of successes in independent trials (above 0).
 
     Source: Wilson, Probable inference, the law of succession, and statistical inference (JASA, 1927).
     """
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    z = NormalDist().inv_cdf(0.975)
     share = successes / trials
     centre = share + z * z / (2 * trials)
     reach = z * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from pipeline.measures.statistics.intervals import bootstrap_intervals
-from pipeline.measures.statistics.randomization import sign_flip_p
-from pipeline.measures.statistics.significance import Paired
+from pipeline.measures.statistics.significance import Paired, sign_flip_p
 
 SIMULATIONS = 3000
 """In 3,000 a share of .05 has a standard error of .004; all draws are seeded, so the outcome is always the same."""

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pipeline.measures.statistics.significance import Settings, compare, detectable_difference, holm
-from schemas.scorecard import Verdict
+from pipeline.measures.statistics.significance import compare, detectable_difference, holm
+from schemas.scorecard import Method, Verdict
 from tests.measures.statistics.test_randomization import made
 
-QUICK = Settings(permutations=999, resamples=500)
+QUICK = Method(missing="zero", scores="float64", permutations=999, resamples=500)
 
 
 def test_holm_by_hand() -> None:
