@@ -19,6 +19,7 @@ from pipeline.formats.lines import csv_records
 from pipeline.formats.packed_files import Source, decoded
 from pipeline.formats.runs.scorecard_files import write_record, write_whole
 from pipeline.formats.runs.trec import write_run
+from pipeline.goldset.publication import sha256_of
 from schemas.experiment import Measured
 from schemas.record import Record
 
@@ -57,7 +58,7 @@ def earlier(folder: Path, system: str, fingerprint: str) -> Measured | None:
     """
     try:
         known = Measured.model_validate_json(timing_path(folder, system).read_bytes())
-        if known.fingerprint == fingerprint and known.run_sha256 == digest_of(run_path(folder, system)):
+        if known.fingerprint == fingerprint and known.run_sha256 == sha256_of(run_path(folder, system)):
             return known
     except (OSError, ValidationError):
         pass  # a file that is missing or damaged is made again
@@ -79,7 +80,7 @@ def write_measured(folder: Path, run: Mapping[str, Mapping[str, float]], known: 
     make_folders(folder)
     with explained(path):
         write_run(path, run, tag=known.system)
-        finished = known.model_copy(update={"run_sha256": digest_of(path)})
+        finished = known.model_copy(update={"run_sha256": sha256_of(path)})
     write_record(timing_path(folder, known.system), finished)
     return finished
 
@@ -93,16 +94,6 @@ def make_folders(folder: Path) -> None:
     for one in (folder / RUNS, folder / TIMES):
         with explained(one):
             one.mkdir(parents=True, exist_ok=True)
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_tables(folder: Path, records: Mapping[str, Record], texts: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.bench.experiment_files import digest_of
+from pipeline.goldset.publication import sha256_of
 from pipeline.systems.resolution import reached
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _contents(table: Mapping[str, Any], folder: Path) -> list[str]:
                 # A path of the command line begins here, a path of a file beside that file.
                 paths = _modules(one, folder) if is_function else dict.fromkeys((folder / one, Path.cwd() / one))
                 try:
-                    digests += [digest_of(path) for path in paths if path.is_file()]
+                    digests += [sha256_of(path) for path in paths if path.is_file()]
                 except (OSError, ValueError):
                     continue  # building the system reports a file that cannot be read
     return digests

@@ -44,11 +44,11 @@ class InProcess:
         """
         self._timeout_s = timeout_s
         context = get_context("spawn")
-        self._pipe, theirs = context.Pipe()
+        self._pipe, pipe = context.Pipe()
         places = [str(folder.resolve()) for folder in folders]
-        self._process = context.Process(target=_serve, args=(theirs, function, places, returns))
+        self._process = context.Process(target=_serve, args=(pipe, function, places, returns))
         self._process.start()
-        theirs.close()
+        pipe.close()
         self._receive(f"import {function.partition(':')[0]}", _IMPORT * timeout_s)
 
     def ask(self, query: str, k: int) -> list[Found]:

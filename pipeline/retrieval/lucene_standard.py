@@ -1,4 +1,4 @@
-"""Words as Lucene's ``StandardTokenizer`` finds them: the ground of Elasticsearch's ``standard`` and ``cjk`` analyzers.
+"""Words as Lucene's ``StandardTokenizer`` finds them, as in Elasticsearch's ``standard`` and ``cjk`` analyzers.
 
 Unicode's default word boundaries (UAX #29), and beyond them: Han and hiragana character by character, katakana in runs,
 runs of Thai, Lao, Khmer and Myanmar whole, emoji as words; tokens longer than 255 characters are cut.
@@ -14,13 +14,14 @@ from collections.abc import Iterator
 import regex
 
 LONGEST = 255
-"""Characters of a token, as in Lucene."""
+"""Characters of a token at most, as in Lucene; a longer one is cut into several."""
 
 
 def _word(letter: str, digit: str, join: str, behind: str, mid_letter: str, mid_digit: str, katakana: str) -> str:
-    """Return the pattern of a word, of these classes of characters.
+    """Return the pattern of a word made of these classes of characters.
 
-    Where a joiner lies ``behind``, a word was looked for already: a long run of joiners is read once.
+    ``behind`` is a joiner just before the word: a word was looked for there already, so a long run of joiners is read
+    only once.
     """
     run = rf"(?>{letter}(?>(?:{join}*+|{mid_letter}){letter})*+|{digit}(?>(?:{join}*+|{mid_digit}){digit})*+)++"
     part = rf"(?:{katakana}(?>{join}*+{katakana})*+|{run})"
@@ -60,7 +61,7 @@ def standard(text: str) -> list[str]:
 def cjk_bigrams(text: str) -> list[str]:
     """Return the tokens, with pairs of neighbouring characters in Chinese, Japanese and Korean, as Lucene's ``cjk``.
 
-    A character that stands alone is a token of its own. Unlike there, English function words stay.
+    A single character is a token of its own. Unlike in Lucene, English function words stay.
     """
     if text.isascii():
         return standard(text)

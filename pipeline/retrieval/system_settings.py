@@ -7,7 +7,7 @@ record as it is. This module imports nothing heavy, so a command line can know e
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -289,6 +289,13 @@ SystemSettings = Annotated[
     | RunSettings,
     Field(discriminator="kind"),
 ]
+
+KINDS: dict[str, type[Record]] = {
+    kind: record
+    for record in get_args(get_args(SystemSettings)[0])
+    for kind in get_args(record.model_fields["kind"].annotation)
+}
+"""The settings of each kind of system."""
 
 PRESETS: dict[str, SystemSettings] = {
     "bm25": BM25Settings(),

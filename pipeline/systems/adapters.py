@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pipeline.errors import UsageError
@@ -41,16 +41,11 @@ def adapt(
 
 
 def _ask(thing: Any, name: str) -> Ask:  # noqa: ANN401
-    for method in ("invoke", "retrieve"):
-        if callable(getattr(thing, method, None)):
-            return _first(getattr(thing, method))
+    method = next((one for key in ("invoke", "retrieve") if callable(one := getattr(thing, key, None))), None)
+    if method is not None:  # libraries set how many results they return, and may return more than k
+        return lambda query, k: list(method(query))[:k]
     if callable(thing):
         ask: Ask = thing
         return ask
     what = "neither a function of a query and k nor an object with invoke, retrieve, or index and search"
     raise UsageError(f"system {name}: a {type(thing).__name__} is {what}")
-
-
-def _first(method: Callable[[str], Any]) -> Ask:
-    """Return a function of a query and k: libraries set how many results they return, and may return more."""
-    return lambda query, k: list(method(query))[:k]

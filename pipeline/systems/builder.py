@@ -15,7 +15,6 @@ from pipeline.retrieval.own import Answering, Own
 from pipeline.retrieval.stopwatch import Stopwatch
 from pipeline.systems.models import Models, key_in
 from pipeline.systems.parts import SharedEncoder
-from pipeline.systems.resolution import KINDS
 
 if TYPE_CHECKING:
     from pipeline.retrieval.dense import Encoder
@@ -156,7 +155,7 @@ def _mmr(settings: s.MMRSettings, workshop: Workshop) -> Retriever:
     of = workshop.part(settings.of)
     by: Any = workshop.part(settings.by) if settings.by else None
     if settings.by and not has_vectors(settings.by):
-        kinds = ", ".join(kind for kind, record in KINDS.items() if issubclass(record, s.Vectors))
+        kinds = ", ".join(kind for kind, record in s.KINDS.items() if issubclass(record, s.Vectors))
         raise RetrieverFailed(f"by: system {settings.by} has no vectors (kinds that have: {kinds})")
     return MMR(settings, of=of, by=by, cosine=has_vectors(settings.of))
 

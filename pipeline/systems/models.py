@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -141,13 +141,7 @@ class Models:
     def _opened(self, key: object, opening: Callable[[], contextlib.AbstractAsyncContextManager[Any]]) -> Any:  # noqa: ANN401
         self._start()
         if key not in self._paths:
-
-            @contextlib.asynccontextmanager
-            async def opened() -> AsyncIterator[Any]:
-                async with opening() as path:
-                    yield path
-
-            self._paths[key] = self._stack.enter_context(self._portal.wrap_async_context_manager(opened()))
+            self._paths[key] = self._stack.enter_context(self._portal.wrap_async_context_manager(opening()))
         return self._paths[key]
 
     def _start(self) -> None:

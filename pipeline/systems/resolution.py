@@ -12,15 +12,8 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from pipeline.errors import ConfigError
-from pipeline.retrieval.system_settings import PRESETS, SystemSettings
+from pipeline.retrieval.system_settings import KINDS, PRESETS, SystemSettings
 from schemas.record import Record
-
-KINDS: dict[str, type[Record]] = {
-    kind: record
-    for record in get_args(get_args(SystemSettings)[0])
-    for kind in get_args(record.model_fields["kind"].annotation)
-}
-"""The settings' record of each kind of system."""
 
 Described = Mapping[str, object]
 """Systems by name: tables from a file, records of settings, or retrievers."""
@@ -115,7 +108,7 @@ def _settings(
     kind = table.get("kind")
     record = KINDS.get(kind) if isinstance(kind, str) else None
     if record is None:
-        said = f"there is no kind {kind!r}{_nearest(str(kind), KINDS)}" if kind is not None else "names no kind"
+        said = f"there is no kind {kind!r}{_nearest(str(kind), KINDS)}" if kind is not None else "kind is missing"
         raise _Wrong(f"{place}: {said} (kinds: {', '.join(sorted(KINDS))})")
     try:
         settings = record.model_validate({**table, **_typed(record, change)})

@@ -81,6 +81,7 @@ def test_everything_wrong_is_named_at_once(tmp_path: Path) -> None:
         ("depth = 5", "depth: 5 results are fewer than the cutoff 10"),
         ('[systems."a b"]\nkind = "bm25"', "'a b'"),
         ('corpus = "x.jsonl"\n[sweep.bm25]\nchunk_size = [100]', "corpus: "),
+        ('match = "text"\n[sweep.bm25]\nchunk_size = [100]', 'match: "text" does not work for other cuts'),
         ("[sweep.bm25]\nk1 = [1, 2]\nchunk_overlap = [10]", "chunk_overlap needs chunk_size"),
         ("[sweep.bm25]\nk1 = 3", "give a list"),
         ("[sweep.bm25]\nkk = [3]", "kk"),

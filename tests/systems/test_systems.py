@@ -11,9 +11,8 @@ import pytest
 
 from pipeline.config import load_config
 from pipeline.errors import ConfigError, RetrieverFailed
-from pipeline.retrieval.system_settings import BM25Settings, MMRSettings, RRFSettings, SearchServerSettings
+from pipeline.retrieval.system_settings import KINDS, BM25Settings, MMRSettings, RRFSettings, SearchServerSettings
 from pipeline.systems import open_systems, references, resolve
-from pipeline.systems.resolution import KINDS
 from tests.model_server.fixture import ServerHandle
 
 CORPUS = {"a": "the pump hums", "b": "the valve leaks", "c": "a tank of water"}
@@ -66,7 +65,7 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
         "there is no system nowhere",
         "in a circle: loop -> pool -> loop",
         "systems.y: there is no kind 'bm52'; did you mean bm25",
-        "systems.z: names no kind",
+        "systems.z: kind is missing",
         "systems.f: analyzer 'file' needs tokens",
         "the address holds a user or a password",
     ):
@@ -273,3 +272,14 @@ def test_a_failure_of_a_shared_encoder_names_the_system_that_asked(tmp_path: Pat
         for name in systems.names:
             with pytest.raises(RetrieverFailed, match=rf"^system {name}: .*p\.npy"):
                 systems.retriever(name)
+
+
+def test_an_error_of_a_library_while_a_system_is_built_fails_this_system_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("secret")
+
+    monkeypatch.setattr("pipeline.retrieval.ngrams.Ngrams.__init__", broken)
+    with open_systems(["ngrams", "bm25"]) as systems:
+        with pytest.raises(RetrieverFailed, match=r"^system ngrams: raised ValueError \(.*\) while it was built$"):
+            systems.retriever("ngrams")
+        systems.retriever("bm25").index(CORPUS)
