@@ -138,7 +138,13 @@ class Dialogue:
 
 
 def request_for(prompt: Prompt, question: str, passages: Sequence[str]) -> ChatRequest[GroundedAnswer]:
-    """Return the request to the model, with the passages numbered from 1, best first."""
+    """Return the request to the model.
+
+    Args:
+        prompt: The prompt of the dialogue.
+        question: The question, one line.
+        passages: Texts of the passages, best first; the request numbers them from 1.
+    """
     marker = delimiter(question, *passages)
     system, user = prompt.render(
         count=str(len(passages)),
