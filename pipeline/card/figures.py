@@ -13,7 +13,7 @@ DIGITS = 4
 NO_SOURCE = "the set does not record which passage each query was written from"
 
 
-def figure(  # noqa: PLR0913  a figure has as many parts as it has
+def figure(
     section: str,
     name: str,
     value: Value,
@@ -22,8 +22,7 @@ def figure(  # noqa: PLR0913  a figure has as many parts as it has
     unit: str = "",
     values: Mapping[str, Value] | None = None,
     items: Sequence[str] = (),
-    threshold: str | None = None,
-    state: State = State.INFO,
+    limit: tuple[str | None, bool | State] = (None, State.INFO),
 ) -> Figure:
     """Return a figure, its numbers rounded.
 
@@ -35,9 +34,9 @@ def figure(  # noqa: PLR0913  a figure has as many parts as it has
         unit: Unit of ``value``; a share counts from 0 to 1.
         values: The numbers that ``value`` is made of, by name.
         items: Ids of the queries or names of the systems it concerns.
-        threshold: From where on the figure is good, in words.
-        state: Whether it is good; see `good`.
+        limit: When the figure is good, in words, and whether it is, or its state.
     """
+    threshold, state = limit
     return Figure(
         section=section,
         name=name,
@@ -46,7 +45,7 @@ def figure(  # noqa: PLR0913  a figure has as many parts as it has
         values={writable(key): _rounded(item) for key, item in (values or {}).items()},
         items=[writable(item) for item in items],
         threshold=threshold,
-        state=state,
+        state=state if isinstance(state, State) else State.OK if state else State.WARN,
         meaning=writable(meaning),
     )
 
@@ -60,11 +59,6 @@ def absent(section: str, name: str, reason: str) -> Figure:
         reason: Why the figure is absent, one line.
     """
     return Figure(section=section, name=name, state=State.ABSENT, meaning=reason)
-
-
-def good(condition: bool) -> State:
-    """Return the state of a figure that is good, or that somebody should look at."""
-    return State.OK if condition else State.WARN
 
 
 def writable(text: str) -> str:

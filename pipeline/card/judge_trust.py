@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from pipeline.card.described_set import DescribedSet
-from pipeline.card.figures import absent, figure, good
+from pipeline.card.figures import absent, figure
 from pipeline.stages.canaries import CONTROL_BELOW, FAIL_ABOVE, TRAPS, WARN_ABOVE, tally
 from schemas.judgment import Canary, Flag, Judgment
 from schemas.set_card import Figure, State
@@ -65,8 +65,7 @@ def _highest_grade(material: DescribedSet) -> Figure:
         "If much of a pool answers its query fully, the queries are too broad or the judge is too lenient.",
         unit="share of judged pairs",
         values={f"grade {grade}": counts[grade] for grade in range(4)} | {"pairs": counts.total()},
-        threshold="< 0.25",
-        state=good(share < 0.25),
+        limit=("< 0.25", share < 0.25),
     )
 
 
@@ -115,8 +114,10 @@ def _judge_checks(material: DescribedSet) -> Iterator[Figure]:
                 if kind in counts
                 for part, word in ((0, "put"), (1, "graded 2 or 3"))
             },
-            threshold=f"<= {WARN_ABOVE:g}, fails above {FAIL_ABOVE:g}",
-            state=State.FAIL if fooled > FAIL_ABOVE else good(fooled <= WARN_ABOVE),
+            limit=(
+                f"<= {WARN_ABOVE:g}, fails above {FAIL_ABOVE:g}",
+                State.FAIL if fooled > FAIL_ABOVE else fooled <= WARN_ABOVE,
+            ),
         )
     shown, found = counts.get(Canary.EVIDENCE_ALONE, (0, 0))
     if not shown:
@@ -128,8 +129,7 @@ def _judge_checks(material: DescribedSet) -> Iterator[Figure]:
         found / shown,
         f"Judge check: recognised {found:,} of {shown:,} planted answers (sentences that answer their query).",
         unit="share graded 2 or 3",
-        threshold=f">= {CONTROL_BELOW:g}",
-        state=good(found / shown >= CONTROL_BELOW),
+        limit=(f">= {CONTROL_BELOW:g}", found / shown >= CONTROL_BELOW),
     )
 
 
@@ -187,6 +187,5 @@ def _unjudged(material: DescribedSet) -> Figure:
         "that they are irrelevant.",
         unit="share of the pool",
         values={"unjudged": missing, "pairs": total},
-        threshold="0",
-        state=good(not missing),
+        limit=("0", not missing),
     )

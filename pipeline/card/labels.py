@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.card.baselines import DEEP, Baselines
 from pipeline.card.described_set import DEPTH, DescribedSet
-from pipeline.card.figures import absent, figure, good
+from pipeline.card.figures import absent, figure
 from pipeline.card.judge_trust import NOT_GRADED, grading_figures
 from pipeline.measures.judged import hole_rate, left_out_holes
 from pipeline.stages.pool import REACHED_WITHIN
@@ -69,8 +69,7 @@ def _reachability(baselines: Baselines, ranks: dict[str, dict[str, int]]) -> Ite
         f"{REACHED_WITHIN}.",
         unit=f"share of queries, any@{REACHED_WITHIN}",
         values=values,
-        threshold=">= 0.8",
-        state=good(any_at >= 0.8),
+        limit=(">= 0.8", any_at >= 0.8),
     )
     never = [query_id for query_id in baselines.query_ids if not any(query_id in found for found in ranks.values())]
     more = f" The first {LISTED} are listed." if len(never) > LISTED else ""
@@ -120,9 +119,8 @@ def _difficulty(baselines: Baselines, ranks: dict[str, dict[str, int]]) -> Itera
             "Queries that no baseline solves at rank 1 are hard, wrong, or have relevant passages without a label.",
         ),
     ):
-        share, threshold = solved / count, f"<= {most:.2f} (judgement)"
-        state = good(share <= most)
-        yield figure(DIFFICULTY, name, share, meaning, unit="share of queries", threshold=threshold, state=state)
+        share, limit = solved / count, (f"<= {most:.2f} (judgement)", solved / count <= most)
+        yield figure(DIFFICULTY, name, share, meaning, unit="share of queries", limit=limit)
 
 
 def _positives(material: DescribedSet) -> Figure:
@@ -142,8 +140,7 @@ def _positives(material: DescribedSet) -> Figure:
             "share with none": sum(not count for count in counts) / len(counts),
             "most": max(counts),
         },
-        threshold="> 1.3 once a pool is judged (judgement)" if material.graded else None,
-        state=good(mean > 1.3) if material.graded else State.INFO,
+        limit=("> 1.3 once a pool is judged (judgement)", mean > 1.3) if material.graded else (None, State.INFO),
     )
 
 
@@ -158,8 +155,7 @@ def _holes(material: DescribedSet, baselines: Baselines) -> Figure:
         f"Share of unjudged results in the top {DEPTH} of the baseline with the most." + _who_judged(material),
         unit="share of the first 10, greatest",
         values=dict(rates),
-        threshold="<= 0.25 for systems outside the pool",
-        state=good(max(rates.values()) <= _UNSEEN),
+        limit=("<= 0.25 for systems outside the pool", max(rates.values()) <= _UNSEEN),
     )
 
 
@@ -196,8 +192,7 @@ def _left_out(material: DescribedSet) -> Figure:
         "this of a new system.",
         unit="share of the first 10, greatest",
         values=dict(known),
-        threshold="<= 0.25",
-        state=good(max(known.values()) <= _UNSEEN),
+        limit=("<= 0.25", max(known.values()) <= _UNSEEN),
     )
 
 
@@ -219,6 +214,5 @@ def _holes_of_runs(material: DescribedSet) -> Figure:
         unit="share of the first 10, greatest",
         values=dict(found),
         items=[f"cannot be read: {run}" for run in material.unreadable],
-        threshold="<= 0.10 for systems that are compared",
-        state=good(max(found.values()) <= _COMPARED and not unsafe),
+        limit=("<= 0.10 for systems that are compared", max(found.values()) <= _COMPARED and not unsafe),
     )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from pipeline.card.described_set import DescribedSet
-from pipeline.card.figures import NO_SOURCE, absent, figure, good
+from pipeline.card.figures import NO_SOURCE, absent, figure
 from pipeline.card.vendors import overlapping, parties
 from pipeline.goldset.file_names import DATASET
 from pipeline.measures.statistics.shares import gini
@@ -58,8 +58,7 @@ def _funnel(material: DescribedSet, reports: dict[str, StageReport]) -> Figure:
         "100% to checks that reject nothing.",
         unit=unit,
         values=values,
-        threshold="30 % to 70 % (judgement)",
-        state=good(0.3 <= kept <= 0.7),
+        limit=("30 % to 70 % (judgement)", 0.3 <= kept <= 0.7),
     )
 
 
@@ -85,8 +84,7 @@ def _coverage(material: DescribedSet, reports: dict[str, StageReport]) -> Iterat
         f"{covered:,} of {len(documents):,} documents have a query; {queries:,} queries can cover {reachable:,}.",
         unit="share of documents",
         values={"documents": len(documents), "with a query": covered, "reachable": reachable},
-        threshold=">= 80 % of the documents, or of as many as there are queries (judgement)",
-        state=good(covered >= 0.8 * reachable),
+        limit=(">= 80 % of the documents, or of as many as there are queries (judgement)", covered >= 0.8 * reachable),
     )
     yield _eligible_used(material, reports.get("select"))
     everywhere = queries >= len(documents)
@@ -99,8 +97,7 @@ def _coverage(material: DescribedSet, reports: dict[str, StageReport]) -> Iterat
         uneven,
         f"How unevenly the queries are spread over {among}: 0 = evenly, 1 = all on one document.",
         values={"most queries on one document": max(asked.values())},
-        threshold="< 0.5 (judgement)",
-        state=good(uneven < 0.5),
+        limit=("< 0.5 (judgement)", uneven < 0.5),
     )
 
 
@@ -143,8 +140,7 @@ def _circularity(material: DescribedSet) -> Figure:
         unit="overlaps",
         values=values,
         items=clashes,
-        threshold="none",
-        state=good(not clashes),
+        limit=("none", not clashes),
     )
 
 
@@ -174,7 +170,7 @@ def _provenance(material: DescribedSet) -> Iterator[Figure]:
         else "Identifies the judgments only: no manifest says how the set was made.",
         unit="judgments",
         values={key: value for key, value in values.items() if value is not None},
-        state=good(manifest is not None),
+        limit=(None, manifest is not None),
     )
     yield _cost(material)
     yield _licence(material)

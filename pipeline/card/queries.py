@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.card.described_set import DescribedSet
-from pipeline.card.figures import NO_SOURCE, absent, figure, good
+from pipeline.card.figures import NO_SOURCE, absent, figure
 from pipeline.card.redundancy import alike_figures
 from pipeline.measures.statistics.shares import jensen_shannon
 from pipeline.stages.check.overlap import copied_run, overlap
@@ -61,8 +61,7 @@ def _lengths(material: DescribedSet) -> Figure:
         f"Half of the queries have {middle:g} words or fewer.",
         unit="words, median",
         values=values,
-        threshold="as the seed queries" if seeds else "median 6 to 14 (judgement)",
-        state=State.INFO if seeds else good(6 <= middle <= 14),
+        limit=("as the seed queries", State.INFO) if seeds else ("median 6 to 14 (judgement)", 6 <= middle <= 14),
     )
 
 
@@ -107,8 +106,7 @@ def _mix(material: DescribedSet) -> Iterator[Figure]:
             values={
                 f"{value}: {part}": getattr(row, part) for value, row in rows.items() for part in ("asked", "kept")
             },
-            threshold="none under half of its quota",
-            state=good(not short),
+            limit=("none under half of its quota", not short),
         )
 
 
@@ -154,8 +152,7 @@ def _overlap(material: DescribedSet, shares: Mapping[str, float]) -> Iterator[Fi
         "relevant documents: 22% to 41%). A high overlap favours word matching.",
         unit="share of content words, mean",
         values=details,
-        threshold="<= 0.70, warning above 0.80",
-        state=State.OK if mean <= 0.70 else State.WARN if mean > 0.80 else State.INFO,
+        limit=("<= 0.70, warning above 0.80", State.INFO if 0.70 < mean <= 0.80 else mean <= 0.70),
     )
     low = sum(value <= LOW_OVERLAP for value in values) / len(values)
     yield figure(
@@ -164,8 +161,7 @@ def _overlap(material: DescribedSet, shares: Mapping[str, float]) -> Iterator[Fi
         low,
         f"{low:.0%} of the queries share at most {LOW_OVERLAP:.0%} of their content words with their {against}.",
         unit="share of queries",
-        threshold=">= 40 %",
-        state=good(low >= 0.4),
+        limit=(">= 40 %", low >= 0.4),
     )
 
 
@@ -185,8 +181,7 @@ def _copied(material: DescribedSet) -> Figure:
         f"{many:,} of {len(runs):,} queries copy {SHORTEST_COPIED_RUN} or more words in a row from their source.",
         unit="words",
         values={"median": float(np.median(runs)), f"queries of {SHORTEST_COPIED_RUN} or more": many},
-        threshold=f"< {SHORTEST_COPIED_RUN}",
-        state=good(longest < SHORTEST_COPIED_RUN),
+        limit=(f"< {SHORTEST_COPIED_RUN}", longest < SHORTEST_COPIED_RUN),
     )
 
 
@@ -201,8 +196,7 @@ def _alone(material: DescribedSet) -> Iterator[Figure]:
         "the same patterns with which a build rejects queries.",
         unit="share of queries",
         items=pointing[:20],
-        threshold=">= 0.95",
-        state=good(clean >= 0.95),
+        limit=(">= 0.95", clean >= 0.95),
     )
     scores = [
         score for query_id in material.queries if (score := _critic(material.notes.get(query_id, {}))) is not None
@@ -219,8 +213,7 @@ def _alone(material: DescribedSet) -> Iterator[Figure]:
         "queries below that, so this is not an independent opinion.",
         unit="share of queries",
         values={"mean score": float(np.mean(scores))},
-        threshold=">= 0.95",
-        state=good(kept >= 0.95),
+        limit=(">= 0.95", kept >= 0.95),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from pipeline.card.described_set import DescribedSet
-from pipeline.card.figures import figure, good
+from pipeline.card.figures import figure
 from pipeline.stages.check.set_checks import MOST_ALIKE
 from pipeline.stages.select.near_duplicates import NEAR_DUPLICATE, Sketches, cluster, write_sketch
 from pipeline.text.similarity import WORDS
@@ -37,8 +37,7 @@ def _alike_queries(material: DescribedSet) -> Figure:
         unit="share of queries",
         values={"pairs": pairs},
         items=[ids[place] for place in sorted(members)[:20]],
-        threshold="< 2 % (judgement)",
-        state=good(rate < 0.02),
+        limit=("< 2 % (judgement)", rate < 0.02),
     )
 
 
@@ -87,8 +86,7 @@ def _alike_passages(material: DescribedSet) -> Iterator[Figure]:
         "label.",
         unit="labels",
         values={"near-duplicates without a label": missing},
-        threshold="no near-duplicate without the label",
-        state=good(not missing),
+        limit=("no near-duplicate without the label", not missing),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pipeline.agreement.rankings import SPLITS, halves
 from pipeline.card.baselines import DENSE, WORDS, Baselines
 from pipeline.card.described_set import DescribedSet
-from pipeline.card.figures import absent, figure, good
+from pipeline.card.figures import absent, figure
 from pipeline.measures.statistics.floats import Floats
 from pipeline.measures.statistics.significance import power
 from schemas.set_card import Figure, Value
@@ -59,8 +59,7 @@ def _size(material: DescribedSet) -> Figure:
         count,
         "With the usual spread, 300 queries show differences of about 0.035 nDCG@10, and 100 queries of about 0.06.",
         unit="queries with a relevant passage",
-        threshold=">= 100, better 300",
-        state=good(count >= 100),
+        limit=(">= 100, better 300", count >= 100),
     )
 
 
@@ -93,8 +92,7 @@ def _advantage(baselines: Baselines, shares: Mapping[str, float]) -> Figure:
         f"high-overlap queries ({len(ordered):,} queries, halved).",
         unit="order of the two",
         values=values,
-        threshold="the same in both halves",
-        state=good(not flips),
+        limit=("the same in both halves", not flips),
     )
 
 
@@ -150,8 +148,7 @@ def _stability(baselines: Baselines, seed: int, reason: str | None) -> Iterator[
         f"Two halves of the queries ({half:,} each, {SPLITS} splits) order {len(baselines.names)} systems "
         f"{'alike' if settled else 'differently, so rankings are not settled'}. {_OURS}",
         values={"2.5 %": tau.low, "97.5 %": tau.high, "systems": len(baselines.names), "queries in a half": half},
-        threshold=">= 0.8",
-        state=good(settled),
+        limit=(">= 0.8", settled),
     )
     yield figure(
         STABILITY,

@@ -3,36 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 
 from pipeline.card.described_set import DescribedSet
-
-_VENDORS = tuple(
-    (vendor, re.compile(pattern, re.IGNORECASE))
-    for vendor, pattern in (
-        ("OpenAI", r"(^|[^a-z])(gpt|chatgpt|openai|o[134](-|$)|text-embedding-(3|ada))"),
-        ("Anthropic", r"claude|anthropic"),
-        ("Google", r"gemini|gemma|palm|(^|[^a-z])flan|(^|[^a-z])m?t5([^a-z]|$)|text-embedding-00|gecko"),
-        ("Meta", r"llama|contriever"),
-        ("Mistral", r"mistral|mixtral|ministral|magistral|codestral"),
-        ("Qwen", r"qwen|qwq|(^|[^a-z])gte-"),
-        ("DeepSeek", r"deepseek"),
-        ("Microsoft", r"(^|[^a-z])(phi-?\d|e5-|multilingual-e5)"),
-        ("Cohere", r"cohere|command-(r|a)|embed-(english|multilingual)|rerank-(english|multilingual|v\d)"),
-        ("BAAI", r"(^|[^a-z])bge-"),
-        ("sentence-transformers", r"minilm|all-mpnet|msmarco-|sbert"),
-        ("Nomic", r"nomic"),
-        ("Jina", r"jina"),
-        ("Voyage", r"voyage"),
-        ("Zhipu", r"(^|[^a-z])(chat)?glm"),
-        ("01.AI", r"(^|[^a-z])yi-"),
-        ("Moonshot", r"kimi|moonshot"),
-        ("IBM", r"granite"),
-        ("NVIDIA", r"nemotron|nv-embed"),
-        ("xAI", r"(^|[^a-z])grok"),
-        ("Amazon", r"(^|[^a-z])(titan|nova-)"),
-    )
-)
 
 Parties = dict[str, list[tuple[str, str | None]]]
 """The models and systems in each role, by name, each with its vendor or None if it is not known."""
@@ -40,7 +16,12 @@ Parties = dict[str, list[tuple[str, str | None]]]
 
 def vendor_of(name: str) -> str | None:
     """Return the vendor of a model, None if no pattern matches its name."""
-    return next((label for label, pattern in _VENDORS if pattern.search(name)), None)
+    return next((vendor for vendor, pattern in _vendors().items() if re.search(pattern, name, re.IGNORECASE)), None)
+
+
+@cache
+def _vendors() -> dict[str, str]:
+    return tomllib.loads(files("pipeline.card").joinpath("vendors.toml").read_text(encoding="utf-8"))
 
 
 def parties(material: DescribedSet) -> Parties:

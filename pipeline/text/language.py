@@ -6,40 +6,23 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pipeline.text import table
 from pipeline.text.scripts import script_of
 from pipeline.text.words import words
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-_ONE_LANGUAGE = {
-    "Greek": "el", "Hangul": "ko", "Thai": "th", "Lao": "lo", "Khmer": "km", "Myanmar": "my", "Georgian": "ka",
-    "Armenian": "hy", "Gurmukhi": "pa", "Gujarati": "gu", "Tamil": "ta", "Telugu": "te", "Kannada": "kn",
-    "Malayalam": "ml", "Sinhala": "si", "Tibetan": "bo", "Mongolian": "mn", "Hiragana": "ja", "Katakana": "ja",
-}  # fmt: skip
-_SEVERAL_LANGUAGES = {
-    "Cyrillic": "be bg kk ky mk mn ru sr tg tt uk",
-    "Arabic": "ar fa ku ps sd ug ur",
-    "Hebrew": "he yi",
-    "Devanagari": "hi mr ne",
-    "Bengali": "as bn",
-    "Ethiopic": "am ti",
-    "Latin": "af az bs ca cs cy da de en es et eu fi fr ga gl ha hr hu id is it kk ku lt lv mg ms mt nl no pl pt ro sk "
-    "sl so sq sr sv sw tl tr uz vi xh yo zu",
-}
-_SCRIPTS_OF: dict[str, set[str]] = {language: {script} for script, language in _ONE_LANGUAGE.items()} | {
+_ONE_LANGUAGE: dict[str, str] = table("languages")["one"]
+_SEVERAL_LANGUAGES: dict[str, str] = table("languages")["several"]
+_SAME: dict[str, str] = table("languages")["same"]
+_SCRIPTS_OF = {language: {script} for script, language in _ONE_LANGUAGE.items()} | {
     "ja": {"Han", "Hiragana", "Katakana"},
     "zh": {"Han"},
 }
 for _script, _languages in _SEVERAL_LANGUAGES.items():
     for _language in _languages.split():
         _SCRIPTS_OF.setdefault(_language, set()).add(_script)
-
-_SAME = {
-    "arz": "ar", "ary": "ar", "apc": "ar", "ars": "ar", "acm": "ar", "arb": "ar", "wuu": "zh", "yue": "zh", "nb": "no",
-    "nn": "no", "fil": "tl", "pes": "fa", "prs": "fa", "ckb": "ku", "iw": "he", "in": "id", "cmn": "zh", "srl": "sr",
-}  # fmt: skip
-"""Codes of varieties of a language, and its old codes."""
 
 _HARD_TO_TELL = ({"bs", "hr", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"da", "no"}, {"af", "nl"}, {"cs", "sk"})
 """Languages that a short text does not tell apart reliably."""
