@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,14 +26,13 @@ WORDS, DENSE = "bm25", "lsi-200"
 class Baselines:
     """What each baseline found, best first, and its nDCG@10 for every query with a relevant passage.
 
-    ``scores`` has the shape (queries, baselines), in the order of ``query_ids`` and ``ranked``; ``failed`` names the
-    baselines that could not be run, with the reason.
+    ``scores`` has the shape (queries, baselines), in the order of ``query_ids`` and ``ranked``. A baseline that fails
+    is left out.
     """
 
     query_ids: list[str]
     ranked: dict[str, dict[str, list[str]]]
     scores: Floats
-    failed: dict[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -64,11 +64,10 @@ def described(language: str | None) -> dict[str, dict[str, object]]:
 
 
 def run_baselines(material: DescribedSet) -> Baselines:
-    """Search the set with every baseline; one that fails is named in ``failed``."""
+    """Search the set with every baseline."""
     query_ids = sorted(query_id for query_id in material.qrels if material.relevant(query_id))
     queries = {query_id: material.queries[query_id] for query_id in query_ids}
     ranked: dict[str, dict[str, list[str]]] = {}
-    failed: dict[str, str] = {}
     if queries:
         from threadpoolctl import threadpool_limits
 
@@ -76,32 +75,26 @@ def run_baselines(material: DescribedSet) -> Baselines:
         shared = [name for name in tables if not name.startswith("ngrams")]
         with threadpool_limits(1):  # the same bits on any number of processors, and faster on small corpora
             for names in (shared, *([name] for name in tables if name.startswith("ngrams"))):
-                _search(names, tables, material.corpus, queries, ranked, failed)
+                ranked |= _search({name: tables[name] for name in names}, material.corpus, queries)
     qrels = {query_id: material.qrels[query_id] for query_id in query_ids}
     columns = [ndcg(qrels, found) for found in ranked.values()]
     scores = np.stack(columns, axis=1) if columns else np.zeros((len(query_ids), 0))
-    return Baselines(query_ids, ranked, scores, failed)
+    return Baselines(query_ids, ranked, scores)
 
 
 def _search(
-    names: list[str],
-    tables: Mapping[str, Mapping[str, object]],
-    corpus: Mapping[str, str],
-    queries: Mapping[str, str],
-    ranked: dict[str, dict[str, list[str]]],
-    failed: dict[str, str],
-) -> None:
+    tables: dict[str, dict[str, object]], corpus: Mapping[str, str], queries: Mapping[str, str]
+) -> dict[str, dict[str, list[str]]]:
     """Search with baselines that share parts; their indexes are freed at the end, so memory stays bounded."""
-    with open_systems(names, {name: dict(tables[name]) for name in names}, where="baselines") as systems:
-        for name in names:
-            try:
+    ranked: dict[str, dict[str, list[str]]] = {}
+    with open_systems(list(tables), tables, where="baselines") as systems:
+        for name in tables:
+            with suppress(GoldsetError):
                 system = systems.retriever(name)
                 system.index(corpus)
                 found = system.search(queries, k=min(DEEP, len(corpus)))
-            except GoldsetError as error:
-                failed[name] = str(error)
-                continue
-            ranked[name] = {query_id: list(found.get(query_id, {})) for query_id in queries}
+                ranked[name] = {query_id: list(found.get(query_id, {})) for query_id in queries}
+    return ranked
 
 
 def ndcg(qrels: Mapping[str, Mapping[str, int]], ranked: Mapping[str, list[str]]) -> Floats:

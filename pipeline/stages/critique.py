@@ -51,7 +51,7 @@ class ModelCritics:
 
     async def judge(self, brief: Brief, candidate: Candidate) -> dict[str, int]:
         """Return the score of every critic by name; empty if the candidate is not in the sample."""
-        if not self._sampled(candidate):
+        if number_of(self.seed, "critic", candidate.chunk_id, candidate.text) >= self.share * 2**64:
             return {}
         scores = await asyncio.gather(*(self._ask(critic, brief, candidate) for critic in self.prompts))
         return {critic.value: score for critic, score in zip(self.prompts, scores, strict=True)}
@@ -75,6 +75,3 @@ class ModelCritics:
             max_tokens=300,
         )
         return (await self.model.complete(request)).answer.score
-
-    def _sampled(self, candidate: Candidate) -> bool:
-        return number_of(self.seed, "critic", candidate.chunk_id, candidate.text) < self.share * 2**64

@@ -176,12 +176,8 @@ class ManyJudge(_Assessor):
             count=str(len(pairs)),
             complaint=complaint,
         )
-        return [_only(reply, number) for number in range(1, len(pairs) + 1)]
-
-
-def _only(reply: Grades, number: int) -> _Said | None:
-    found = [item for item in reply.passages if item.number == number]
-    return _Said(found[0], _line(reply.intent)) if len(found) == 1 else None
+        found = [[item for item in reply.passages if item.number == number] for number in range(1, len(pairs) + 1)]
+        return [_Said(items[0], _line(reply.intent)) if len(items) == 1 else None for items in found]
 
 
 def _fault(said: _Said, pair: Pair) -> str | None:

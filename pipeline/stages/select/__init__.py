@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.ports import Stored
-from pipeline.stages.select.draw_order import drawing_order, firsts
 from pipeline.stages.select.eligibility import READY, RULES, Limits, fault
 from pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
 from pipeline.text.draws import number_of
@@ -87,15 +86,47 @@ def select(
             advance(1)
     labels = cluster(sketches, text_at=lambda position: chunks.at(position).text)
     eligible = np.flatnonzero(faults == 0).astype(np.int32)
-    chosen = firsts(draws, labels, eligible)
+    chosen = _firsts(draws, labels, eligible)
     members = np.flatnonzero(np.bincount(labels, minlength=count)[labels] > 1).astype(np.int32)
     members = members[np.argsort(labels[members], kind="stable")]
     counts = np.bincount(faults, minlength=len(names) + 1).tolist()
     return Selection(
-        order=drawing_order(draws, sources, chosen),
+        order=_drawing_order(draws, sources, chosen),
         ineligible=Counter({name: n for name, n in zip(names, counts[1:], strict=True) if n}),
         near_duplicates=len(eligible) - len(chosen),
         labels=labels,
         members=members,
         member_labels=labels[members],
     )
+
+
+def _drawing_order(
+    draws: npt.NDArray[np.uint64], sources: npt.NDArray[np.uint64], positions: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
+    """Return the positions in the order in which they are drawn.
+
+    Within its document a chunk is ranked by its hash; all are then sorted by rank, and by hash within a rank. So the
+    first n chunks give every document one before any gets two, and two before any gets three; only documents without
+    further chunks fall behind. No other way of drawing n chunks gives a smaller largest share, so no document exceeds
+    5 % (or any share) if the others have enough chunks. A new document takes places of its own and moves the others
+    back, but never changes their order.
+
+    Args:
+        draws: A 64-bit hash of the seed and every chunk's id.
+        sources: A 64-bit hash of the id of every chunk's document.
+        positions: The chunks that may be drawn.
+    """
+    by_source = positions[np.lexsort((draws[positions], sources[positions]))]
+    source = sources[by_source]
+    begins = np.flatnonzero(np.diff(source, prepend=source[:1] ^ np.uint64(1)))
+    rank = np.arange(len(source)) - np.repeat(begins, np.diff(begins, append=len(source)))
+    return by_source[np.lexsort((draws[by_source], rank))]
+
+
+def _firsts(
+    draws: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], positions: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
+    """Return the position of each cluster that is drawn first, whatever the order of the chunks."""
+    ordered = positions[np.lexsort((draws[positions], labels[positions]))]
+    label = labels[ordered]
+    return ordered[np.concatenate(([True], label[1:] != label[:-1]))] if len(ordered) else ordered
