@@ -22,7 +22,7 @@ Maker = Callable[[Passage, Draws, Constraints], Draft | None]
 FEWEST_STEMS = 5
 """Fewest different content words of a chunk that gets a query."""
 FEWEST_LETTERS = 0.5
-"""Lowest share of letters among the characters of such a chunk that are not white space, 0 to 1."""
+"""Lowest share of letters, 0 to 1, among the characters of a chunk that gets a query, white space not counted."""
 
 
 class OfflineGenerator:

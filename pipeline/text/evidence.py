@@ -21,7 +21,7 @@ _WHOLE_TEXT = 20_000
 """Characters of a text beyond which it is compared only around unchanged pieces of the quotation."""
 
 _PIECE, _PLACES = 8, 64
-"""Characters of such a piece, and most places that are compared."""
+"""Characters of an unchanged piece, and most places that are compared."""
 _CLUSTER = regex.compile(r"\X")
 _IGNORED = regex.compile(r"[\s\p{Cf}\p{Cc}*_`\\]")  # white space, invisible marks, Markdown emphasis
 _QUOTE = regex.compile("[\"'`´‘’‚‛“”„‟‹›«»「」『』〝〞〟＂＇]")
