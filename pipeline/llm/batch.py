@@ -24,15 +24,13 @@ from pipeline.llm.budget import Reservation
 from pipeline.llm.chat import (
     CONTENT_FILTER,
     Answered,
-    Repeat,
     answered,
     input_at_most,
     is_filtered,
     priced,
-    request_body,
     usage_of,
 )
-from pipeline.llm.dialect import Dialect, Lessons
+from pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
 from pipeline.llm.faults import NotThere, ParameterRefused
 from pipeline.llm.layers.answer_record import request_key
 from pipeline.llm.layers.retry import persist
@@ -90,7 +88,7 @@ class Batch:
         gate: Gate,
         lessons: Lessons,
         announce: Callable[[str], None],
-        limits: BatchLimits | None = None,
+        limits: BatchLimits,
     ) -> None:
         """Take what the batches share.
 
@@ -105,7 +103,7 @@ class Batch:
         self._files, self._book, self._lessons, self._announce = files, book, lessons, announce
         self._gate, self._budget, self._settings = gate, gate.budget, gate.settings
         self._prices = PriceList(gate.settings, share=PRICE)
-        self._limits = limits or BatchLimits()
+        self._limits = limits
         self._waiting: list[_Item] = []
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()

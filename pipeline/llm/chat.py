@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from pipeline.errors import AnswerRejected
-from pipeline.llm.dialect import Dialect, Lessons, Question, body_of
+from pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
 from pipeline.llm.faults import Cause, ExchangeFailed, ParameterRefused, Reply, ReplyRejected
 from pipeline.llm.headers import allowance
 from pipeline.llm.prices import PriceList
@@ -37,13 +37,6 @@ class Answered(Completion[T]):
     """A completion with the reply that it was read from, as the layers of the path return it."""
 
     reply: Reply = field(kw_only=True, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat(ChatRequest[T]):
-    """A request repeated with the replies that did not fit and the complaint about each."""
-
-    earlier: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
 class ChatExchange:
@@ -85,8 +78,8 @@ class ChatExchange:
         settings = self._settings
         if settings.max_tokens is None and settings.max_usd is None and settings.tokens_per_minute is None:
             return (len(request.system) + len(request.user)) // 3, request.max_tokens
-        thinks = self._lessons.dialect.length == "max_completion_tokens"
-        return input_at_most(request), request.max_tokens + (settings.reasoning_tokens if thinks else 0)
+        thinking = settings.reasoning_tokens if self._lessons.dialect.thinks else 0
+        return input_at_most(request), request.max_tokens + thinking
 
     def _after_refusal(self, sent: Dialect, refused: ParameterRefused) -> Exception:
         if is_filtered(refused.error):
@@ -101,19 +94,6 @@ def input_at_most(request: ChatRequest[T]) -> int:
     earlier = request.earlier if isinstance(request, Repeat) else ()
     turns = [text for turn in earlier for text in turn]
     return tokens_at_most(request.system, request.user, schema_text(request.answer), *turns) + 16
-
-
-def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSettings) -> dict[str, Any]:
-    """Return the JSON body that a request becomes."""
-    question = Question(
-        system=request.system,
-        user=request.user,
-        answer=request.answer,
-        temperature=request.temperature,
-        max_tokens=request.max_tokens,
-        earlier=request.earlier if isinstance(request, Repeat) else (),
-    )
-    return body_of(question, model=settings.name, dialect=dialect, reasoning_tokens=settings.reasoning_tokens)
 
 
 def answered(

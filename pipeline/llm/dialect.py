@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from pipeline.llm.reply_schema import answer_schema, schema_text
 from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import AnswerStore
+from pipeline.ports import ChatRequest
+
+T = TypeVar("T", bound=BaseModel)
 
 _LONE = re.compile("[\ud800-\udfff]")
 FORMATS = ("json_schema", "json_object", "text")
@@ -43,6 +46,11 @@ class Dialect:
     temperature: bool = True
     system: bool = True
 
+    @property
+    def thinks(self) -> bool:
+        """Whether the model thinks before it answers, and counts its thoughts as answer."""
+        return self.length == "max_completion_tokens"
+
     def dumps(self) -> str:
         """Return the dialect as JSON, to be remembered."""
         return json.dumps(asdict(self), sort_keys=True)
@@ -68,43 +76,35 @@ def dialect_for(settings: ModelSettings, remembered: str | None) -> Dialect:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """The content of a request, whatever its dialect: messages, schema, sampling."""
+class Repeat(ChatRequest[T]):
+    """A request repeated with the replies that did not fit and the complaint about each."""
 
-    system: str
-    user: str
-    answer: type[BaseModel]
-    temperature: float | None
-    max_tokens: int
-    earlier: tuple[tuple[str, str], ...] = ()
-    """Replies that did not fit, each with the complaint about it."""
+    earlier: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
-def body_of(question: Question, *, model: str, dialect: Dialect, reasoning_tokens: int = 0) -> dict[str, Any]:
-    """Return the body of the request, exactly as it is sent.
+def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSettings) -> dict[str, Any]:
+    """Return the JSON body of a request, exactly as it is sent.
 
     Args:
-        question: What is asked.
-        model: The model's name.
+        request: What is asked.
         dialect: How it is asked.
-        reasoning_tokens: The tokens added to the length limit of a model that thinks before it answers.
+        settings: The model, and the room of a model that thinks before it answers.
     """
-    system, user = sendable(question.system), sendable(question.user)
+    system, user = sendable(request.system), sendable(request.user)
     if dialect.format != "json_schema":
-        system += _JSON_ONLY + schema_text(question.answer)
+        system += _JSON_ONLY + schema_text(request.answer)
     if dialect.system and system:
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     else:
         messages = [{"role": "user", "content": f"{system}\n\n{user}".strip()}]
-    for reply, complaint in question.earlier:
+    for reply, complaint in request.earlier if isinstance(request, Repeat) else ():
         messages += [{"role": "assistant", "content": sendable(reply)}, {"role": "user", "content": complaint}]
-    thinks = dialect.length == "max_completion_tokens"
-    body: dict[str, Any] = {"model": model, "messages": messages}
-    body[dialect.length] = question.max_tokens + (reasoning_tokens if thinks else 0)
-    if question.temperature is not None and dialect.temperature:
-        body["temperature"] = question.temperature
+    body: dict[str, Any] = {"model": settings.name, "messages": messages}
+    body[dialect.length] = request.max_tokens + (settings.reasoning_tokens if dialect.thinks else 0)
+    if request.temperature is not None and dialect.temperature:
+        body["temperature"] = request.temperature
     if dialect.format == "json_schema":
-        schema = {"name": question.answer.__name__, "strict": True, "schema": answer_schema(question.answer)}
+        schema = {"name": request.answer.__name__, "strict": True, "schema": answer_schema(request.answer)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif dialect.format == "json_object":
         body["response_format"] = {"type": "json_object"}

@@ -25,7 +25,7 @@ from pipeline.llm.layers.answer_record import AnswerRecord
 from pipeline.llm.layers.repair import Repair
 from pipeline.llm.layers.retry import Retry
 from pipeline.llm.layers.vector_record import VectorRecord
-from pipeline.llm.prices import PriceList, check_price, price_known
+from pipeline.llm.prices import PriceList, check_price
 from pipeline.llm.rerank_endpoint import MOST_PASSAGES, RerankExchange, RerankSettings, rerank_key
 from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import AnswerStore
@@ -44,7 +44,6 @@ class ModelPath:
     call: Call[ChatRequest[Any], Completion[Any]] = field(repr=False)
     embedder: Embedder | None
     gate: Gate
-    price_known: bool
 
     async def complete(self, request: ChatRequest[T]) -> Completion[T]:
         """Return the model's answer."""
@@ -132,11 +131,13 @@ async def open_model(
             if batch is None:
                 chat = _single_calls(wire, gate, lessons, answers)
             else:
-                chat = await opened.enter_async_context(
-                    _batches(wire, gate, lessons, _needed(answers), announce=batch, limits=batch_limits)
-                )
+                book = BatchBook(_needed(answers), base_url=wire.url)
+                files, limits = BatchFiles(wire), batch_limits or BatchLimits()
+                batches = Batch(files, book=book, gate=gate, lessons=lessons, announce=batch, limits=limits)
+                await opened.enter_async_context(batches)
+                chat = stacked([AnswerRecord(_needed(answers), gate=gate), Repair()], batches.complete)
         embedder = PathEmbedder(_embeddings(wire, gate, answers)) if settings.embedding else None
-        yield ModelPath(chat, embedder, gate, replay or price_known(settings))
+        yield ModelPath(chat, embedder, gate)
 
 
 @contextlib.asynccontextmanager
@@ -155,15 +156,9 @@ async def open_reranker(
     """
     server = settings.server()
     gate = Gate(server, budget=Budget(server))
-    prices = PriceList(server, embedding=True)
-    record = VectorRecord(
-        _needed(answers) if replay else answers,
-        gate=gate,
-        model=server.name,
-        key=functools.partial(rerank_key, server.name),
-        most=MOST_PASSAGES,
-        replay=replay,
-    )
+    prices, key = PriceList(server, embedding=True), functools.partial(rerank_key, server.name)
+    store = _needed(answers) if replay else answers
+    record = VectorRecord(store, gate=gate, model=server.name, key=key, most=MOST_PASSAGES, replay=replay)
     async with contextlib.AsyncExitStack() as opened:
         exchange: Call[Texts, Vectors] = _nobody
         if not replay:
@@ -176,42 +171,19 @@ def _single_calls(wire: Wire, gate: Gate, lessons: Lessons, answers: AnswerStore
     prices = PriceList(gate.settings)
     exchange = ChatExchange(wire, settings=gate.settings, prices=prices, lessons=lessons)
     layers: list[Layer] = [
-        *([AnswerRecord(answers, gate=gate)] if answers else []),
-        Repair(),
-        Retry(gate),
-        Admission(gate, prices=prices, most_tokens=exchange.most_tokens),
+        *([AnswerRecord(answers, gate=gate)] if answers else []),  # stores an answer before anything uses it
+        Repair(),  # shows a misfit to the model once
+        Retry(gate),  # repeats an exchange while another attempt may work
+        Admission(gate, prices=prices, most_tokens=exchange.most_tokens),  # holds a slot, keeps the caps, books
     ]
     return stacked(layers, exchange.complete)
 
 
-@contextlib.asynccontextmanager
-async def _batches(
-    wire: Wire,
-    gate: Gate,
-    lessons: Lessons,
-    answers: AnswerStore,
-    *,
-    announce: Callable[[str], None],
-    limits: BatchLimits | None,
-) -> AsyncIterator[Call[Any, Any]]:
-    book = BatchBook(answers, base_url=wire.url)
-    async with Batch(
-        BatchFiles(wire), book=book, gate=gate, lessons=lessons, announce=announce, limits=limits
-    ) as batch:
-        yield stacked([AnswerRecord(answers, gate=gate), Repair()], batch.complete)
-
-
 def _embeddings(wire: Wire | None, gate: Gate, answers: AnswerStore | None) -> Call[Texts, list[np.ndarray]]:
-    settings = gate.settings
+    settings, key = gate.settings, functools.partial(embedding_key, gate.settings)
     prices = PriceList(settings, model=settings.embedding, embedding=True)
-    record = VectorRecord(
-        answers,
-        gate=gate,
-        model=str(settings.embedding),
-        key=functools.partial(embedding_key, settings),
-        most=settings.embedding_batch,
-        replay=wire is None,
-    )
+    model, most = str(settings.embedding), settings.embedding_batch
+    record = VectorRecord(answers, gate=gate, model=model, key=key, most=most, replay=wire is None)
     exchange = EmbeddingExchange(wire, settings=settings, prices=prices).complete if wire else _nobody
     return _vectors(record, gate, prices, exchange)
 

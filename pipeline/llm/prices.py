@@ -87,21 +87,18 @@ class Accounts:
         return {stage: self._rows[stage] for stage in sorted(self._rows)}
 
 
-def price_known(settings: ModelSettings) -> bool:
-    """Return whether every model that may be called has a price."""
-    embedding = settings.embedding
-    return PriceList(settings).known and (
-        embedding is None or PriceList(settings, model=embedding, embedding=True).known
-    )
-
-
 def check_price(settings: ModelSettings) -> None:
     """Check that a cap on money can be kept; this needs no server and no store.
 
     Raises:
         UsageError: There is a cap on money, and the price of a model is not known.
     """
-    if settings.max_usd is not None and not price_known(settings):
+    if settings.max_usd is None:
+        return
+    models = [PriceList(settings)]
+    if settings.embedding is not None:
+        models.append(PriceList(settings, model=settings.embedding, embedding=True))
+    if not all(model.known for model in models):
         raise UsageError(
             f"max_usd is set, but the price of {settings.name!r} at {settings.shown_url()} is not known: "
             "state the prices in the configuration"

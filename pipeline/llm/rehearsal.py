@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -14,8 +14,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from pipeline.errors import InputError, NotAsked
-from pipeline.llm.chat import request_body
-from pipeline.llm.dialect import Dialect, dialect_for
+from pipeline.llm.dialect import Dialect, dialect_for, request_body
 from pipeline.llm.layers.answer_record import replayed, request_key
 from pipeline.llm.prices import PriceList
 from pipeline.llm.reply_schema import answer_schema
@@ -26,6 +25,7 @@ from pipeline.llm.token_counts import estimate_answer, estimate_body
 from pipeline.ports import ChatRequest, Completion, Usage
 
 T = TypeVar("T", bound=BaseModel)
+R = TypeVar("R")
 
 _CALIBRATED_BY = 200
 """The most answers of a prompt that correct its estimate; more would cost time and change nothing."""
@@ -60,17 +60,13 @@ class Recollection:
 
     def answer(self, key: bytes) -> StoredReply | None:
         """Return the answer to a key, None where there is none."""
-        if self._connection is None:
-            return None
-        try:
-            return find_answer(self._connection, key)
-        except sqlite3.Error as error:
-            raise self._unreadable(error) from None
+        return self._read(lambda connection: find_answer(connection, key))
 
     def dialect(self, base_url: str, model: str) -> str | None:
         """Return the remembered dialect of a model, None where there is none."""
-        rows = self._rows("SELECT dialect FROM dialects WHERE base_url = ? AND model = ?", base_url, model)
-        return str(rows[0][0]) if rows else None
+        select = "SELECT dialect FROM dialects WHERE base_url = ? AND model = ?"
+        row = self._read(lambda connection: connection.execute(select, (base_url, model)).fetchone())
+        return str(row[0]) if row else None
 
     def mean_output(self, prompt: str, model: str) -> float | None:
         """Return the mean tokens of the answers to a prompt, None where the store has none."""
@@ -78,19 +74,18 @@ class Recollection:
             "SELECT avg(output_tokens) FROM answers "
             "WHERE prompt = ? AND outcome = 'answer' AND output_tokens > 0 AND instr(model, ?) > 0"
         )
-        rows = self._rows(select, prompt, model)  # ``instr``, because servers add a date to a model's name
-        return None if not rows or rows[0][0] is None else float(rows[0][0])
+        # ``instr``, because servers add a date to a model's name
+        row = self._read(lambda connection: connection.execute(select, (prompt, model)).fetchone())
+        return None if not row or row[0] is None else float(row[0])
 
-    def _rows(self, select: str, *values: str) -> list[tuple[str | float | None, ...]]:
+    def _read(self, job: Callable[[sqlite3.Connection], R]) -> R | None:
         if self._connection is None:
-            return []
+            return None
         try:
-            return self._connection.execute(select, values).fetchall()
+            return job(self._connection)
         except sqlite3.Error as error:
-            raise self._unreadable(error) from None
-
-    def _unreadable(self, error: sqlite3.Error) -> InputError:
-        return InputError(self._path, f"the answer store cannot be read ({error}): try again when no run uses it")
+            problem = f"the answer store cannot be read ({error}): try again when no run uses it"
+            raise InputError(self._path, problem) from None
 
 
 @contextlib.contextmanager

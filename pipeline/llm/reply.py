@@ -1,4 +1,4 @@
-"""Reading a model's reply: JSON as it should be, or as models really write it, held to its schema."""
+"""Reading the answer from a model's reply: JSON as it should be, or as models write it, checked against its schema."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_PROBLEMS = 8
 
 
 class Misfit(ValueError):
-    """A reply is no answer. ``problems`` say where and why, without any of its content."""
+    """A reply holds no answer. ``problems`` name the fields and the reasons, without content of the reply."""
 
     def __init__(self, problems: tuple[str, ...]) -> None:
         self.problems = problems
@@ -30,15 +30,15 @@ class Misfit(ValueError):
 
 
 def read_answer(text: str, answer: type[T]) -> T:
-    """Return the answer a reply holds.
+    """Return the answer in a reply.
 
     Args:
-        text: the reply as it came: bare JSON, or JSON in a fence, after a preamble, after a block of thinking, with
+        text: The reply as it came: bare JSON, or JSON in a fence, after a preamble, after a block of thinking, with
             trailing commas.
-        answer: the schema. Of several objects in the reply the last that fits is the answer.
+        answer: The schema. Of several objects in the reply the last that fits is the answer.
 
     Raises:
-        Misfit: nothing in the reply fits.
+        Misfit: No object in the reply fits.
     """
     try:
         return answer.model_validate_json(text)
@@ -53,12 +53,12 @@ def read_answer(text: str, answer: type[T]) -> T:
 
 
 def _without_thinking(text: str) -> str:
-    # Only the end counts: some servers cut off where the block begins, and a draft inside it is no answer.
+    # Only the end of the block counts: some servers cut off its beginning, and a draft inside it is not the answer.
     return _THINKING_END.split(text.lstrip("\ufeff"))[-1]
 
 
 def _objects(text: str) -> Iterator[object]:
-    """Yield what could be the answer, the likeliest first."""
+    """Yield the objects that could be the answer, the likeliest first."""
     fenced = [match.group(1) for match in _FENCE.finditer(text)]
     for piece in (text, *reversed(fenced)):
         found = _parsed(piece)
@@ -106,6 +106,6 @@ def _problems(error: ValidationError, answer: type[BaseModel]) -> tuple[str, ...
 
 
 def _problem(place: tuple[int | str, ...], kind: str, known: frozenset[str]) -> str:
-    # A name the schema does not have is the reply's own content: it stays out of messages.
+    # A name that the schema does not have is content of the reply: it stays out of messages.
     path = ".".join(str(part) if isinstance(part, int) or part in known else "(unknown field)" for part in place)
     return f"{path}: {kind}" if path else kind

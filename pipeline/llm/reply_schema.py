@@ -1,4 +1,4 @@
-"""A pydantic model as the JSON Schema that servers with structured output take: closed, all required, inlined."""
+"""The JSON Schema of a pydantic model as servers with structured output take it: closed, all required, inlined."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def schema_text(answer: type[BaseModel]) -> str:
 def answer_schema(answer: type[BaseModel]) -> dict[str, Any]:
     """Return the strict schema of an answer.
 
-    Limits on length, size and count move into the descriptions, because most servers refuse them; the answer is held
-    to them when it is read.
+    Limits on length, size and count move into the descriptions, because most servers refuse them; they are checked when
+    the answer is read.
 
     Raises:
-        TypeError: the model is recursive or has a mapping with free keys: no strict schema says that.
+        TypeError: The model is recursive or has a mapping with free keys, which no strict schema can describe.
     """
     full = answer.model_json_schema()
     return _strict(full, full.get("$defs", {}), ())
@@ -79,7 +79,7 @@ def _without(node: dict[str, Any], key: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=128)
 def field_names(answer: type[BaseModel]) -> frozenset[str]:
-    """Return every field name the answer has at any depth."""
+    """Return the field names of the answer, at any depth."""
     found: set[str] = set()
     pending: list[Any] = [answer_schema(answer)]
     while pending:

@@ -1,10 +1,10 @@
-"""The one durable memory: every answer of a model, kept in one SQLite file before anything uses it.
+"""The answer store: every answer of a model, kept in one SQLite file before anything uses it.
 
-A thread of its own writes. It takes every write that has gathered, commits them together (write-ahead log,
+A thread of its own reads and writes. It takes every job that has gathered, commits them together (write-ahead log,
 ``synchronous=FULL``) and only then lets the callers go on, so that one flush serves many answers.
 
-Several processes may share the file. Who wants to ask the model first claims the key; everybody else waits for the
-answer. A claim ends with its answer, with its process, or with its lease.
+Several processes may share the file. A process claims a key before it asks the model; the others wait for the answer.
+A claim ends with its answer, with its process, or with its lease.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LEASE_S, _HEARTBEAT_S = 60.0, 10.0
 
 @dataclass(frozen=True, slots=True)
 class StoredReply:
-    """A reply as it is kept. ``outcome`` is ``answer`` or the kind of rejection."""
+    """A reply as it is stored. ``outcome`` is ``answer`` or the kind of rejection."""
 
     stage: str
     prompt: str
@@ -49,7 +49,7 @@ class StoredReply:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What is known of a key: the answer; or that it is ours to ask for; or neither: somebody else is asking."""
+    """The answer to a key, or a claim on it (``ours``), or neither: another process is asking."""
 
     answer: StoredReply | None = None
     ours: bool = False
@@ -59,7 +59,7 @@ Job = tuple[Callable[[sqlite3.Connection], Any], asyncio.Future[Any] | None]
 
 
 class AnswerStore:
-    """The store of one file; a context manager, usable on one event loop."""
+    """The store of one file: a context manager, for one event loop."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -69,12 +69,7 @@ class AnswerStore:
         self._file: tuple[int, int] | None = None
 
     def __enter__(self) -> AnswerStore:
-        """Open the file, making it where there is none.
-
-        Raises:
-            InputError: the file is no answer store, is damaged, or is of a newer goldset.
-            OutputError: it cannot be made or written.
-        """
+        """Open the file, or make it; raises as ``connect``."""
         connection = connect(self.path)
         self._file = _identity(self.path)
         self._thread = threading.Thread(target=self._work, args=(connection,), name="goldset-answers", daemon=True)
@@ -82,7 +77,7 @@ class AnswerStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write what is left, give up every claim and close."""
+        """Write the remaining jobs, give up every claim and close."""
         owner = self._owner
         self._jobs.put((lambda c: c.execute("DELETE FROM claims WHERE owner = ?", (owner,)), None))
         self._jobs.put(None)
@@ -98,19 +93,19 @@ class AnswerStore:
         return await self._do(lambda connection: self._take(connection, key))
 
     async def put(self, key: bytes, answer: StoredReply) -> None:
-        """Keep an answer; it is durable when this returns."""
+        """Store an answer; it is durable when this returns."""
         await self._do(lambda connection: _put(connection, key, answer))
 
     async def take_vectors(self, keys: Sequence[bytes]) -> tuple[dict[bytes, bytes], list[bytes]]:
-        """Return the vectors that are known, as float32 bytes, and the keys that are now ours to ask for."""
+        """Return the stored vectors, as float32 bytes, and the keys that are now claimed."""
         return await self._do(lambda connection: self._take_vectors(connection, keys))
 
     async def get_vectors(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the vectors that are known, as float32 bytes."""
+        """Return the stored vectors, as float32 bytes."""
         return await self._do(lambda connection: _vectors(connection, keys))
 
     async def put_vectors(self, model: str, vectors: dict[bytes, bytes]) -> None:
-        """Keep vectors; they are durable when this returns."""
+        """Store vectors; they are durable when this returns."""
         now = time.time()
         rows = [(key, model, vector, now) for key, vector in vectors.items()]
 
@@ -121,23 +116,29 @@ class AnswerStore:
         await self._do(write)
 
     def release(self, *keys: bytes) -> None:
-        """Give up claims without an answer; returns at once."""
+        """Give up claims without an answer, without waiting."""
         rows = [(key, self._owner) for key in keys]
         self._jobs.put((lambda c: c.executemany("DELETE FROM claims WHERE key = ? AND owner = ?", rows), None))
 
     async def dialect(self, base_url: str, model: str) -> str | None:
-        """Return what was remembered of a server, None where nothing was."""
+        """Return the remembered dialect of a model, None where there is none."""
         select = "SELECT dialect FROM dialects WHERE base_url = ? AND model = ?"
         row = await self._do(lambda connection: connection.execute(select, (base_url, model)).fetchone())
         return row[0] if row else None
 
     async def remember_dialect(self, base_url: str, model: str, dialect: str) -> None:
-        """Remember how a server wants to be asked."""
+        """Remember the dialect of a model.
+
+        Args:
+            base_url: The server.
+            model: The model's name.
+            dialect: The dialect as JSON.
+        """
         row = (base_url, model, dialect)
         await self._do(lambda connection: connection.execute("INSERT OR REPLACE INTO dialects VALUES (?, ?, ?)", row))
 
     async def transact(self, job: Callable[[sqlite3.Connection], R]) -> R:
-        """Return what a job gives, done in the next transaction; what it wrote is durable then."""
+        """Return the result of a job in the next transaction; its writes are durable when this returns."""
         return await self._do(job)
 
     async def _do(self, job: Callable[[sqlite3.Connection], R]) -> R:
@@ -179,7 +180,7 @@ class AnswerStore:
         connection.close()
 
     def _gathered(self, beat: float) -> tuple[list[Job], bool]:
-        """Return every job there is, waiting for the first, and whether these are the last."""
+        """Wait for a job; return every job that has gathered, and whether the store is closing."""
         jobs: list[Job] = []
         try:
             job = self._jobs.get(timeout=max(0.0, beat - time.monotonic()))
@@ -201,17 +202,17 @@ class AnswerStore:
             results = [job(connection) for job, _ in jobs]
             self._check_in_place()
             connection.execute("COMMIT")
-        except Exception as error:  # noqa: BLE001 - the thread must live on: whoever waits is told
+        except Exception as error:  # noqa: BLE001 - the thread must live on; the callers get the error
             problem = self._problem(error)
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
         _hand_over(jobs, results, problem)
 
     def _check_in_place(self) -> None:
-        # SQLite goes on writing to a file that has lost its name, and everything is gone when it is closed.
+        # SQLite goes on writing to a file that has lost its name; its content is gone once the file is closed.
         if _identity(self.path) != self._file:
             raise OutputError(
-                f"{self.path}: the answer store was removed or replaced while in use; what was paid since is not kept: "
+                f"{self.path}: the answer store was removed or replaced while in use and later answers are lost: "
                 "leave it in its place and run again"
             )
 
@@ -247,7 +248,7 @@ def _hand_over(jobs: list[Job], results: list[Any], problem: GoldsetError | None
     if loop is not None and not loop.is_closed():
         try:
             loop.call_soon_threadsafe(resolve)
-        except RuntimeError:  # the loop has closed in the meantime: nobody waits any more
+        except RuntimeError:  # the loop has closed in the meantime: no caller waits
             return
 
 
@@ -269,7 +270,7 @@ def _put(connection: sqlite3.Connection, key: bytes, answer: StoredReply) -> Non
     usage = answer.usage
     counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.usd)
     reply = answer.reply.encode("utf-8", "surrogatepass")
-    model = answer.model.encode("utf-8", "replace").decode()  # the server says it, so it may be anything
+    model = answer.model.encode("utf-8", "replace").decode()  # the server gives it, so it may hold anything
     row = (key, answer.stage, answer.prompt, model, answer.outcome, reply, answer.message, *counts, time.time())
     connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     connection.execute("DELETE FROM claims WHERE key = ?", (key,))

@@ -1,4 +1,4 @@
-"""The answer store's file: its tables, how it is opened, and whether the process behind a claim still lives."""
+"""The answer store's file: its tables, opening it, its errors, and whether the process behind a claim is alive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from pipeline.errors import InputError, OutputError
 
 APPLICATION_ID = 0x676F6C64
-"""«gold»: tells an answer store from any other SQLite file."""
+"""«gold»: marks an SQLite file as an answer store."""
 VERSION = 1
 
 _BUSY_S = 60.0
@@ -29,18 +29,19 @@ CREATE TABLE claims (
 CREATE TABLE dialects (base_url TEXT, model TEXT, dialect TEXT NOT NULL, PRIMARY KEY (base_url, model));
 """
 _PASSING = frozenset({"BUSY", "LOCKED", "FULL", "READONLY", "IOERR", "CANTOPEN", "PERM", "NOMEM", "PROTOCOL", "AUTH"})
-"""SQLite's errors that are about the disk, the rights or another process: the file itself is sound."""
-_DAMAGED = "the answer store is damaged; move it away, or repair it with sqlite3's .recover"
+"""SQLite's errors about the disk, the rights or another process; the file itself is not damaged."""
+_DAMAGED = "the answer store is damaged: move it away, or repair it with sqlite3's .recover"
+_FOREIGN = "not an answer store, or a damaged one: move it away or name another file"
 
 TAKE_OVER = "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?)"
 
 
 def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
-    """Open an answer store, made and set up where it is new; two processes may do so at once.
+    """Open an answer store, and set up a new file; two processes may do so at once.
 
     Raises:
-        InputError: the file is no answer store, is damaged, or is of a newer goldset.
-        OutputError: it cannot be made or opened.
+        InputError: The file is not an answer store, is damaged, or comes from a newer goldset.
+        OutputError: It cannot be made or opened.
     """
     if not create and not path.is_file():
         raise InputError(path, "there is no answer store here")
@@ -51,76 +52,65 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
             connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         except (sqlite3.Error, OSError) as error:
             raise OutputError(f"{path}: the answer store cannot be opened ({type(error).__name__})") from None
-        try:
-            _set_up(connection, path, create=create)
-        except sqlite3.OperationalError as error:
-            connection.close()
-            # Switching to the write-ahead log does not wait for its turn as everything else does.
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise OutputError(f"{path}: the answer store cannot be opened ({error})") from None
-            time.sleep(0.01)
-        except sqlite3.DatabaseError:
-            connection.close()
-            raise InputError(path, "this is no answer store, or a damaged one; move it away or name another") from None
-        except InputError:
-            connection.close()
-            raise
-        else:
-            return connection
+        with contextlib.ExitStack() as failed:
+            failed.callback(connection.close)
+            try:
+                _set_up(connection, path, create=create)
+            except sqlite3.OperationalError as error:
+                # Switching to the write-ahead log does not wait for its turn, unlike everything else.
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise OutputError(f"{path}: the answer store cannot be opened ({error})") from None
+                time.sleep(0.01)
+            except sqlite3.DatabaseError:
+                raise InputError(path, _FOREIGN) from None
+            else:
+                failed.pop_all()
+                return connection
 
 
 def connect_unchanged(path: Path) -> sqlite3.Connection:
-    """Open an answer store to read it and leave no trace, not even the files that SQLite keeps beside it.
+    """Open an answer store to read it, without the files that SQLite would leave beside it.
 
     Raises:
-        InputError: there is none, or the file is no answer store.
+        InputError: The file is missing or is not an answer store.
     """
     if not path.is_file():
         raise InputError(path, "there is no answer store here")
-    beside = path.with_name(f"{path.name}-wal")
-    # Without a log beside it nobody else is writing; SQLite would otherwise make a log of its own to read it.
-    how = "mode=ro" if beside.exists() and beside.stat().st_size else "mode=ro&immutable=1"
-    try:
-        address = f"{path.resolve().as_uri()}?{how}"
-        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None)
+    log = path.with_name(f"{path.name}-wal")
+    # Without a log no other process writes; SQLite would otherwise make a log of its own to read the store.
+    how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    with contextlib.ExitStack() as failed:
         try:
-            _check(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-    except sqlite3.Error:
-        raise InputError(path, "this is no answer store, or a damaged one; move it away or name another") from None
-    return connection
+            address = f"{path.resolve().as_uri()}?{how}"
+            connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None)
+            failed.callback(connection.close)
+            _version(connection, path, may_be_new=False)
+        except sqlite3.Error:
+            raise InputError(path, _FOREIGN) from None
+        failed.pop_all()
+        return connection
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise InputError(path, "this SQLite file is no answer store; name another")
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+def _version(connection: sqlite3.Connection, path: Path, *, may_be_new: bool) -> int:
+    """Return the version of the store, 0 for an empty file, which is an error unless it may be new."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application != APPLICATION_ID and (application or tables or not may_be_new):
+        raise InputError(path, _FOREIGN)
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
-        raise InputError(
-            path, f"this answer store is of version {version}, this goldset reads up to {VERSION}: update it"
-        )
+        raise InputError(path, f"the answer store has version {version}, this goldset reads up to {VERSION}: update it")
+    return version
 
 
 def _set_up(connection: sqlite3.Connection, path: Path, *, create: bool) -> None:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if not create and not application and not tables:
-        raise InputError(path, "this is no answer store; name another")
-    if application != APPLICATION_ID and (tables or application):
-        raise InputError(path, "this SQLite file is no answer store; name another")
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > VERSION:
-        raise InputError(
-            path, f"this answer store is of version {version}, this goldset reads up to {VERSION}: update it"
-        )
+    version = _version(connection, path, may_be_new=create)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     if version == VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # nobody was faster
+    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # no other process was faster
         for statement in _TABLES.split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -129,35 +119,36 @@ def _set_up(connection: sqlite3.Connection, path: Path, *, create: bool) -> None
 
 
 @contextlib.contextmanager
-def blaming(path: Path) -> Iterator[None]:
-    """Put what SQLite, or a value of the wrong kind, says of a store's content into one line that blames the store.
+def opened_store(path: Path, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    """Open an answer store for one job, and turn SQLite's errors and wrong values into one line about the store.
 
     Raises:
-        InputError: the store is damaged.
-        OutputError: it is sound, but cannot be used now.
+        InputError: There is no store, or it is damaged.
+        OutputError: It cannot be used now.
     """
     problem: InputError | OutputError
-    try:
-        yield
-    except sqlite3.Error as error:
-        problem = store_problem(path, error)
-    except (ValueError, TypeError, AttributeError, OverflowError):
-        problem = InputError(path, _DAMAGED)
-    else:
-        return
+    with contextlib.closing(connect(path, create=create)) as connection:
+        try:
+            yield connection
+        except sqlite3.Error as error:
+            problem = store_problem(path, error)
+        except (ValueError, TypeError, AttributeError, OverflowError):
+            problem = InputError(path, _DAMAGED)
+        else:
+            return
     raise problem
 
 
 def store_problem(path: Path, error: sqlite3.Error) -> InputError | OutputError:
-    """Return what to raise for an error of SQLite about a store that was opened well."""
+    """Return the error to raise for an SQLite error in an open store."""
     name = getattr(error, "sqlite_errorname", "")
     if name.removeprefix("SQLITE_").partition("_")[0] in _PASSING:
-        return OutputError(f"{path}: the answer store cannot be used ({error}); free the disk or the file")
+        return OutputError(f"{path}: the answer store cannot be used ({error}): free the disk or the file")
     return InputError(path, _DAMAGED)  # SQLite's own words may hold content
 
 
 def process_start(pid: int) -> str:
-    """Return when a process began, in the system's own unit, empty where the system does not say or there is none."""
+    """Return when a process began, in the system's unit; empty for an unknown process or system."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -166,7 +157,7 @@ def process_start(pid: int) -> str:
 
 
 def is_alive(host: str, pid: int, started: str) -> bool:
-    """Whether the process behind a claim may still be at work; of another machine only the lease tells."""
+    """Whether the process behind a claim may still be at work; on another machine only the lease tells."""
     if host != platform.node():
         return True
     if started:

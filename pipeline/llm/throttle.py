@@ -17,6 +17,7 @@ from pipeline.llm.headers import Allowance
 from pipeline.llm.pace import Rates, Width
 from pipeline.llm.prices import Accounts
 from pipeline.llm.server_settings import ModelSettings
+from pipeline.ports import Usage
 from pipeline.text.display import dollars
 
 HEAD_START_TICKS, TICK_S = 4, 0.01
@@ -43,6 +44,15 @@ class Ticket:
     want: Reservation
     number: int = 0
     since: float = 0.0
+
+
+@dataclass(slots=True)
+class Ending:
+    """How a call ended: why it failed (None for an answer), the kind of a failure that may pass, and what is left."""
+
+    cause: Cause | None = None
+    fault: str = ""
+    allowance: Allowance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,47 +133,34 @@ class Gate:
             await future
         except asyncio.CancelledError:
             if future.done() and not future.cancelled() and future.exception() is None:
-                self.leave(ticket, cause=None, tokens=0, usd=0.0, abandoned=True)
+                self.leave(ticket, None, Usage())
             raise
         return ticket
 
-    def leave(
-        self,
-        ticket: Ticket,
-        *,
-        cause: Cause | None,
-        tokens: int,
-        usd: float,
-        fault: str = "",
-        allowance: Allowance | None = None,
-        abandoned: bool = False,
-    ) -> None:
+    def leave(self, ticket: Ticket, ending: Ending | None, usage: Usage) -> None:
         """Give the slot back.
 
         Args:
             ticket: The call.
-            cause: Why it failed, None for an answer.
-            tokens: The tokens that it cost.
-            usd: The US dollars that it cost.
-            fault: The kind of a failure that may pass.
-            allowance: What the server's headers say is left.
-            abandoned: Whether it was cancelled, so that its end says nothing about the server.
+            ending: How it ended, None for a cancelled call, whose end says nothing about the server.
+            usage: What it cost.
         """
-        now = time.monotonic()
+        now, cause = time.monotonic(), ending.cause if ending else None
         del self._flying[ticket]
-        self.budget.settle(ticket.want, tokens=tokens, usd=usd, sent=cause is not Cause.UNREACHABLE)
-        if not abandoned:
+        tokens, sent = usage.input_tokens + usage.output_tokens, cause is not Cause.UNREACHABLE
+        self.budget.settle(ticket.want, tokens=tokens, usd=usage.usd or 0.0, sent=sent)
+        if ending is not None:
             self._done += cause is None
             self._failed += cause is not None
-            self._last_fault = fault or self._last_fault
+            self._last_fault = ending.fault or self._last_fault
             self._proven = self._proven or cause is None
             if cause is Cause.LEARNED:  # the next call goes alone too, or many would repeat what was just learnt
                 self._ticks_left = max(self._ticks_left, HEAD_START_TICKS)
             self._width.hear(overloaded=cause is Cause.OVERLOADED)
             # A reply that is not JSON may be another server's page: it does not count as having reached the server.
-            ailing, spoke = fault in _AILING, fault.startswith(("http-", "rate-limit"))
+            ailing, spoke = ending.fault in _AILING, ending.fault.startswith(("http-", "rate-limit"))
             self.circuit.hear(cause, ticket.label, ailing=ailing, spoke=spoke, now=now)
-            self._rates.hear(allowance, call=ticket.number, tokens=ticket.want.tokens, now=now)
+            self._rates.hear(ending.allowance, call=ticket.number, tokens=ticket.want.tokens, now=now)
         if self._queue:
             self._pump()
 

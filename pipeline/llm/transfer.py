@@ -1,4 +1,4 @@
-"""Taking the answers of a store elsewhere as lines of JSON, and into a store again."""
+"""Exporting the answers of a store as lines of JSON, and importing them."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ import base64
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, ValidationError
 
-from pipeline.errors import GoldsetError, InputError, OutputError, UsageError
+from pipeline.errors import InputError, OutputError, UsageError
 from pipeline.llm.store import KEPT_REJECTIONS
-from pipeline.llm.store_tables import blaming, connect
+from pipeline.llm.store_tables import opened_store
 
 _MOST_TOKENS = 2**53
-"""Beyond it numbers are no longer exact everywhere, and no reply comes near."""
+"""The limit of a token count; JSON numbers beyond it are not exact everywhere."""
 
 
 def _outcome(value: str) -> str:
     if value != "answer" and value not in KEPT_REJECTIONS:
-        raise ValueError("no known outcome")
+        raise ValueError("not a known outcome")
     return value
 
 
 def _vector(value: str) -> str:
     content = base64.b64decode(value, validate=True)
     if not content or len(content) % 4 or not np.isfinite(np.frombuffer(content, dtype="<f4")).all():
-        raise ValueError("no vector of finite float32 numbers")
+        raise ValueError("not a vector of finite float32 numbers")
     return value
 
 
@@ -75,43 +74,51 @@ class _VectorLine(_Line):
 _ANSWER, _VECTOR = (tuple(kind.model_fields)[1:] for kind in (_AnswerLine, _VectorLine))
 
 
+_WRONG_LINE = "not a line of an export of answers"
+
+
 def export_answers(path: Path) -> Iterator[str]:
     """Yield every answer and vector as one line of JSON each, ordered by key: equal stores give equal lines.
 
     Raises:
-        InputError: there is no store, or it is damaged.
-        OutputError: it cannot be read now.
+        InputError: There is no store, or it is damaged.
+        OutputError: It cannot be read now.
     """
-    with closing(connect(path, create=False)) as connection, blaming(path):
-        for row in connection.execute(f"SELECT {', '.join(_ANSWER)} FROM answers ORDER BY key"):  # noqa: S608 - constants
-            record = dict(zip(_ANSWER, row, strict=True))
-            reply = record["reply"].decode("utf-8", "surrogatepass")
-            yield json.dumps({"kind": "answer", **record, "key": record["key"].hex(), "reply": reply})
-        for row in connection.execute(f"SELECT {', '.join(_VECTOR)} FROM vectors ORDER BY key"):  # noqa: S608 - constants
-            record = dict(zip(_VECTOR, row, strict=True))
-            vector = base64.b64encode(record["vector"]).decode("ascii")
-            yield json.dumps({"kind": "vector", **record, "key": record["key"].hex(), "vector": vector})
+    with opened_store(path) as connection:
+        for kind, columns in (("answer", _ANSWER), ("vector", _VECTOR)):
+            for row in connection.execute(f"SELECT {', '.join(columns)} FROM {kind}s ORDER BY key"):  # noqa: S608 - constants
+                record = {"kind": kind, **dict(zip(columns, row, strict=True))}
+                record["key"] = record["key"].hex()
+                if kind == "answer":
+                    record["reply"] = record["reply"].decode("utf-8", "surrogatepass")
+                else:
+                    record["vector"] = base64.b64encode(record["vector"]).decode("ascii")
+                yield json.dumps(record)
 
 
 def write_export(path: Path, out: Path) -> int:
-    """Write the lines of a store to a file, which appears only when it is whole; return how many there were.
+    """Write the lines of a store to a file, which appears once it is complete; return the number of lines.
 
     Raises:
-        UsageError: the file is the store itself or one of SQLite's files beside it, or no file at all.
-        InputError: there is no store, or it is damaged.
-        OutputError: the file cannot be written.
+        UsageError: The output is the store itself, one of SQLite's files beside it, or not a file.
+        InputError: There is no store, or it is damaged.
+        OutputError: The file cannot be written.
     """
     if out.exists() and not out.is_file():
-        raise UsageError(f"{out}: is no file; name one to export to")
+        raise UsageError(f"{out}: not a file: name a file to export to")
     target = out.resolve()
     draft = target.with_name(f".{target.name}.unfinished")
     store = path.resolve()
     for suffix in ("", "-wal", "-shm", "-journal"):
         kept = store.with_name(store.name + suffix)
         if any(_same(kept, one) for one in (target, draft)):
-            raise UsageError(f"{out}: belongs to the store; name another file to export to")
+            raise UsageError(f"{out}: belongs to the store: name another file to export to")
     try:
-        count = _write(draft, export_answers(path))
+        count = 0
+        with draft.open("w", encoding="ascii", newline="\n") as file:
+            for line in export_answers(path):
+                file.write(line + "\n")
+                count += 1
         draft.replace(target)
     except OSError as error:
         raise OutputError(f"{out}: cannot be written ({error.strerror or type(error).__name__})") from None
@@ -128,25 +135,16 @@ def _same(one: Path, other: Path) -> bool:
         return one.resolve() == other.resolve()
 
 
-def _write(draft: Path, lines: Iterator[str]) -> int:
-    count = 0
-    with draft.open("w", encoding="ascii", newline="\n") as file:
-        for line in lines:
-            file.write(line + "\n")
-            count += 1
-    return count
-
-
 def import_answers(path: Path, source: Path) -> int:
-    """Add the answers of an exported file and return how many were new; what is there already stays as it is.
+    """Add the answers of an exported file and return how many were new; stored answers stay as they are.
 
     Raises:
-        InputError: a line is not what ``export_answers`` writes, or the store is damaged; nothing was added.
-        OutputError: the store cannot be written now.
+        InputError: A line is not one of ``export_answers``, or the store is damaged; nothing was added.
+        OutputError: The store cannot be written now.
     """
     if not source.exists():
         raise InputError(source, "there is no such file")
-    with closing(connect(path)) as connection, blaming(path):  # closed before its COMMIT it keeps nothing
+    with opened_store(path, create=True) as connection:  # closed before its COMMIT it keeps nothing
         connection.execute("BEGIN IMMEDIATE")
         added = sum(_add(connection, record) for record in _records(source))
         connection.execute("COMMIT")
@@ -154,33 +152,34 @@ def import_answers(path: Path, source: Path) -> int:
 
 
 def _records(source: Path) -> Iterator[_AnswerLine | _VectorLine]:
-    problem: GoldsetError
+    number = 0
     try:
         with source.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                yield _record(source, number, line)
+            for line in lines:
+                number += 1
+                yield _record(line)
     except (OSError, UnicodeDecodeError) as error:
-        problem = InputError(source, f"cannot be read ({type(error).__name__})")
-    else:
-        return
-    raise problem
+        raise InputError(source, f"cannot be read ({type(error).__name__})") from None
+    except ValueError as error:
+        raise InputError(source, str(error), line=number) from None
 
 
-def _record(source: Path, number: int, line: str) -> _AnswerLine | _VectorLine:
+def _record(line: str) -> _AnswerLine | _VectorLine:
+    """Return the record of a line; raises ``ValueError`` with what is wrong with it."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
         found = None
     kind = found.get("kind") if isinstance(found, dict) else None
     if kind not in ("answer", "vector"):
-        raise InputError(source, "is no line of an export of answers", line=number)
+        raise ValueError(_WRONG_LINE)
     try:
         return _AnswerLine.model_validate(found) if kind == "answer" else _VectorLine.model_validate(found)
     except ValidationError as error:
         place = error.errors(include_url=False, include_context=False, include_input=False)[0]
     name = place["loc"][0] if place["loc"] and place["loc"][0] in (*_ANSWER, *_VECTOR) else "an unknown field"
     what = {"missing": "is missing", "extra_forbidden": "does not belong"}.get(place["type"], "holds a wrong value")
-    raise InputError(source, f"is no line of an export of answers: {name} {what}", line=number)
+    raise ValueError(f"{_WRONG_LINE}: {name} {what}")
 
 
 def _add(connection: sqlite3.Connection, record: _AnswerLine | _VectorLine) -> int:

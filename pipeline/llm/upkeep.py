@@ -1,20 +1,18 @@
-"""Looking after an answer store: what it holds, and throwing answers away."""
+"""What an answer store holds, and throwing answers away."""
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pipeline.errors import UsageError
 from pipeline.llm.batch_book import forget_answered
-from pipeline.llm.store_tables import blaming, connect
+from pipeline.llm.store_tables import opened_store
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Answers of one kind. ``outcome`` is ``answer``, or why the replies were rejected; ``usd`` None where unknown."""
+    """The answers of one kind. ``outcome`` is ``answer`` or the kind of rejection; ``usd`` is None where unknown."""
 
     stage: str
     prompt: str
@@ -28,7 +26,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class StoreReport:
-    """What a store holds: answers by kind, vectors by model, its size on disk."""
+    """What a store holds: answers by kind, vectors by model, and its size in bytes."""
 
     holdings: tuple[Holding, ...]
     vectors: dict[str, int]
@@ -39,24 +37,22 @@ def stats(path: Path) -> StoreReport:
     """Return what the store holds.
 
     Raises:
-        InputError: there is no store, or it is damaged.
-        OutputError: it cannot be read now.
+        InputError: There is no store, or it is damaged.
+        OutputError: It cannot be read now.
     """
-    # ``total`` and not ``sum``: a server may have claimed counts whose sum overflows.
+    # ``total``, because a server may have given counts whose ``sum`` overflows.
     select = (
         "SELECT stage, prompt, model, outcome, count(*), total(input_tokens), total(output_tokens), sum(usd) "
         "FROM answers GROUP BY stage, prompt, model, outcome ORDER BY stage, prompt, model, outcome"
     )
-    with closing(connect(path, create=False)) as connection, blaming(path):
+    with opened_store(path) as connection:
         rows = connection.execute(select).fetchall()
         vectors = connection.execute("SELECT model, count(*) FROM vectors GROUP BY model ORDER BY model").fetchall()
-        holdings = tuple(_holding(row) for row in rows)
+        holdings = tuple(
+            Holding(stage, prompt, model, outcome, count, int(tokens_in), int(tokens_out), usd)
+            for stage, prompt, model, outcome, count, tokens_in, tokens_out, usd in rows
+        )
     return StoreReport(holdings, dict(vectors), path.stat().st_size)
-
-
-def _holding(row: tuple[Any, ...]) -> Holding:
-    stage, prompt, model, outcome, answers, input_tokens, output_tokens, usd = row
-    return Holding(stage, prompt, model, outcome, answers, int(input_tokens), int(output_tokens), usd)
 
 
 def prune(
@@ -70,20 +66,20 @@ def prune(
 ) -> int:
     """Throw away the answers that fit every condition and return how many there were.
 
-    Vectors have a model and a time only, so conditions on anything else leave them alone.
+    Vectors have a model and a time only; a condition on anything else leaves them alone.
 
     Args:
-        path: the store.
-        stage: only answers of this stage.
-        prompt: only answers to this prompt file and version.
-        model: only answers of this model.
-        rejected: only replies that could not be used, so that they are asked for again.
-        before: only answers kept before this time (seconds since 1970).
+        path: The store.
+        stage: Only answers of this stage.
+        prompt: Only answers to this prompt file and version.
+        model: Only answers of this model.
+        rejected: Only replies that could not be used, so that they are asked for again.
+        before: Only answers stored before this time, in seconds since 1970.
 
     Raises:
-        UsageError: no condition is given.
-        InputError: there is no store, or it is damaged.
-        OutputError: it cannot be written now.
+        UsageError: No condition is given.
+        InputError: There is no store, or it is damaged.
+        OutputError: It cannot be written now.
     """
     given = {"stage = ?": stage, "prompt = ?": prompt, "model = ?": model, "created < ?": before}
     conditions = [condition for condition, value in given.items() if value is not None]
@@ -91,9 +87,9 @@ def prune(
     if rejected:
         conditions.append("outcome <> 'answer'")
     if not conditions:
-        raise UsageError("prune needs a condition; to throw everything away, delete the file")
-    with closing(connect(path, create=False)) as connection, blaming(path):
-        forget_answered(connection)  # or a batch would give the same answer once more
+        raise UsageError("prune needs a condition: give one, or delete the file to throw everything away")
+    with opened_store(path) as connection:
+        forget_answered(connection)  # or a batch would give a pruned answer once more
         count = connection.execute(f"DELETE FROM answers WHERE {' AND '.join(conditions)}", values).rowcount  # noqa: S608 - the conditions are the constants above
         if not (stage or prompt or rejected):
             count += connection.execute(f"DELETE FROM vectors WHERE {' AND '.join(conditions)}", values).rowcount  # noqa: S608 - as above

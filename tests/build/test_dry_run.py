@@ -133,7 +133,7 @@ def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(goldset: Goldset, 
     command = ("build", "docs", "--out", "run", "--base-url", "http://127.0.0.1:9/v1", "--model", "m")
     plan = goldset(*command, "--answers", "notes.sqlite", "--dry-run")
     assert plan.returncode == 1
-    assert "no answer store" in plan.stderr
+    assert "not an answer store" in plan.stderr
     assert everything(tmp_path) == before
 
 

@@ -98,7 +98,7 @@ def test_another_name_of_the_store_is_the_store(tmp_path: Path, make: Any):
 def test_an_export_goes_to_a_file(tmp_path: Path, out: str):
     _fill(tmp_path / "a.sqlite")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="not a file"):
         transfer.write_export(tmp_path / "a.sqlite", tmp_path / out)
 
 
@@ -140,7 +140,7 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(tmp_path: Path):
 def test_a_wrong_value_of_an_import_is_named_and_nothing_is_added(tmp_path: Path, wrong: dict[str, Any]):
     store, source = tmp_path / "a.sqlite", tmp_path / "x.jsonl"
     source.write_text(json.dumps(ANSWER) + "\n" + json.dumps({**ANSWER, "key": "ef" * 32, **wrong}) + "\n")
-    with pytest.raises(InputError, match=r"x\.jsonl, line 2: is no line of an export"):
+    with pytest.raises(InputError, match=r"x\.jsonl, line 2: not a line of an export"):
         transfer.import_answers(store, source)
     assert list(transfer.export_answers(store)) == []
 
@@ -204,6 +204,6 @@ def test_an_empty_file_is_no_store_and_stays_empty(tmp_path: Path, what: str):
         "export": lambda: transfer.write_export(path, tmp_path / "y.jsonl"),
         "prune": lambda: upkeep.prune(path, rejected=True),
     }
-    with pytest.raises(InputError, match="is no answer store"):
+    with pytest.raises(InputError, match="not an answer store"):
         jobs[what]()
     assert [(one.name, one.stat().st_size) for one in tmp_path.iterdir()] == [("a.sqlite", 0)]

@@ -197,7 +197,7 @@ def test_two_processes_pay_no_prompt_twice(model_server: ServerHandle, tmp_path:
 def test_a_file_that_is_no_store_is_told_in_one_line(tmp_path: Path):
     path = tmp_path / "a.sqlite"
     path.write_bytes(b"this is no database" * 100)
-    with pytest.raises(InputError, match="no answer store") as caught, AnswerStore(path):
+    with pytest.raises(InputError, match="not an answer store") as caught, AnswerStore(path):
         pass
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == b"this is no database" * 100
@@ -208,7 +208,7 @@ def test_another_database_is_left_alone(tmp_path: Path):
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE t (x)")
     other.close()
-    with pytest.raises(InputError, match="no answer store"), AnswerStore(path):
+    with pytest.raises(InputError, match="not an answer store"), AnswerStore(path):
         pass
 
 

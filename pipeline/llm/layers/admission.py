@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelUnavailable
 from pipeline.llm.budget import Reservation
 from pipeline.llm.faults import Cause, ExchangeFailed, Reply, ReplyRejected
-from pipeline.llm.headers import Allowance
 from pipeline.llm.layers import Call, Request, call_label
 from pipeline.llm.prices import PriceList
-from pipeline.llm.throttle import NOT_JSON, Gate
+from pipeline.llm.throttle import NOT_JSON, Ending, Gate
 from pipeline.ports import Usage
 
 
@@ -27,18 +25,6 @@ class HasReply(Protocol):
 
 Q = TypeVar("Q", bound=Request)
 R = TypeVar("R", bound=HasReply)
-
-
-@dataclass(slots=True)
-class _Ending:
-    """How an exchange ended, for the gate and the accounts."""
-
-    cause: Cause | None = None
-    fault: str = ""
-    allowance: Allowance | None = None
-    reply: Reply | None = None
-    unknown: bool = False
-    """Whether it may have been paid for although no answer came."""
 
 
 class Admission:
@@ -58,29 +44,20 @@ class Admission:
         """Return the result of one exchange; raises as ``below`` does, and ``LimitReached``."""
         label, want = call_label(request), self._prices.reservation(*self._most_tokens(request))
         ticket = await self._gate.enter(label, want)
-        ending: _Ending | None = None
+        outcome: HasReply | Exception | None = None  # None: cancelled
         try:
-            result = await self._timed(request, below)
+            outcome = result = await self._timed(request, below)
         except Exception as error:
-            ending = _ending(error)
+            outcome = error
             self._warn(label, error)
             if isinstance(error, AnswerRejected):
                 error.at(request.stage)
             raise
         else:
-            ending = _Ending(reply=result.reply, allowance=result.reply.allowance)
             return result
         finally:
-            usage = _spent(ending, want)
-            self._gate.leave(
-                ticket,
-                cause=ending.cause if ending else None,
-                fault=ending.fault if ending else "",
-                allowance=ending.allowance if ending else None,
-                tokens=usage.input_tokens + usage.output_tokens,
-                usd=usage.usd or 0.0,
-                abandoned=ending is None,
-            )
+            ending, usage = _ending(outcome), _spent(outcome, want)
+            self._gate.leave(ticket, ending, usage)
             sent = ending is None or ending.cause is not Cause.UNREACHABLE
             self._gate.accounts.book(request.stage, requests=sent, usage=usage)
 
@@ -106,19 +83,24 @@ class Admission:
             self._gate.refused(label, f"{self._gate.settings.shown_url()}: {NOT_JSON}")
 
 
-def _ending(error: Exception) -> _Ending:
-    if isinstance(error, ExchangeFailed):
-        return _Ending(error.cause, error.kind, error.allowance, unknown=error.kind in {"timeout", "connection"})
-    if isinstance(error, LimitReached):
-        return _Ending(Cause.OVERLOADED, "timeout", unknown=True)
-    if isinstance(error, ReplyRejected):
-        return _Ending(reply=error.reply, allowance=error.reply.allowance)
-    return _Ending(None if isinstance(error, AnswerRejected) else Cause.REFUSED)
+def _ending(outcome: HasReply | Exception | None) -> Ending | None:
+    if outcome is None:
+        return None
+    if isinstance(outcome, ExchangeFailed):
+        return Ending(outcome.cause, outcome.kind, outcome.allowance)
+    if isinstance(outcome, LimitReached):
+        return Ending(Cause.OVERLOADED, "timeout")
+    if isinstance(outcome, Exception) and not isinstance(outcome, ReplyRejected):
+        return Ending(None if isinstance(outcome, AnswerRejected) else Cause.REFUSED)
+    return Ending(allowance=outcome.reply.allowance)
 
 
-def _spent(ending: _Ending | None, want: Reservation) -> Usage:
-    if ending is None or ending.reply is None:
-        return Usage(input_tokens=want.tokens) if ending and ending.unknown else Usage()
-    usage = ending.reply.usage
-    # A server that does not count tokens: the caps need a number all the same.
-    return usage if usage.input_tokens or usage.output_tokens else Usage(want.tokens)
+def _spent(outcome: HasReply | Exception | None, want: Reservation) -> Usage:
+    """Return the cost of an exchange; the reservation where it may have been paid for and no count came."""
+    if outcome is not None and (isinstance(outcome, ReplyRejected) or not isinstance(outcome, Exception)):
+        usage = outcome.reply.usage
+        return usage if usage.input_tokens or usage.output_tokens else Usage(want.tokens)
+    timed_out = isinstance(outcome, LimitReached)
+    if timed_out or (isinstance(outcome, ExchangeFailed) and outcome.kind in {"timeout", "connection"}):
+        return Usage(want.tokens)
+    return Usage()

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.llm.chat import Answered, Repeat
+from pipeline.llm.chat import Answered
+from pipeline.llm.dialect import Repeat
 from pipeline.llm.faults import ReplyRejected
 from pipeline.llm.layers import Call
 from pipeline.ports import ChatRequest, Usage
