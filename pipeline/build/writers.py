@@ -133,7 +133,7 @@ def open_answers(path: Path, *, replay: bool) -> Iterator[AnswerStore]:
     from pipeline.llm.store import AnswerStore
 
     if replay and not path.exists():
-        raise UsageError(f"{path}: there is no such store to replay")
+        raise UsageError(f"{path}: no store of answers to replay; check --answers, or run without --replay")
     with explained(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
     with AnswerStore(path) as answers:
@@ -181,7 +181,7 @@ async def writer_for(
     if chosen is Generator.OFFLINE:
         if config.model.name is not None and asked is not chosen:
             key = config.model.api_key_env
-            raise UsageError(f"a model is named, but no server: set {key} or --base-url, or give --generator offline")
+            raise UsageError(f"a model is named, but no server: set {key}, or give --base-url or --generator offline")
         return OfflineWriter(config, reason)
     if config.model.name is None:
         if not asks or replay:

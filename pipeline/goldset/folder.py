@@ -78,7 +78,7 @@ class RecordsOf(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a new set says of itself when it wants to take a folder.
+    """What decides whether a new set may take a folder.
 
     Args:
         settings: The settings that shape the new set, to name those that differ.
@@ -143,7 +143,7 @@ class GoldFolder:
 
     def holds_documents(self) -> bool:
         """Whether a finished run with its documents is here; never raises, whatever the folder."""
-        return all(os.path.isfile(self.path / name) for name in (names.MANIFEST, names.DOCUMENTS))  # noqa: PTH113  as said
+        return all(os.path.isfile(self.path / name) for name in (names.MANIFEST, names.DOCUMENTS))  # noqa: PTH113  Path's own raises
 
     def is_half_published(self) -> bool:
         """Whether a run ended while its files were being put in place here."""
@@ -170,7 +170,7 @@ class GoldFolder:
         return read_dataset(self.path / names.DATASET)
 
     def metadata(self) -> dict[str, Any]:
-        """Return what the set says of itself; empty if there is no set."""
+        """Return the metadata of the set; empty if there is no set."""
         return read_metadata(self.path / names.DATASET)
 
     def is_reviewed(self) -> bool:
@@ -217,13 +217,13 @@ class GoldFolder:
                 return ()
             damaged = self.path / names.MANIFEST
             raise OutputError(f"{damaged}: is damaged; give another --out, or --replace to replace it") from None
-        problem = None if claim.replace else self._missed(manifest, claim)
+        problem = None if claim.replace else self._lost(manifest, claim)
         if problem is not None:
             raise OutputError(f"{self.path}: holds {problem}")
         return tuple(manifest.files)
 
-    def _missed(self, manifest: Manifest, claim: Claim) -> str | None:
-        """Return what would be missed if a new set took the folder, and what to do; None if nothing would."""
+    def _lost(self, manifest: Manifest, claim: Claim) -> str | None:
+        """Return what would be lost if a new set took the folder, and what to do; None if nothing would be lost."""
         if manifest.config_sha256 != claim.config_sha256:
             differs = ", ".join(self._differing(claim.settings)) or "its prompts"
             return f"a run with other settings ({differs}); give another --out, or --replace to replace it"
@@ -327,7 +327,7 @@ def stamp(started: float) -> dict[str, Any]:
     """Return the manifest's entries on who made a set, when, and how long it took.
 
     Args:
-        started: What ``time.monotonic`` said at the beginning, in seconds.
+        started: The time of ``time.monotonic`` at the beginning, in seconds.
     """
     return {
         "goldset": importlib.metadata.version("goldset"),

@@ -140,7 +140,7 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path | str]
     """Refuse to write over what is read, and to write two things to one place.
 
     Args:
-        outputs: Where a command writes, by the option that says so; None if it does not.
+        outputs: Where a command writes, by the option that names it; None if it does not write.
         inputs: The files and folders it reads.
 
     Raises:

@@ -200,18 +200,18 @@ class Asking:
         if slot.planted:
             return Answered(slot, (first,))
         names = [judge.assessor for judge in self.panel.others]
-        said = {name: found for name in names if (found := self._find(slot, name)) is not None}
+        given = {name: found for name in names if (found := self._find(slot, name)) is not None}
         failures = []
         for judge in self.panel.others:
-            if judge.assessor in said:
+            if judge.assessor in given:
                 continue
-            if not self.panel.everybody and not self._is_open(slot, first, list(said.values())):
+            if not self.panel.everybody and not self._is_open(slot, first, list(given.values())):
                 break
             try:
-                said[judge.assessor] = await judge.judge(pair)
+                given[judge.assessor] = await judge.judge(pair)
             except CallFailed as error:
                 failures.append(_failure(ESCALATION, slot, error))
-        return Answered(slot, (first, *(said[name] for name in names if name in said)), tuple(failures))
+        return Answered(slot, (first, *(given[name] for name in names if name in given)), tuple(failures))
 
     def _is_open(self, slot: Slot, first: Judgment, others: list[Judgment]) -> bool:
         return self._in_doubt(slot, first) and not of_one_mind([first, *others], 1 + len(self.panel.others))

@@ -126,13 +126,13 @@ def _checked_runs(
         top = top_documents(Gold(gold.folder.path, known), run, depth=depth)
         cut = {query_id: [item.doc_id for item in found] for query_id, found in top.items() if found}
         if not cut:
-            raise InputError(f"run {name}", "has no query of this set")
+            raise InputError(f"run {name}", "holds no result for a query of this set; check that it belongs to the set")
         for query_id, ids in cut.items():
             unknown = next((chunk_id for chunk_id in ids if chunk_id not in gold.positions), None)
             if unknown is not None:
-                raise InputError(f"run {name}", f"query {query_id!r} finds {unknown!r}, which is no chunk of this set")
+                raise InputError(f"run {name}", f"query {query_id!r} finds {unknown!r}, not a chunk of this set")
         if name in taken and cut != theirs.get(name):
-            raise UsageError(f"--run: there is {name} in the pool already; name the run otherwise, NAME=FILE")
+            raise UsageError(f"--run: the pool already has another system {name}; give the run a new name, NAME=FILE")
         runs[name] = cut
     return runs
 

@@ -380,7 +380,7 @@ def test_a_run_over_another_corpus_is_refused_and_nothing_changes(
 ) -> None:
     (tmp_path / "bad.trec").write_text("q-pump Q0 nowhere 1 1.0 x\n")
     before = artifacts(known.folder)
-    with pytest.raises(Exception, match="no chunk of this set"):
+    with pytest.raises(Exception, match="not a chunk of this set"):
         grade(known.folder, settings(model_server), runs={"bad": tmp_path / "bad.trec"})
     assert artifacts(known.folder) == before
     assert model_server.stats()["requests"] == 0
