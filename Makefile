@@ -7,7 +7,7 @@ OUT    ?= data/runs/example
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev models dataset review test test-all test-slow check lint format types imports bench lock screenshots schemas clean
+.PHONY: help install install-dev models dataset review test test-all test-slow check lint format types imports bench lock screenshots schemas docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ screenshots: $(VENV)/.dev ## Take the README's pictures of the review page again
 
 schemas: $(VENV)/.dev ## Write the published JSON Schemas
 	$(BIN)/python -m schemas
+
+docs: $(VENV)/.dev ## Write docs/reference.md and the comments of the example's goldset.toml
+	$(BIN)/python -m pipeline.cli.reference
 
 lock: ## Resolve the exact versions again (needs uv)
 	uv pip compile pyproject.toml --extra documents --group build $(UV_FLAGS) -o .ci/requirements.lock

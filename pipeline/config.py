@@ -130,7 +130,7 @@ class Generation(Record):
 
 
 class Critics(Record):
-    """Which critics judge each written query: one call each per query, and 4 of 5 points keep it."""
+    """Critics judge each written query in one call each; 4 of 5 points keep it."""
 
     use: Annotated[tuple[Critic, ...], Setting(
         "grounded, stand-alone, useful, or none", "--critics", "Queries", "LIST",

@@ -19,6 +19,8 @@ SHARE = "share"
 class Setting:
     """Stands in the ``Annotated`` type of a field; help pages, examples and the reference are written from it.
 
+    A field without one is a setting of a file alone, which its ``description`` explains.
+
     Attributes:
         help: One phrase without a full stop; with the default behind it at most 60 characters.
         option: The command-line option; None where only the configuration file has the setting.
@@ -68,6 +70,8 @@ class Declared:
     def default_text(self) -> str:
         """Return the default in words; for an unset one what happens then."""
         value = self.default
+        if self.field.is_required():
+            return "required"
         if value is None or value in ("", ()) or isinstance(value, dict | BaseModel):
             return self.setting.unset or ("none" if value == () else "")
         if isinstance(value, bool):
@@ -92,11 +96,11 @@ def declared(table: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Dec
     for name, field in table.model_fields.items():
         place = (*path, field.alias or name)
         inner = _without_none(field.annotation)
-        found = next((item for item in field.metadata if isinstance(item, Setting)), None)
-        if found is not None:
-            yield Declared(place, field, found)
-        elif isinstance(inner, type) and issubclass(inner, BaseModel):
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
             yield from declared(inner, place)
+            continue
+        found = next((item for item in field.metadata if isinstance(item, Setting)), None)
+        yield Declared(place, field, found or Setting((field.description or "").rstrip(".")))
 
 
 def _without_none(annotation: Any) -> Any:  # noqa: ANN401  a type

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,14 @@ def test_every_goldset_command_of_the_readme_works(
 def test_the_readme_shows_more_than_a_few_commands() -> None:
     assert len(SECTIONS) >= 5
     assert len(FIRST) >= 4
+
+
+def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
+    from pipeline.cli.reference import EXAMPLE, REFERENCE, example, reference
+
+    shown = EXAMPLE.read_text(encoding="utf-8")
+    assert shown == example(tomllib.loads(shown)), "run make docs"
+    assert REFERENCE.read_text(encoding="utf-8") == reference(), "run make docs"
 
 
 def test_the_experiment_in_the_readme_is_one(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from pipeline.cli.options import input_option, measure_option, output_option, statistics_option
+from pipeline.cli.run_options import Seed
 from pipeline.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -14,44 +16,48 @@ if TYPE_CHECKING:
     from pipeline.formats.runs.score_tables import ScoreTable
     from schemas.agreement_report import Agreement, Ranking
 
-First = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="A", help="The reference (people): qrels, judgments, reviews or a run folder; FILE@ASSESSOR."
-    ),
-]
-Second = Annotated[str | None, typer.Argument(metavar="B", help="The judge (a model, other people), likewise.")]
-
 
 def agreement(
-    first: First = None,
-    second: Second = None,
+    first: Annotated[
+        str | None, typer.Argument(metavar="A", help="Reference labels, as people's: a file or a set's folder.")
+    ] = None,
+    second: Annotated[
+        str | None, typer.Argument(metavar="B", help="Labels to compare, as a model's; FILE@ASSESSOR.")
+    ] = None,
     run: Annotated[
-        list[str] | None, typer.Option("--run", metavar="NAME=FILE", help="Runs to be ordered by A and by B.")
+        list[str] | None, input_option("--run", metavar="NAME=FILE", help="Runs that A and B rank. Repeatable.")
     ] = None,
     scores: Annotated[
-        str | None,
-        typer.Option("--scores", metavar="FILE", help="Scores of systems by set of labels: CSV, instead of runs."),
+        str | None, input_option("--scores", metavar="FILE", help="CSV of scores per set of labels, instead of runs.")
     ] = None,
     measure: Annotated[
-        str | None, typer.Option("--measure", metavar="NAME", help="What orders systems (ndcg@10).")
+        str | None, measure_option("--measure", metavar="NAME", help="Measure that ranks systems (default: ndcg@10).")
     ] = None,
-    level: Annotated[int, typer.Option("--rel", metavar="N", min=1, help="The smallest relevant grade.")] = 2,
+    level: Annotated[
+        int, measure_option("--rel", metavar="N", min=1, help="Smallest relevant grade (default: 2).")
+    ] = 2,
     scale: Annotated[
-        int | None, typer.Option("--scale", metavar="N", min=1, help="The highest grade; those above count as it.")
+        int | None, measure_option("--scale", metavar="N", min=1, help="Highest grade; higher ones count as N.")
     ] = None,
-    per_type: Annotated[bool, typer.Option("--per-type", help="Also by type, style and language of query.")] = False,
-    resamples: Annotated[int, typer.Option(metavar="N", min=100, help="Resamples of the bootstrap.")] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same figures.")] = 0,
-    form: Annotated[Literal["table", "json", "csv", "markdown"], typer.Option("--format", help="What to print.")] = (
-        "table"
-    ),
+    per_type: Annotated[bool, measure_option("--per-type", help="Also per type, style and language of query.")] = False,
+    resamples: Annotated[
+        int, statistics_option(metavar="N", min=100, help="Resamples of the bootstrap (default: 1000).")
+    ] = 1000,
+    seed: Seed = 0,
+    form: Annotated[
+        Literal["table", "json", "csv", "markdown"],
+        output_option("--format", help="What to print (default: table)."),
+    ] = "table",
 ) -> None:
-    """Say how far two sets of labels agree: kappa, alpha, bias, what a grade is worth, the order of systems."""
+    """Compare two sets of labels.
+
+    Shows how far they agree (kappa, alpha, bias, the worth of a grade), and whether they rank systems alike. A and B
+    are qrels, judgments, reviews or the folder of a gold set.
+    """
     if run and scores is not None:
         raise UsageError("agreement: give --run or --scores, not both")
     if first is None and scores is None:
-        raise UsageError("agreement: give two files of labels, A the reference and B the judge; or --scores FILE")
+        raise UsageError("agreement: give two files of labels, A the reference and B the judge, or --scores FILE")
     found = _compared(first, second, run or [], scores, measure, level, scale, per_type, resamples, seed)
     _print(found, form)
     if found.overall is None and found.ranking is None and not found.raters:
@@ -81,7 +87,7 @@ def _compared(
     reference = read_labels(first)
     if second is None:
         if runs or table is not None or per_type:
-            raise UsageError("agreement: name the judge too: goldset agreement A B")
+            raise UsageError("agreement: B is missing: give goldset agreement A B")
         return agree_within(reference, level=level, scale=scale, resamples=resamples, seed=seed)
     judge = read_labels(second)
     if judge.name == reference.name:

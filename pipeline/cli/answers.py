@@ -1,4 +1,4 @@
-"""``goldset answers``: looking after the store of model answers."""
+"""``goldset answers``: inspect, prune, export and import stores of model answers."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from typing import Annotated
 
 import typer
 
+from pipeline.cli.options import input_option, subcommands
 from pipeline.goldset.file_names import ANSWERS
-from pipeline.text.display import printable
+from pipeline.text.display import dollars, printable
 
-app = typer.Typer(help="Look after a store of model answers.", no_args_is_help=True, rich_markup_mode=None)
+app = subcommands("Manage a store of model answers.")
 
 _LONGEST_NAME = 100
+"""Characters shown of a name from a server; the rest is cut."""
 
-Store = Annotated[Path, typer.Argument(metavar="STORE", help=f"The store, {ANSWERS} beside a run.")]
+Store = Annotated[Path, typer.Argument(metavar="STORE", help=f"The store, as {ANSWERS} beside a gold set.")]
 
 
 @app.command()
 def stats(store: Store) -> None:
-    """Say what a store holds and what it cost."""
+    """Show what a store holds and what it cost."""
     from pipeline.llm.upkeep import stats as look
-    from pipeline.text.display import dollars
 
     report = look(store)
     for held in report.holdings:
@@ -37,35 +38,42 @@ def stats(store: Store) -> None:
 @app.command()
 def prune(
     store: Store,
-    stage: Annotated[str | None, typer.Option(help="Only answers of this stage.")] = None,
-    prompt: Annotated[str | None, typer.Option(help="Only answers to this prompt, as generate.v1.")] = None,
-    model: Annotated[str | None, typer.Option(help="Only answers of this model.")] = None,
-    rejected: Annotated[bool, typer.Option("--rejected", help="Only replies that could not be used.")] = False,
+    stage: Annotated[str | None, input_option(metavar="NAME", help="Only answers of this stage.")] = None,
+    prompt: Annotated[
+        str | None, input_option(metavar="ID", help="Only answers to this prompt, as generate.v1.")
+    ] = None,
+    model: Annotated[str | None, input_option(metavar="M", help="Only answers of this model.")] = None,
+    rejected: Annotated[bool, input_option("--rejected", help="Only replies that were rejected.")] = False,
 ) -> None:
-    """Throw away the answers that fit every condition."""
+    """Delete the answers that meet every condition."""
     from pipeline.llm.upkeep import prune as throw_away
 
     count = throw_away(store, stage=stage, prompt=prompt, model=model, rejected=rejected)
-    typer.echo(f"{count:,} thrown away")
+    typer.echo(f"{count:,} deleted")
 
 
 @app.command("export")
-def export_answers(store: Store, out: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
-    """Write every answer as a line of JSON."""
+def export_answers(store: Store, out: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")]) -> None:
+    """Write all answers as JSON Lines."""
     from pipeline.llm.transfer import write_export
 
     typer.echo(f"{write_export(store, out):,} written to {out}")
 
 
 @app.command("import")
-def import_answers(store: Store, source: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
-    """Add exported answers; what is there already stays as it is."""
+def import_answers(
+    store: Store, source: Annotated[Path, typer.Argument(metavar="FILE", help="File that answers export wrote.")]
+) -> None:
+    """Add exported answers to a store.
+
+    Answers that the store holds already stay as they are.
+    """
     from pipeline.llm.transfer import import_answers as imported
 
     typer.echo(f"{imported(store, source):,} new in {store}")
 
 
 def _clean(name: str) -> str:
-    """Return a name that a server or another machine's export gave, fit for a terminal: printable and not too long."""
+    """Return a name from a server or an export, made printable and cut to fit a terminal."""
     shown = printable(str(name))
     return shown if len(shown) <= _LONGEST_NAME else shown[: _LONGEST_NAME - 1] + "…"

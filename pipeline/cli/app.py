@@ -56,7 +56,7 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002  typer keeps its classes to itself
         """Return a command with its options, None where there is no such command."""
-        return _built(cmd_name) if cmd_name in COMMANDS else None
+        return built(cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
         """Write the summary of every command without reading its options."""
@@ -76,7 +76,8 @@ def _summary(name: str) -> str:
     return text.partition("\n")[0]
 
 
-def _built(name: str) -> Any:  # noqa: ANN401  typer keeps its classes to itself
+def built(name: str) -> Any:  # noqa: ANN401  typer keeps its classes to itself
+    """Return a command with its options and its subcommands."""
     found = _found(name)
     if not isinstance(found, typer.Typer):
         line = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli.options import Given, takes
-from pipeline.cli.score import GoldPath
+from pipeline.cli.options import Answers, Given, Replay, input_option, model_option, output_option, system_option, takes
+from pipeline.cli.run_options import BenchConfig, GoldPath, home_of
 from pipeline.errors import InputError, UsageError
 from pipeline.goldset.file_names import answers_beside
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pipeline.explore.dialogue import Chat, Dialogue
 
 _ENDS = frozenset({"exit", "quit", ":q"})
+_RERANKERS = frozenset({"mmr", "listwise", "rerank", "cross-encoder"})
 
 
 @takes("model.name", "model.base_url")
@@ -27,20 +28,27 @@ def ask(
     gold: GoldPath,
     given: Given,
     system: Annotated[
-        str, typer.Option("--system", metavar="NAME", help="bm25, lsi, hybrid, embedding … or one of --config.")
+        str, system_option("--system", metavar="NAME", help="Retrieval system, as in retrieve (default: hybrid).")
     ] = "hybrid",
     rerank: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What orders its results anew: mmr, listwise or one of --config.")
+        str | None, system_option(metavar="NAME", help="Reranker: mmr, listwise or one of --config.")
     ] = None,
-    question: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Ask this and end. Repeatable.")] = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", min=1, help="Passages per question.")] = 5,
-    config: Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="A bench.toml.")] = None,
-    no_model: Annotated[bool, typer.Option("--no-model", help="Show passages only, whatever is configured.")] = False,
-    answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")] = None,
-    replay: Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")] = False,
-    width: Annotated[int, typer.Option(metavar="N", min=20, help="Characters shown of a passage.")] = 240,
+    question: Annotated[
+        list[str] | None, input_option(metavar="TEXT", help="Ask this question and end. Repeatable.")
+    ] = None,
+    k: Annotated[int, output_option("--k", metavar="N", min=1, help="Passages per question (default: 5).")] = 5,
+    config: BenchConfig = None,
+    no_model: Annotated[bool, model_option("--no-model", help="Show passages only.")] = False,
+    answers: Answers = None,
+    replay: Replay = False,
+    width: Annotated[
+        int, output_option(metavar="N", min=20, help="Characters shown per passage (default: 240).")
+    ] = 240,
 ) -> None:
-    """Ask questions: the passages a retriever finds, a model's answer from them, figures where they are known."""
+    """Ask questions and see what is retrieved.
+
+    Shows the passages, a model's answer from them, and figures for questions of the gold set.
+    """
     from pipeline.bench.bench_file import load_bench
     from pipeline.config import load_config
     from pipeline.score.runs import load_gold
@@ -58,8 +66,7 @@ def ask(
         raise InputError(gold, "holds no texts of passages to retrieve; name the folder of a build")
     described = dict(bench.described) if bench else {}
     name = _with_rerank(described, system, rerank)
-    home = Path(gold) if Path(gold).is_dir() else Path(gold).parent
-    store = answers or answers_beside(home)
+    store = answers or answers_beside(home_of(Path(gold)))
     with contextlib.ExitStack() as stack:
         systems = stack.enter_context(
             open_systems(
@@ -86,7 +93,7 @@ def ask(
 
 
 def _converse(asking: Dialogue, questions: Iterable[str], *, k: int, width: int) -> None:
-    """Take questions until there are no more, and print what comes of each."""
+    """Answer every question and print passages, answer and figures."""
     from pipeline.explore.dialogue import LONGEST, shown
 
     for question in questions:
@@ -147,10 +154,10 @@ def _with_rerank(described: dict[str, Any], system: str, rerank: str | None) -> 
 
 def _over(settings: Any, system: str, rerank: str) -> Any:  # noqa: ANN401  a table or a record
     if isinstance(settings, dict):
-        if settings.get("kind") not in {"mmr", "listwise", "rerank", "cross-encoder"}:
-            raise UsageError(f"--rerank {rerank}: is no reranker; mmr and listwise are, or describe one in --config")
+        if settings.get("kind") not in _RERANKERS:
+            raise UsageError(f"--rerank: not a reranker: {rerank}; give mmr, listwise, or one that --config describes")
         table: Mapping[str, Any] = {**settings, "of": system}
         return dict(table)
-    if getattr(settings, "kind", None) not in {"mmr", "listwise", "rerank", "cross-encoder"}:
-        raise UsageError(f"--rerank {rerank}: {getattr(settings, 'kind', 'it')} is no reranker")
+    if getattr(settings, "kind", None) not in _RERANKERS:
+        raise UsageError(f"--rerank: not a reranker: {rerank}, which is of kind {getattr(settings, 'kind', 'unknown')}")
     return settings.model_copy(update={"of": system})

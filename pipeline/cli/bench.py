@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli.options import DONE_WITH_FAILURES
-from pipeline.cli.score import CutoffOption, GoldPath, MeasureOption
-from pipeline.errors import OutputError, UnknownMeasure
+from pipeline.cli.options import (
+    DONE_WITH_FAILURES,
+    Answers,
+    Replay,
+    console_for,
+    input_option,
+    output_option,
+    system_option,
+)
+from pipeline.cli.run_options import BenchConfig, CutoffOption, GoldPath, MeasureOption, cutoffs_of
+from pipeline.errors import OutputError
 from pipeline.goldset.file_names import BENCH, MANIFEST, answers_beside
 
 if TYPE_CHECKING:
@@ -19,27 +27,29 @@ if TYPE_CHECKING:
 
 def bench(
     gold: GoldPath,
-    config: Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="A bench.toml.")] = None,
+    config: BenchConfig = None,
     system: Annotated[
-        list[str] | None, typer.Option("--system", metavar="NAME", help="Only this one; may be given more than once.")
+        list[str] | None, system_option("--system", metavar="NAME", help="Measure only this system. Repeatable.")
     ] = None,
     measure: MeasureOption = None,
     k: CutoffOption = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Where all goes (GOLD/bench; bench-GOLD here if that is no build)."),
+        Path | None, output_option("--out", metavar="DIR", help="Output folder (default: GOLD/bench).")
     ] = None,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page.")] = None,
+    html: Annotated[Path | None, output_option("--html", metavar="FILE", help="Also write a page.")] = None,
     published: Annotated[
-        Path | None, typer.Option("--published", metavar="FILE", help="Figures to stand beside: TOML, JSON or CSV.")
+        Path | None,
+        input_option("--published", metavar="FILE", help="Printed figures to show beside: TOML, JSON, CSV."),
     ] = None,
-    answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The store of model answers.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also search where a finished run lies.")] = False,
-    replay: Annotated[bool, typer.Option("--replay", help="Answer from the store alone; no network.")] = False,
+    answers: Answers = None,
+    again: Annotated[bool, system_option("--again", help="Search again although a finished run exists.")] = False,
+    replay: Replay = False,
 ) -> None:
-    """Measure retrieval systems: figures at every k, latency, tests; go on where it was."""
-    from rich.console import Console
+    """Measure retrieval systems on one gold set.
 
+    Shows figures at every cutoff, latency and tests. An interrupted experiment continues where it stopped. Without a
+    gold set's folder the output folder is bench-GOLD in the working directory.
+    """
     from pipeline.bench.bench_file import load_bench
     from pipeline.bench.experiment_files import read_published
     from pipeline.bench.trial import conduct
@@ -50,19 +60,19 @@ def bench(
     loaded = load_gold(gold)
     check_apart({"--html": html, "--out": out}, [loaded.path, *(one for one in (config, published) if one)])
     if html is not None and not html.resolve().parent.is_dir():
-        raise OutputError(f"{html}: there is no folder {html.parent}; make it first")
+        raise OutputError(f"--html: there is no folder {html.parent}; make it first")
     settings = load_bench(
         config,
         level=loaded.level,
         systems=system or (),
         measures=measure or (),
-        cutoffs=_cutoffs(k),
+        cutoffs=cutoffs_of(k),
         published=read_published(published) if published else None,
     )
     home = loaded.path if loaded.path.is_dir() else loaded.path.parent
     is_build = (home / MANIFEST).is_file()
     folder = out or (home / BENCH if is_build else Path(f"bench-{_stem(loaded.path)}"))
-    messages = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
+    messages = console_for(stderr=True)
     found = conduct(
         settings,
         loaded,
@@ -74,7 +84,7 @@ def bench(
     )
     if found.outcome.kept:
         kept = ", ".join(found.outcome.kept[:8]) + (", …" if len(found.outcome.kept) > 8 else "")
-        messages.print(f"Kept from an earlier time, settings and data unchanged (--again searches again): {kept}")
+        messages.print(f"Cached: {kept} (use --again to rerun)")
     if found.experiment is not None:
         _show(found.experiment, found.timings)
         _write(found.experiment, found.timings, folder, html)
@@ -82,29 +92,18 @@ def bench(
 
 
 def _stem(gold: Path) -> str:
-    """Return what a collection of somebody else's is called, into which nothing is written."""
+    """Return the name of a collection that is no gold set's folder, in which nothing is written."""
     return gold.resolve().name.split(".")[0] or "gold"
 
 
-def _cutoffs(k: str | None) -> list[int]:
-    cutoffs = []
-    for text in (k or "").replace(",", " ").split():
-        if not (text.isascii() and text.isdigit() and 0 < len(text) <= 9 and int(text)):
-            raise UnknownMeasure([f"--k {k}: {text!r} is no cutoff; give whole numbers from 1, as 1,3,5,10"])
-        cutoffs.append(int(text))
-    return cutoffs
-
-
 def _show(found: Experiment, timings: Timings) -> None:
-    from rich.console import Console
-
     from pipeline.report import experiment_text as report
     from pipeline.report.scorecard_text import method_line
     from pipeline.report.text_tables import terminal_table
     from pipeline.text.display import printable
 
     order = [system.system for system in found.card.systems]
-    console = Console(soft_wrap=True, markup=False, highlight=False, width=1000)
+    console = console_for(wide=True)
     tables = [report.leaderboard(found), *(rows for _, rows in report.by_cutoff(found))]
     tables += [rows for _, rows in report.beside_published(found)]
     for rows in [*tables, report.times(timings, order)]:
@@ -157,5 +156,5 @@ def _write(found: Experiment, timings: Timings, folder: Path, html: Path | None)
 def _fail(found: Found) -> None:
     failed = [one.system for one in found.outcome.failures]
     if failed:
-        typer.echo(f"Failed, for the reasons above: {', '.join(failed)}", err=True)
+        typer.echo(f"Failed (see above): {', '.join(failed)}", err=True)
         raise typer.Exit(DONE_WITH_FAILURES)

@@ -8,21 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.goldset.file_names import CARD_JSON, CARD_MARKDOWN
+from pipeline.cli.options import output_option
+from pipeline.cli.run_options import Seed
 
 if TYPE_CHECKING:
     from schemas.set_card import Card
 
 
 def card(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a gold set: built, graded or imported.")],
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same card.")] = 0,
-    form: Annotated[Literal["table", "markdown", "json"], typer.Option("--format", help="What to print.")] = "table",
-    write: Annotated[
-        bool, typer.Option("--write/--no-write", help=f"Whether {CARD_MARKDOWN} and {CARD_JSON} go into DIR.")
-    ] = True,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set: built, graded or imported.")],
+    seed: Seed = 0,
+    form: Annotated[
+        Literal["table", "markdown", "json"], output_option("--format", help="What to print (default: table).")
+    ] = "table",
+    write: Annotated[bool, output_option("--write/--no-write", help="Write card.md and card.json into DIR.")] = True,
 ) -> None:
-    """Say how far a gold set can be trusted: coverage, overlap, holes, the judge, what rankings by it are worth."""
+    """Show how far a gold set can be trusted.
+
+    Covers coverage, overlap, unjudged passages, the judge, and what rankings by the set are worth.
+    """
     from pipeline.card import make_card, write_card
 
     made = make_card(folder, seed=seed)

@@ -7,28 +7,26 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.score import (
+from pipeline.cli.options import console_for, output_option, statistics_option
+from pipeline.cli.run_options import (
+    Alpha,
     CutoffOption,
     GoldPath,
     MatchOption,
     MeasureOption,
     MissingOption,
+    Permutations,
     RunOption,
     ScoresOption,
+    Seed,
+    check_alpha,
     chosen,
 )
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from pipeline.measures.names import Measure
     from schemas.scorecard import Scorecard
-
-Permutations = Annotated[int, typer.Option(metavar="N", min=1, help="Draws of the randomization test.")]
-Resamples = Annotated[int, typer.Option(metavar="N", min=100, help="Resamples of the bootstrap.")]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same figures.")]
-Alpha = Annotated[float, typer.Option(metavar="P", help="Bound on the chance of any wrong claim.")]
 
 
 def compare(
@@ -40,13 +38,20 @@ def compare(
     scores: ScoresOption = "float64",
     match: MatchOption = "id",
     permutations: Permutations = 10_000,
-    resamples: Resamples = 10_000,
+    resamples: Annotated[
+        int, statistics_option(metavar="N", min=100, help="Resamples of the bootstrap (default: 10000).")
+    ] = 10_000,
     seed: Seed = 0,
     alpha: Alpha = 0.05,
-    form: Annotated[Literal["table", "markdown", "json"], typer.Option("--format", help="What to print.")] = "table",
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the scorecard here, as JSON.")] = None,
+    form: Annotated[
+        Literal["table", "markdown", "json"], output_option("--format", help="What to print (default: table).")
+    ] = "table",
+    out: Annotated[Path | None, output_option(metavar="FILE", help="Also write the scorecard, as JSON.")] = None,
 ) -> None:
-    """Say which run is better, pair by pair: intervals, tests, Holm, what the queries can show."""
+    """Test which run is better, pair by pair.
+
+    Shows confidence intervals, tests with Holm's correction, and the difference that the queries can detect.
+    """
     from pipeline.formats.runs.scorecard_files import write_record
     from pipeline.goldset.gold_path import check_apart
     from pipeline.score.runs import load_gold, named_runs
@@ -56,7 +61,7 @@ def compare(
     check_alpha(alpha)
     runs = named_runs(run)
     if len(runs) < 2:
-        raise UsageError("compare: give at least two runs, as --run A=a.trec --run B=b.trec")
+        raise UsageError("--run: give at least two runs, as --run A=a.trec --run B=b.trec")
     check_apart({"--out": out}, [gold, *(one.path for one in runs.values())])
     loaded = load_gold(gold)
     asked = chosen(measure or (None if k else list(DECIDING)), k, loaded)
@@ -72,7 +77,7 @@ def compare(
     )
     compared = [one for one in asked if one.family != "judged"]
     if not compared:
-        raise UsageError("compare: judged@k says how much is judged, not how good it is; name another measure")
+        raise UsageError("--measure: judged@k counts judged results, which is no quality; name another measure")
     results = score_all(loaded, runs, [*compared, judged], missing=missing, scores=scores, match=match)
     card = card_of(loaded, results, compared, judged=judged, method=method)
     if out:
@@ -81,21 +86,21 @@ def compare(
 
 
 def judged_beside(measures: list[Measure]) -> Measure:
-    """Return which judged@k to show beside the measures: at the cutoff of the first that has one, else at 10."""
+    """Return the judged@k to show beside the measures: at the first cutoff among them, else at 10."""
     from pipeline.measures.names import parse_measure
 
     cutoff = next((measure.k for measure in measures if measure.k), 10)
     return parse_measure(f"judged@{cutoff}")
 
 
-def check_alpha(alpha: float) -> None:
-    """Refuse a level that is none."""
-    if not 0 < alpha < 1:
-        raise UsageError(f"--alpha {alpha:g}: give a probability between 0 and 1, as 0.05")
-
-
 def show(card: Scorecard, form: str, notice: str | None) -> None:
-    """Print a scorecard."""
+    """Print a scorecard.
+
+    Args:
+        card: The scorecard.
+        form: ``table``, ``markdown`` or ``json``.
+        notice: The gold set's warning, or None.
+    """
     from pipeline.report.scorecard_text import markdown, method_line, tables, words
     from pipeline.text.display import printable
 
@@ -105,7 +110,7 @@ def show(card: Scorecard, form: str, notice: str | None) -> None:
     if form == "markdown":
         typer.echo(markdown(card), nl=False)
         return
-    console = wide_console()
+    console = console_for(wide=True)
     for table in tables(card):
         console.print(table)
         console.print()
@@ -114,10 +119,3 @@ def show(card: Scorecard, form: str, notice: str | None) -> None:
     for line in [*card.warnings, *([notice] if notice else [])]:
         console.print(f"Warning: {printable(line)}", style="yellow")
     console.print(method_line(card), style="dim")
-
-
-def wide_console() -> Console:
-    """Return a console that never cuts a table: a narrow terminal wraps its lines."""
-    from rich.console import Console
-
-    return Console(soft_wrap=True, markup=False, highlight=False, width=1000)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pipeline.cli.score import GoldPath
+from pipeline.cli.options import Answers, input_option, output_option, statistics_option, system_option
+from pipeline.cli.run_options import BenchConfig, GoldPath, Seed, opened_system
 from pipeline.errors import UsageError
-from pipeline.goldset.file_names import answers_beside
 
 if TYPE_CHECKING:
     from pipeline.explore.log_coverage import Settings
@@ -20,29 +20,31 @@ if TYPE_CHECKING:
 def drift(
     gold: GoldPath,
     queries: Annotated[
-        str,
-        typer.Option("--queries", metavar="FILE", help="The log: a query per line, CSV, JSON Lines, .gz; - is stdin."),
+        str, input_option("--queries", metavar="FILE", help="Log: a query per line, CSV or JSON Lines; - is stdin.")
     ],
-    column: Annotated[str | None, typer.Option(metavar="NAME", help="Column or key that holds the queries.")] = None,
+    column: Annotated[str | None, input_option(metavar="NAME", help="Column or key that holds the queries.")] = None,
     system: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A system of vectors, as lsi or embedding (compare words).")
+        str | None, system_option(metavar="NAME", help="System of vectors, as lsi (default: compare words).")
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", "-c", metavar="FILE", help="A bench.toml that describes the system.")
-    ] = None,
-    answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The store of embeddings paid for.")] = None,
+    config: BenchConfig = None,
+    answers: Answers = None,
     quantile: Annotated[
-        float, typer.Option(metavar="Q", help="Share of the gold set's own queries that counts as far.")
+        float, statistics_option(metavar="Q", help="Share of own queries that is far (default: 0.05 = 5 %).")
     ] = 0.05,
     most: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Distinct queries compared, most frequent first.")
+        int, input_option(metavar="N", min=1, help="Most frequent distinct queries used (default: 20000).")
     ] = 20_000,
-    clusters: Annotated[int, typer.Option(metavar="N", min=1, help="Clusters shown.")] = 10,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of draws and samples (0).")] = 0,
-    form: Annotated[Literal["table", "json"], typer.Option("--format", help="What to print.")] = "table",
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Also write the report as JSON.")] = None,
+    clusters: Annotated[int, output_option(metavar="N", min=1, help="Clusters shown (default: 10).")] = 10,
+    seed: Seed = 0,
+    form: Annotated[
+        Literal["table", "json"], output_option("--format", help="What to print (default: table).")
+    ] = "table",
+    out: Annotated[Path | None, output_option("--out", metavar="FILE", help="Also write the report as JSON.")] = None,
 ) -> None:
-    """Say how well a log of users' queries is covered by the passages and by the gold set's queries."""
+    """Show how well a log of queries is covered.
+
+    Compares users' queries with the passages and the queries of the gold set.
+    """
     import json
 
     from pipeline.errors import explained
@@ -85,22 +87,11 @@ def _compare(
 
     if system is None:
         return compare(gold, log, settings)
-    from pipeline.bench.bench_file import load_bench
     from pipeline.retrieval.system_settings import Vectors
-    from pipeline.systems import open_systems
 
-    bench = load_bench(config, level=1) if config else None
-    home = gold.path if gold.path.is_dir() else gold.path.parent
-    with open_systems(
-        [system],
-        bench.described if bench else None,
-        config=bench.config if bench else None,
-        answers=answers or answers_beside(home),
-        where=config or "--system",
-        folder=bench.folder if bench else None,
-    ) as opened:
+    with opened_system(system, config, gold.path, answers=answers) as opened:
         if not isinstance(opened.settings[system], Vectors):
-            problem = "its scores are no cosines; give a system of vectors, as lsi or embedding"
+            problem = "its scores are not cosines; give a system of vectors, as lsi or embedding"
             raise UsageError(f"--system {system}: {problem}")
         return compare(gold, log, settings, vectors=(system, opened.retriever(system)))
 
@@ -110,7 +101,7 @@ def _warn(gold: Gold) -> None:
 
     if metadata_of(gold.path).get("evidence_level") == "smoke":
         typer.echo(
-            "Warning: the gold set's queries are simulated from its passages and nearer to them than people's are; so "
-            "are the thresholds read off them.",
+            "Warning: the gold set's queries are simulated from its passages, so they are nearer to them than users' "
+            "queries; the thresholds taken from them are nearer, too.",
             err=True,
         )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pipeline.cli.options import output_option
+from pipeline.cli.run_options import SearchedGold
 from pipeline.errors import InputError, OutputError, UsageError
-from pipeline.goldset.file_names import DATASET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,11 +21,14 @@ SHOWN = 20
 
 
 def feedback(
-    gold: Annotated[str, typer.Argument(metavar="GOLD", help=f"The folder of a build, {DATASET} or a BEIR folder.")],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Rows of query, chunk_id and +1 or -1: CSV, JSON Lines.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where it goes, as feedback.jsonl.")],
+    gold: SearchedGold,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Rows of query, chunk_id, +1 or -1: CSV, JSON Lines.")],
+    out: Annotated[Path, output_option("--out", metavar="FILE", help="Output file, as feedback.jsonl.")],
 ) -> None:
-    """Count users' clicks and thumbs by query and passage; they never enter the judgments."""
+    """Count users' clicks and thumbs per passage.
+
+    The counts go into a file of their own and never change the judgments.
+    """
     from pipeline.errors import explained
     from pipeline.formats.feedback_files import gather, read_votes
     from pipeline.formats.jsonl import write_lines

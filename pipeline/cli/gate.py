@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.compare import Alpha, Permutations, Seed, check_alpha, wide_console
-from pipeline.cli.score import GoldPath, MatchOption, MeasureOption, MissingOption, ScoresOption, chosen, warn
+from pipeline.cli.options import console_for, input_option, measure_option, output_option, statistics_option
+from pipeline.cli.run_options import (
+    Alpha,
+    GoldPath,
+    MatchOption,
+    MeasureOption,
+    MissingOption,
+    Permutations,
+    ScoresOption,
+    Seed,
+    check_alpha,
+    chosen,
+    warn,
+)
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,33 +34,37 @@ FAILED = 1
 
 def gate(
     gold: GoldPath,
-    run: Annotated[str, typer.Option(metavar="FILE", help="The run to check, as FILE or NAME=FILE.")],
-    baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="The values of an earlier run.")] = None,
-    init: Annotated[bool, typer.Option("--init", help="Write the baseline from this run.")] = False,
-    update: Annotated[bool, typer.Option("--update", help="Replace the baseline where every check passes.")] = False,
+    run: Annotated[str, input_option(metavar="FILE", help="Run to check, as FILE or NAME=FILE.")],
+    baseline: Annotated[Path | None, input_option(metavar="FILE", help="Scores of an earlier run.")] = None,
+    init: Annotated[bool, output_option("--init", help="Write the baseline from this run.")] = False,
+    update: Annotated[bool, output_option("--update", help="Replace the baseline if every check passes.")] = False,
     max_drop: Annotated[
-        list[str] | None, typer.Option(metavar="[M=]D", help="How far a mean may fall: 5%, 0.02, ndcg@10=2% (5%).")
+        list[str] | None,
+        measure_option(metavar="[M=]D", help="Allowed fall: 5%, 0.02, ndcg@10=2% (default: 5%)."),
     ] = None,
     minimum: Annotated[
-        list[str] | None, typer.Option("--min", metavar="M=X", help="Lowest mean: recall@10=0.8.")
+        list[str] | None, measure_option("--min", metavar="M=X", help="Lowest mean, as recall@10=0.8.")
     ] = None,
     target: Annotated[
-        Literal["precise-qa", "general", "exploratory"] | None, typer.Option(help="Lowest means for a purpose.")
+        Literal["precise-qa", "general", "exploratory"] | None, measure_option(help="Lowest means for a purpose.")
     ] = None,
     significant_only: Annotated[
-        bool, typer.Option("--significant-only", help="Let a fall pass that chance explains.")
+        bool, statistics_option("--significant-only", help="Allow a fall that chance can explain.")
     ] = False,
     measure: MeasureOption = None,
     missing: MissingOption = "zero",
     scores: ScoresOption = "float64",
     match: MatchOption = "id",
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML here.")] = None,
-    github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub Actions.")] = False,
+    junit: Annotated[Path | None, output_option(metavar="FILE", help="Write JUnit XML.")] = None,
+    github: Annotated[bool, output_option("--github", help="Print annotations for GitHub Actions.")] = False,
     permutations: Permutations = 10_000,
     seed: Seed = 0,
     alpha: Alpha = 0.05,
 ) -> None:
-    """Check a run against lowest means and a baseline; exit 1 with the queries that fell most."""
+    """Check a run for regressions; for CI.
+
+    Compares the run with lowest means and with a baseline; exits 1 and names the queries that fell most.
+    """
     from pipeline.formats.runs.scorecard_files import write_record
     from pipeline.goldset.gold_path import check_apart
     from pipeline.measures.names import parse_measure
@@ -77,7 +93,7 @@ def gate(
     if init:
         measures |= {name: parse_measure(name) for name in kept}
     if not measures:
-        raise UsageError("gate: nothing to check; give --baseline, --min or --target")
+        raise UsageError("gate: there is nothing to check; give --baseline, --min or --target")
     results = score_all(loaded, runs, list(measures.values()), missing=missing, scores=scores, match=match)
     ((system, result),) = results.items()
     checks = checks_of(result, before, demands)
@@ -93,7 +109,7 @@ def gate(
 
 
 def _earlier(path: Path | None, *, init: bool, update: bool) -> Baseline | None:
-    """Return the baseline to compare with, if there is to be one."""
+    """Return the baseline to compare with, or None."""
     from pipeline.formats.runs.scorecard_files import read_record
     from schemas.scorecard import Baseline
 
@@ -105,21 +121,21 @@ def _earlier(path: Path | None, *, init: bool, update: bool) -> Baseline | None:
         if update:
             raise UsageError("gate: give --init or --update, not both")
         if path.exists():
-            raise UsageError(f"{path}: is there already; --update replaces it, or remove it first")
+            raise UsageError(f"--init: {path} exists already; give --update, or remove it first")
         return None
     if not path.exists():
-        raise UsageError(f"{path}: is missing; make it with --init")
+        raise UsageError(f"--baseline: there is no file {path}; make it with --init")
     return read_record(path, Baseline)
 
 
 def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit: Path | None, github: bool) -> None:
-    """Print how the gate came out, and write what was asked for."""
+    """Print the result of every check, and write the JUnit file."""
     from pipeline.formats.runs.scorecard_files import write_whole
     from pipeline.report import gate_text as shown
     from pipeline.text.display import printable
 
     texts = gold.queries() if any(check.fallen for check in checks) else {}
-    console = wide_console()
+    console = console_for(wide=True)
     for check in checks:
         console.print(printable(shown.line(check)), style=None if check.passed else "red")
         if not check.passed:

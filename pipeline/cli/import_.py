@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from pipeline.cli.options import input_option, judging_option, output_option
 from pipeline.goldset.file_names import MANIFEST, RENAMED
 
 if TYPE_CHECKING:
@@ -32,28 +33,31 @@ class Kind(StrEnum):
 
 
 def import_(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help=", ".join(Kind) + ".")],
-    path: Annotated[str, typer.Argument(metavar="PATH", help="The folder or file; the id for ir_datasets and hf.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the gold set goes.")],
-    split: Annotated[str | None, typer.Option(metavar="NAME", help="Which judgments: test, dev … (test).")] = None,
-    corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="The passages, if not found by name.")] = None,
-    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="The queries, if not found by name.")] = None,
-    qrels: Annotated[Path | None, typer.Option(metavar="FILE", help="The judgments, if not found by name.")] = None,
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="Format of the benchmark.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Folder or file; the id for ir_datasets and hf.")],
+    out: Annotated[Path, output_option("--out", metavar="DIR", help="Folder of the gold set.")],
+    split: Annotated[str | None, input_option(metavar="NAME", help="Judgments to use (default: test).")] = None,
+    corpus: Annotated[Path | None, input_option(metavar="FILE", help="Passages (default: found by name).")] = None,
+    queries: Annotated[Path | None, input_option(metavar="FILE", help="Queries (default: found by name).")] = None,
+    qrels: Annotated[Path | None, input_option(metavar="FILE", help="Judgments (default: found by name).")] = None,
     grades: Annotated[
-        str | None, typer.Option(metavar="MAP", help="What grades become, 0 to 3 or none: 0=0,1..2=1,3=2,4=3,-1=none.")
+        str | None, judging_option(metavar="MAP", help="New grades, 0 to 3 or none: 0=0,1..2=1,3=2,-1=none.")
     ] = None,
     relevant_from: Annotated[
-        int | None, typer.Option(metavar="N", help="The lowest grade that is relevant (1 of 0/1, else 2).")
+        int | None, judging_option(metavar="N", help="Lowest relevant grade (default: 1 of 0/1, else 2).")
     ] = None,
     drop_broken: Annotated[
-        bool, typer.Option("--drop-broken", help="Leave out broken references, doubles and empty texts; list them.")
+        bool, input_option("--drop-broken", help="Leave out and list broken references and empty texts.")
     ] = False,
     evidence_level: Annotated[
-        Literal["human", "model", "smoke"] | None, typer.Option(help="Who judged (human; llamaindex: model).")
+        Literal["human", "model", "smoke"] | None, judging_option(help="Who judged (default: human).")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace another run in DIR.")] = False,
+    replace: Annotated[bool, output_option("--replace", help="Replace another set in DIR.")] = False,
 ) -> None:
-    """Make a public benchmark into a gold set, as a build writes it."""
+    """Turn a public benchmark into a gold set.
+
+    The output folder has the files of a build. ``--evidence-level`` is model by default for llamaindex.
+    """
     from pipeline.formats.benchmarks.collection import Chosen
     from pipeline.formats.benchmarks.kinds import open_collection
     from pipeline.goldset.gold_path import metadata_of

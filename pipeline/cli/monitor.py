@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
-from pipeline.cli.compare import wide_console
-from pipeline.cli.score import (
+from pipeline.cli.options import DefaultGroup, console_for, input_option, measure_option, output_option, subcommands
+from pipeline.cli.run_options import (
     GoldPath,
     MatchOption,
     MeasureOption,
@@ -28,49 +27,34 @@ if TYPE_CHECKING:
     from schemas.scorecard import HistoryEntry
 
 ALERT = 1
-DEFAULT = "record"
+"""The exit code when a mean is below ``--alert-below``."""
 
-
-class _RecordUnlessNamed(TyperGroup):
-    """A group whose first command may be left out: ``goldset monitor GOLD`` is ``goldset monitor record GOLD``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer keeps its class to itself
-        """Put the command in front where none is named."""
-        if args and args[0] not in {*self.commands, "--help"}:
-            args = [DEFAULT, *args]
-        return super().parse_args(ctx, args)
-
-
-app = typer.Typer(
-    cls=_RecordUnlessNamed,
-    help="Keep a history of scores; `goldset monitor GOLD --run …` is short for record.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-History = Annotated[Path, typer.Option(metavar="FILE", help="Where the scores are kept, one line each.")]
+app = subcommands("Keep a history of scores.\n\n`goldset monitor GOLD --run …` is short for record.", cls=DefaultGroup)
 
 
 @app.command()
 def record(
     gold: GoldPath,
     run: RunOption,
-    history: History,
+    history: Annotated[Path, output_option(metavar="FILE", help="History file, one line per score.")],
     measure: MeasureOption = None,
-    baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="A baseline of goldset gate.")] = None,
+    baseline: Annotated[Path | None, input_option(metavar="FILE", help="Baseline written by goldset gate.")] = None,
     alert_below: Annotated[
-        list[str] | None, typer.Option(metavar="M=X", help="Exit 1 where a mean is lower: recall@10=0.75.")
+        list[str] | None, measure_option(metavar="M=X", help="Exit 1 if a mean is lower, as recall@10=0.75.")
     ] = None,
     webhook: Annotated[
-        str | None, typer.Option(metavar="URL", envvar="GOLDSET_WEBHOOK", help="Where alerts are posted, as JSON.")
+        str | None, output_option(metavar="URL", envvar="GOLDSET_WEBHOOK", help="Post alerts to this URL, as JSON.")
     ] = None,
-    label: Annotated[str | None, typer.Option(metavar="TEXT", help="What was scored, as a commit.")] = None,
-    at: Annotated[str | None, typer.Option(metavar="TIME", help="When, in ISO 8601 (now).")] = None,
+    label: Annotated[str | None, input_option(metavar="TEXT", help="What was scored, as a commit.")] = None,
+    at: Annotated[str | None, input_option(metavar="TIME", help="Time in ISO 8601 (default: now).")] = None,
     missing: MissingOption = "zero",
     scores: ScoresOption = "float64",
     match: MatchOption = "id",
 ) -> None:
-    """Score runs, add them to the history, compare with the last time; exit 1 on an alert."""
+    """Score runs and add them to the history.
+
+    Compares with the last entry; exits 1 on an alert.
+    """
     from pipeline.formats.runs.history import append_history, read_history
     from pipeline.formats.runs.scorecard_files import read_record
     from pipeline.measures.names import parse_measure
@@ -106,10 +90,12 @@ def record(
 
 @app.command()
 def plot(
-    history: Annotated[Path, typer.Argument(metavar="HISTORY", help="A history of goldset monitor.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the page goes.")] = Path("history.html"),
+    history: Annotated[Path, typer.Argument(metavar="HISTORY", help="History written by goldset monitor.")],
+    out: Annotated[Path, output_option(metavar="FILE", help="Output file (default: history.html).")] = Path(
+        "history.html"
+    ),
 ) -> None:
-    """Draw the history as one page of HTML that asks no server for anything."""
+    """Draw the history as an HTML page."""
     from pipeline.errors import InputError
     from pipeline.formats.runs.history import read_history
     from pipeline.formats.runs.scorecard_files import write_whole
@@ -133,7 +119,7 @@ def _moment(at: str | None) -> str:
         given = datetime.fromisoformat(at)
         return (given if given.tzinfo else given.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError):
-        raise UsageError(f"--at {at!r}: give a time as 2026-01-31T12:00:00+00:00") from None
+        raise UsageError(f"--at: not a valid time: {at!r}; give one as 2026-01-31T12:00:00+00:00") from None
 
 
 def _one_line(label: str | None) -> str | None:
@@ -152,13 +138,13 @@ def _alerts(system: str, result: Result, lowest: Mapping[str, float]) -> list[st
 
 
 def _show(entry: HistoryEntry, earlier: Sequence[HistoryEntry], baseline: Mapping[str, float] | None) -> None:
-    """Print an entry beside the last one of its system, and the baseline or else the system's first entry."""
+    """Print an entry beside its system's last entry and the baseline (by default the system's first entry)."""
     from pipeline.report.score_history import change_table, notes
     from pipeline.text.display import printable
 
     if baseline is None:
         baseline = {name: score.mean for name, score in earlier[0].means.items()} if earlier else {}
-    console = wide_console()
+    console = console_for(wide=True)
     console.print(change_table(entry, earlier[-1] if earlier else None, baseline))
     for line in notes(entry, earlier):
         console.print(f"Note: {line}.")
@@ -167,7 +153,7 @@ def _show(entry: HistoryEntry, earlier: Sequence[HistoryEntry], baseline: Mappin
 
 
 def _tell(webhook: str, entries: Sequence[HistoryEntry]) -> None:
-    """Post the alerts; that it fails is said and ends nothing."""
+    """Post the alerts; a failure is printed and does not end the command."""
     from pipeline.score.webhook import tell
 
     alerting = [entry for entry in entries if entry.alerts]

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from pipeline.errors import UsageError
+from pipeline.goldset.file_names import ANSWERS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,6 +50,7 @@ PANELS = (
 """The titles under which help shows options, in order."""
 
 input_option = functools.partial(typer.Option, rich_help_panel="Input")
+chunk_option = functools.partial(typer.Option, rich_help_panel="Chunks")
 system_option = functools.partial(typer.Option, rich_help_panel="Systems")
 judging_option = functools.partial(typer.Option, rich_help_panel="Judging")
 measure_option = functools.partial(typer.Option, rich_help_panel="Measures")
@@ -62,15 +64,12 @@ Given = dict[str, Any]
 """What the command line says of the tables of the configuration: table -> key -> value."""
 
 ConfigFile = Annotated[Path | None, input_option("--config", metavar="FILE", help="A goldset.toml.")]
-BenchConfig = Annotated[Path | None, input_option("--config", "-c", metavar="FILE", help="A bench.toml.")]
 Answers = Annotated[
-    Path | None, model_option(metavar="FILE", help="Store of model answers (default: answers.sqlite beside DIR).")
+    Path | None, model_option(metavar="FILE", help=f"Store of model answers (default: {ANSWERS} beside DIR).")
 ]
 Replay = Annotated[bool, model_option("--replay", help="Take every answer from the store; use no network.")]
 Batch = Annotated[bool, model_option("--batch", help="Send batches: half the price, within a day.")]
 DryRun = Annotated[bool, limit_option("--dry-run", help="Show the expected cost; send and write nothing.")]
-Seed = Annotated[int, statistics_option(metavar="N", min=0, help="The same seed gives the same figures (default: 0).")]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -154,21 +153,52 @@ def listed(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip() not in {"", "none"}]
 
 
+class DefaultGroup(TyperGroup):
+    """Subcommands of which the first may be left out: ``goldset review DIR`` runs ``goldset review serve DIR``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer keeps its classes to itself
+        """Put the first subcommand in front of arguments that name none."""
+        if args and args[0] not in {*self.commands, "--help"}:
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+
+def subcommands(summary: str, *, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
+    """Return an empty group of subcommands.
+
+    Args:
+        summary: Its help, the first line at most 45 characters.
+        cls: `DefaultGroup` where the first subcommand may be left out.
+    """
+    return typer.Typer(cls=cls, help=summary, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+
 class GroupedCommand(TyperCommand):
     """A command whose help shows its options under titles."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer keeps these classes to itself
         """Write the options of each title, titles in the order of ``PANELS``."""
-        rows: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                is_argument = parameter.param_type_name == "argument"
-                title = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
-                rows.setdefault(title, []).append(record)
+        rows = rows_by_title(self, ctx)
         for title in sorted(rows, key=PANELS.index):
             with formatter.section(title):
                 formatter.write_dl(rows[title])
+
+
+def rows_by_title(command: TyperCommand, ctx: Any) -> dict[str, list[tuple[str, str]]]:  # noqa: ANN401  typer's
+    """Return the arguments and options of a command with their help, by title.
+
+    Args:
+        command: The command.
+        ctx: The context in which typer shows its help.
+    """
+    rows: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is not None:
+            is_argument = parameter.param_type_name == "argument"
+            title = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
+            rows.setdefault(title, []).append(record)
+    return rows
 
 
 def check_replay(*, replay: bool, batch: bool, dry_run: bool) -> None:

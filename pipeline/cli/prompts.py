@@ -1,15 +1,22 @@
-"""``goldset prompts``: exactly what a model is sent."""
+"""``goldset prompts``: the exact prompts that a model is sent."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-app = typer.Typer(help="See exactly what a model is sent.", no_args_is_help=True, rich_markup_mode=None)
+from pipeline.cli.options import input_option, subcommands, takes
 
-Folder = Annotated[Path | None, typer.Option("--folder", metavar="DIR", help="Your own prompts, which go first.")]
+if TYPE_CHECKING:
+    from pipeline.config import Config
+
+app = subcommands("Show exactly what a model is sent.")
+
+Folder = Annotated[
+    Path | None, input_option("--folder", metavar="DIR", help="Your prompts, which replace built-in ones.")
+]
 
 
 @app.command("list")
@@ -23,7 +30,10 @@ def list_prompts(folder: Folder = None) -> None:
 
 
 @app.command()
-def show(prompt_id: Annotated[str, typer.Argument(metavar="ID")], folder: Folder = None) -> None:
+def show(
+    prompt_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the prompt, as generate.v1.")],
+    folder: Folder = None,
+) -> None:
     """Show a prompt with its placeholders."""
     from prompts.loader import load
 
@@ -32,19 +42,16 @@ def show(prompt_id: Annotated[str, typer.Argument(metavar="ID")], folder: Folder
 
 
 @app.command()
+@takes()
 def render(
-    paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Documents; the first eligible chunk is taken.")
-    ],
-    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A goldset.toml.")] = None,
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Documents; the first eligible chunk is used.")],
+    settings: Config,
 ) -> None:
-    """Show the generation prompt filled for a chunk of your documents."""
+    """Show the prompt for a chunk of documents."""
     from pipeline.build.inputs import find_documents, first_brief
-    from pipeline.config import load_config
     from pipeline.stages.generate import generation_prompt
     from prompts.loader import load
 
-    settings = load_config(config, {})
     brief = first_brief(settings, find_documents(paths))
     generate = settings.generate
     system, user = generation_prompt(

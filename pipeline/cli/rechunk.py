@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pipeline.cli.options import chunk_option, output_option
 from pipeline.goldset.file_names import DATASET, REJECTIONS
 
 SHOWN = 10
@@ -14,17 +15,21 @@ SHOWN = 10
 
 
 def rechunk(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a finished run.")],
-    chunk_size: Annotated[int, typer.Option("--chunk-size", metavar="N", help="Characters per chunk.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")],
+    chunk_size: Annotated[int, chunk_option("--chunk-size", metavar="N", help="Characters per chunk.")],
     chunk_overlap: Annotated[
-        int | None, typer.Option("--chunk-overlap", metavar="N", help="Shared by neighbours (size / 10).")
+        int | None,
+        chunk_option("--chunk-overlap", metavar="N", help="Characters shared by neighbours (default: size / 10)."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR2", help="Where the new run goes (DIR-SIZE-OVERLAP).")
+        Path | None, output_option("--out", metavar="DIR2", help="Output folder (default: DIR-SIZE-OVERLAP).")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a run with other settings in DIR2.")] = False,
+    replace: Annotated[bool, output_option("--replace", help="Replace a set with other settings in DIR2.")] = False,
 ) -> None:
-    """Put the same queries on another chunking of the same documents; no model is asked."""
+    """Move a gold set to another chunking.
+
+    The queries and the documents stay the same, and no model is called. Retrievers on both chunkings can be compared.
+    """
     from pipeline.goldset.projection import write_rechunked
     from pipeline.text.display import amount, queries
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import getpass
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
-from pipeline.cli.review_files import commands
+from pipeline.cli.options import DefaultGroup, judging_option, people_option, subcommands
+from pipeline.cli.review_files import Folder, LedgerOption, commands
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,55 +18,50 @@ if TYPE_CHECKING:
     from pipeline.review.queue import QueueSettings
     from schemas.review_event import Lane
 
-DEFAULT = "serve"
 PORT = 8808
 
-
-class _ServeUnlessNamed(TyperGroup):
-    """A group whose first command may be left out: ``goldset review DIR`` is ``goldset review serve DIR``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer keeps its class to itself
-        """Put the command in front where none is named."""
-        if args and args[0] not in {*self.commands, "--help"}:
-            args = [DEFAULT, *args]
-        return super().parse_args(ctx, args)
-
-
-app = typer.Typer(
-    cls=_ServeUnlessNamed,
-    help="Let people judge; `goldset review DIR` is short for serve.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-for _name, _command in commands.items():
-    app.command(_name)(_command)
+app = subcommands("Let people judge.\n\n`goldset review DIR` is short for serve.", cls=DefaultGroup)
 
 
 @app.command()
 def serve(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a build, graded or not.")],
-    port: Annotated[int, typer.Option(help="The page's port; 0 takes a free one.", min=0, max=65535)] = PORT,
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    folder: Folder,
+    port: Annotated[
+        int, people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: a free one (default: 8808).")
+    ] = PORT,
+    host: Annotated[
+        str, people_option(metavar="HOST", help="Address to listen at (default: 127.0.0.1).")
+    ] = "127.0.0.1",
     allow_network: Annotated[
-        bool, typer.Option("--allow-network", help="Let --host be an address that others reach.")
+        bool, people_option("--allow-network", help="Allow a --host that other machines reach.")
     ] = False,
     annotator: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Who judges; once per person, each gets a link.")
+        list[str] | None, people_option(metavar="NAME", help="Who judges; each gets a link. Repeatable.")
     ] = None,
-    ledger: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where decisions are kept: a file or postgresql://… (DIR).")
-    ] = None,
-    overlap: Annotated[float, typer.Option(help="Share of pairs that two people judge.", min=0, max=1)] = 0.2,
-    calibration: Annotated[int, typer.Option(help="Pairs of the random sample, lane A.", min=0)] = 200,
-    complete: Annotated[int, typer.Option(help="Queries judged to the bottom of the pool, lane C.", min=0)] = 20,
-    lanes: Annotated[str, typer.Option(help="Which lanes to show.")] = "ABC",
-    repeats: Annotated[int, typer.Option(help="Pairs that come back to the same person.", min=0)] = 10,
-    seed: Annotated[int, typer.Option(help="Seed of the sample and of every order.")] = 0,
+    ledger: LedgerOption = None,
+    overlap: Annotated[
+        float, judging_option(metavar="SHARE", min=0, max=1, help="Pairs that two people judge (default: 0.2 = 20 %).")
+    ] = 0.2,
+    calibration: Annotated[
+        int, judging_option(metavar="N", min=0, help="Pairs of the random sample (default: 200).")
+    ] = 200,
+    complete: Annotated[
+        int, judging_option(metavar="N", min=0, help="Queries whose whole pool is judged (default: 20).")
+    ] = 20,
+    lanes: Annotated[str, judging_option(metavar="ABC", help="Parts of the queue to show (default: ABC).")] = "ABC",
+    repeats: Annotated[
+        int, judging_option(metavar="N", min=0, help="Pairs shown twice to the same person (default: 10).")
+    ] = 10,
+    seed: Annotated[int, judging_option(metavar="N", help="Seed of the sample and the order (default: 0).")] = 0,
     reveal: Annotated[
-        bool, typer.Option("--reveal", help="For training: show the judge's grade first, and mark every judgment so.")
+        bool, judging_option("--reveal", help="Training: show the judge's grade first, mark judgments.")
     ] = False,
 ) -> None:
-    """Open the page in which people judge passages, by one key each."""
+    """Open the page on which people judge passages.
+
+    One key per judgment. The parts of the queue are A, the random sample; B, likely judge errors; C, queries that are
+    judged to the bottom of the pool.
+    """
     from pipeline.report.review_text import LANES
     from pipeline.review.queue import QueueSettings
     from pipeline.review.server import Place, opened
@@ -100,8 +94,7 @@ def _check_host(host: str, *, allowed: bool) -> None:
 
     if not is_loopback(host) and not allowed:
         raise UsageError(
-            f"--host {host}: others on the network could open the page, unencrypted; "
-            "add --allow-network if that is meant"
+            f"--host {host}: other machines could open the page, unencrypted; add --allow-network to accept that"
         )
 
 
@@ -111,12 +104,12 @@ def _lanes(given: str) -> frozenset[Lane]:
     known = {lane.value: lane for lane in Lane}
     chosen = given.upper().replace(",", "")
     if not chosen or set(chosen) - known.keys():
-        raise UsageError(f"--lanes {given!r}: give some of A, B and C, as AB")
+        raise UsageError(f"--lanes: not a valid choice: {given!r}; give some of A, B and C, as AB")
     return frozenset(known[letter] for letter in chosen)
 
 
 def _names(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
-    """Return who judges: as given, else the one person the ledger knows, else whoever sits here."""
+    """Return who judges: the given names, else the only person in the ledger, else the user of this machine."""
     names = [" ".join(name.split()) for name in given or ()]
     if not names:
         from pipeline.review.state import fold
@@ -145,7 +138,7 @@ def _explain(settings: QueueSettings, *, training: bool, network: bool, host: st
     from pipeline.llm.proxies import is_loopback
 
     if training:
-        typer.echo("Warning: --reveal shows the judge's grade first; these judgments enter no figure of agreement.")
+        typer.echo("Warning: --reveal shows the judge's grade first; these judgments count in no agreement figure.")
     if network and not is_loopback(host):
         typer.echo(
             "Warning: everybody who reaches this machine can try the page, and nothing is encrypted: documents, "
@@ -154,7 +147,7 @@ def _explain(settings: QueueSettings, *, training: bool, network: bool, host: st
         )
     if settings.overlap:
         typer.echo(f"{settings.overlap:.0%} of the pairs are for two people.")
-    typer.echo("Each link is good once; when it is used, the next one is shown here. Ctrl-C ends.")
+    typer.echo("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
 
 
 def _tell(name: str, address: str) -> None:
@@ -164,3 +157,7 @@ def _tell(name: str, address: str) -> None:
 
 def _complain(problem: str) -> None:
     typer.echo(f"goldset: {problem}", err=True)
+
+
+for _name, _command in commands.items():
+    app.command(_name)(_command)

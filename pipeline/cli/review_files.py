@@ -1,4 +1,4 @@
-"""``goldset review apply``, ``report``, ``export``, ``import``: what becomes of people's decisions."""
+"""``goldset review apply``, ``report``, ``export`` and ``import``: the use of people's decisions."""
 
 from __future__ import annotations
 
@@ -8,28 +8,35 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from pipeline.cli.options import input_option, judging_option, output_option, people_option, statistics_option
+from pipeline.cli.run_options import Seed
 from pipeline.errors import UsageError
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a build.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")]
 LedgerOption = Annotated[
     str | None,
-    typer.Option("--ledger", metavar="URL", help="Where decisions are kept: a file or postgresql://… (DIR)."),
+    input_option("--ledger", metavar="URL", help="Decisions: a file or postgresql:// (default: in DIR)."),
 ]
 FormatOption = Annotated[
     Literal["native", "trec", "beir", "csv", "argilla", "label-studio"],
-    typer.Option("--format", help="Native keeps everything; trec and beir settled grades only."),
+    input_option("--format", help="Only native keeps everything (default: native)."),
 ]
 
 
 def apply(
     folder: Folder,
     ledger: LedgerOption = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR2", help="Write a new set, leave this one alone.")] = None,
+    out: Annotated[
+        Path | None, output_option(metavar="DIR2", help="Write a new set instead of changing this one.")
+    ] = None,
     reject_bad: Annotated[
-        bool, typer.Option("--reject-bad", help="Reject every query that somebody called bad and nobody accepted.")
+        bool, judging_option("--reject-bad", help="Reject queries called bad that nobody accepted.")
     ] = False,
 ) -> None:
-    """Put people's grades and their decisions on queries into the set."""
+    """Put people's decisions into the set.
+
+    People's grades replace the model's; queries are accepted, edited or left out.
+    """
     from pipeline.review.apply import apply_review
 
     made = apply_review(folder, ledger=ledger, out=out, reject_bad=reject_bad)
@@ -49,11 +56,16 @@ def apply(
 def report(
     folder: Folder,
     ledger: LedgerOption = None,
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="What to print.")] = "text",
-    resamples: Annotated[int, typer.Option(metavar="N", min=100, help="Resamples of the queries.")] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same intervals.")] = 0,
+    form: Annotated[Literal["text", "json"], output_option("--format", help="What to print (default: text).")] = "text",
+    resamples: Annotated[
+        int, statistics_option(metavar="N", min=100, help="Resamples of the queries (default: 1000).")
+    ] = 1000,
+    seed: Seed = 0,
 ) -> None:
-    """Say how far people agree with the model, with one another and with themselves, and whether to go on."""
+    """Show how far people agree.
+
+    Compares people with the model, with one another and with themselves, and says whether to stop judging.
+    """
     from pipeline.report.review_text import lines
     from pipeline.review.findings import report as made
     from pipeline.review.people import load_reviewed
@@ -69,23 +81,23 @@ def report(
 def export(
     folder: Folder,
     out: Annotated[
-        Path, typer.Option("--out", metavar="PATH", help="A file; a folder for beir, argilla, label-studio.")
+        Path, output_option("--out", metavar="PATH", help="A file; a folder for beir, argilla, label-studio.")
     ],
     form: FormatOption = "native",
     ledger: LedgerOption = None,
     with_model_labels: Annotated[
-        bool, typer.Option("--with-model-labels", help="Take the model's grades along: whoever judges will see them.")
+        bool, output_option("--with-model-labels", help="Add the model's grades, which people will see.")
     ] = False,
     min_submitted: Annotated[
-        int, typer.Option("--min-submitted", metavar="N", min=1, help="How many people judge a pair in Argilla.")
+        int, people_option("--min-submitted", metavar="N", min=1, help="People per pair in Argilla (default: 1).")
     ] = 1,
 ) -> None:
-    """Write what people decided, for this and other tools."""
+    """Write people's decisions for other tools."""
     from pipeline.review.exports import export as write
     from pipeline.review.people import load_reviewed
 
     if with_model_labels and form in {"native", "trec", "beir"}:
-        raise UsageError(f"--with-model-labels: {form} holds people's decisions alone")
+        raise UsageError(f"--with-model-labels: {form} holds only people's decisions; leave the option out")
     reviewed = load_reviewed(folder, ledger, create=True)
     for path in write(reviewed, form, out, with_model_labels=with_model_labels, wanted=min_submitted):
         typer.echo(f"Written: {path}")
@@ -93,14 +105,17 @@ def export(
 
 def import_(
     folder: Folder,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What was exported, here or by the other tool.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that goldset or the other tool exported.")],
     form: FormatOption = "native",
     ledger: LedgerOption = None,
     annotator: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whose judgments they are; trec and beir do not say.")
+        str | None, people_option(metavar="NAME", help="Who judged; needed for trec and beir.")
     ] = None,
 ) -> None:
-    """Take judgments made elsewhere into the ledger: all of a file, or nothing."""
+    """Add judgments made elsewhere to the ledger.
+
+    Either the whole file is added, or nothing.
+    """
     from datetime import UTC, datetime
 
     from pipeline.review.imports import import_file

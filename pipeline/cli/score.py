@@ -1,4 +1,4 @@
-"""``goldset score``: runs against a gold set; and the options that every command on runs shares."""
+"""``goldset score``: runs against a gold set."""
 
 from __future__ import annotations
 
@@ -8,40 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.errors import UnknownMeasure, UsageError
-from pipeline.goldset.file_names import DATASET
+from pipeline.cli.options import console_for, input_option, measure_option, output_option
+from pipeline.cli.run_options import (
+    CutoffOption,
+    GoldPath,
+    MatchOption,
+    MeasureOption,
+    MissingOption,
+    RunOption,
+    ScoresOption,
+    chosen,
+    warn,
+)
+from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipeline.measures.names import Measure
     from pipeline.measures.result import Result
-    from pipeline.score.runs import Gold
     from schemas.calibrated import Calibration
-
-GoldPath = Annotated[
-    str, typer.Argument(metavar="GOLD", help=f"Judgments: TREC, BEIR, {DATASET} or the folder of a build.")
-]
-RunOption = Annotated[
-    list[str],
-    typer.Option("--run", metavar="NAME=FILE", help="Results: TREC, JSON, CSV, Parquet, .gz, .zst; - is stdin."),
-]
-MeasureOption = Annotated[
-    list[str] | None, typer.Option("--measure", metavar="NAMES", help="As ndcg@10 or 'recall@5,map@100(norm=hits)'.")
-]
-CutoffOption = Annotated[
-    str | None, typer.Option("--k", metavar="LIST", help="Cutoffs of measures without one: 1,3,5,10.")
-]
-MissingOption = Annotated[
-    Literal["zero", "skip", "error"], typer.Option("--missing", help="What a judged query that the run lacks counts.")
-]
-ScoresOption = Annotated[
-    Literal["float64", "float32"], typer.Option("--scores", help="float32 compares as trec_eval 9 and pytrec_eval do.")
-]
-MatchOption = Annotated[Literal["id", "text"], typer.Option("--match", help="How a retrieved passage is recognised.")]
-Form = Annotated[Literal["table", "json", "csv", "markdown", "latex"], typer.Option("--format", help="What to print.")]
-
-_WITHOUT_CUTOFF = ("hit", "p", "r", "f1", "mrr", "map", "ndcg", "judged")
 
 
 def score(
@@ -53,17 +38,20 @@ def score(
     scores: ScoresOption = "float64",
     match: MatchOption = "id",
     per_query: Annotated[
-        Path | None, typer.Option("--per-query", metavar="FILE", help="Write each query's values: .csv, .json, .jsonl.")
+        Path | None, output_option("--per-query", metavar="FILE", help="Values per query: .csv, .json or .jsonl.")
     ] = None,
-    form: Form = "table",
+    form: Annotated[
+        Literal["table", "json", "csv", "markdown", "latex"],
+        output_option("--format", help="What to print (default: table)."),
+    ] = "table",
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page, and scorecard.json beside it.")
+        Path | None, output_option("--html", metavar="FILE", help="Write a page, and scorecard.json beside it.")
     ] = None,
     calibrated: Annotated[
-        bool, typer.Option("--calibrated", help="Also show what people's judgments make of the scores.")
+        bool, measure_option("--calibrated", help="Also correct the scores by people's judgments.")
     ] = False,
     ledger: Annotated[
-        str | None, typer.Option("--ledger", metavar="URL", help="Where people's judgments are (the build's folder).")
+        str | None, input_option("--ledger", metavar="URL", help="People's judgments (default: in the set's folder).")
     ] = None,
 ) -> None:
     """Score runs with trec_eval's measures."""
@@ -72,7 +60,7 @@ def score(
     from pipeline.goldset.gold_path import check_apart
     from pipeline.score.runs import load_gold, named_runs, score_run
 
-    gc.disable()  # what is read makes no cycles, and looking for them takes a tenth of the time
+    gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
     _check_calibrated(form, missing, ledger, calibrated=calibrated)
     runs = named_runs(run)
     loaded = load_gold(gold)
@@ -110,24 +98,16 @@ def score(
         typer.echo(f"Written: {', '.join(map(str, written))}", err=True)
 
 
-def warn(gold: Gold) -> None:
-    """Say what the gold set wants said wherever it is used."""
-    from pipeline.goldset.gold_path import notice_of
-    from pipeline.text.display import printable
-
-    notice = notice_of(gold.path)
-    if notice:
-        typer.echo(f"Warning: {printable(notice)}", err=True)
-
-
 def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated: bool) -> None:
-    """Refuse what does not go together before anything is read."""
+    """Refuse options that contradict one another, before anything is read."""
     if ledger is not None and not calibrated:
-        raise UsageError("--ledger is where --calibrated finds people's judgments: give both")
+        raise UsageError("--ledger: needs --calibrated, which reads people's judgments; give both")
     if calibrated and form not in {"table", "json"}:
-        raise UsageError(f"--format {form}: --calibrated prints a table or json")
+        raise UsageError(f"--format {form}: --calibrated prints only table or json")
     if calibrated and missing != "zero":
-        raise UsageError(f"--missing {missing}: --calibrated estimates means over all queries; a missing one counts 0")
+        raise UsageError(
+            f"--missing {missing}: --calibrated needs zero: its means are over all queries, and a missing one counts 0"
+        )
 
 
 def _print_both(results: Mapping[str, Result], corrected: Calibration, **method: str) -> None:
@@ -147,22 +127,6 @@ def _print_calibrated(corrected: Calibration) -> None:
         typer.echo(line)
     for line in remarks(corrected):
         typer.echo(line, err=True)
-
-
-def chosen(measure: list[str] | None, k: str | None, gold: Gold) -> list[Measure]:
-    """Return the measures asked for; those without a cutoff at every ``k``.
-
-    Raises:
-        UnknownMeasure: a name or a cutoff cannot be understood.
-    """
-    from pipeline.measures.names import DEFAULT, parse_measures
-
-    cutoffs = []
-    for text in (k or "").replace(",", " ").split():
-        if not (text.isascii() and text.isdigit() and len(text) <= 10):
-            raise UnknownMeasure([f"--k {k}: {text!r} is no cutoff; give whole numbers from 1, as 1,3,5,10"])
-        cutoffs.append(int(text))
-    return parse_measures(measure or (_WITHOUT_CUTOFF if cutoffs else DEFAULT), cutoffs=cutoffs, rel=gold.level)
 
 
 def _write(path: Path, results: Mapping[str, Result]) -> None:
@@ -187,9 +151,7 @@ def _print(results: Mapping[str, Result], form: str, **method: str) -> None:
     elif not sys.stdout.isatty():
         typer.echo(score_text.plain_table(results), nl=False)
     else:
-        from rich.console import Console
-
-        Console(soft_wrap=True, markup=False, highlight=False, width=1000).print(score_text.terminal_table(results))
+        console_for(wide=True).print(score_text.terminal_table(results))
     for name, result in results.items():
         for line in score_text.remarks(name, result):
             typer.echo(line, err=True)

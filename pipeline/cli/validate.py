@@ -10,8 +10,11 @@ import typer
 from pipeline.cli.options import console_for
 
 
-def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a finished run.")]) -> None:
-    """Read a run again and check every reference, span and copy."""
+def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")]) -> None:
+    """Check every reference of a gold set.
+
+    Reads the set again and also checks spans and copies of texts.
+    """
     from pipeline.goldset.integrity import validate as check
     from pipeline.text.display import amount, queries
 

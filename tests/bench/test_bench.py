@@ -159,7 +159,7 @@ def test_a_finished_system_is_not_searched_again(bench: Command, tmp_path: Path,
     assert asked(tmp_path) == [*queries[:2], *queries], "two to warm up, then one query at a time"
     before = (gold / "bench" / "timings.json").read_bytes()
     done = bench("gold", "-c", "bench.toml")
-    assert "Kept from an earlier time" in done.stderr
+    assert "Cached: " in done.stderr
     assert len(asked(tmp_path)) == 14
     assert (gold / "bench" / "timings.json").read_bytes() == before
     ours = tmp_path / "ours.py"
@@ -220,7 +220,7 @@ def test_a_damaged_run_is_searched_again(bench: Command, tmp_path: Path, gold: P
     run.write_bytes(whole[:100])
     done = bench("gold", "-c", "bench.toml")
     assert done.stderr.count("flat") == 1
-    assert "Kept from an earlier time, settings and data unchanged (--again searches again): words\n" in done.stderr
+    assert "Cached: words (use --again to rerun)\n" in done.stderr
     assert run.read_bytes() == whole
 
 
@@ -243,7 +243,7 @@ def test_what_is_finished_survives_an_end_in_the_middle(
     assert not (gold / "bench" / "experiment.json").exists()
     done = goldset("bench", "gold", "-c", "bench.toml", "--system", "words", "--system", "flat")
     assert done.returncode == 0, done.stderr
-    assert "(--again searches again): words, flat\n" in done.stderr
+    assert "Cached: words, flat (use --again to rerun)\n" in done.stderr
 
 
 def test_simulated_queries_name_no_winner(bench: Command, tmp_path: Path) -> None:

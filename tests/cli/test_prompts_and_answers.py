@@ -50,7 +50,7 @@ def test_a_stores_answers_go_elsewhere_and_come_back(
     assert "generate.v1" in goldset("answers", "stats", "two.sqlite").stdout
     assert goldset(*build, "--out", "two", "--answers", "two.sqlite").returncode == 0
     assert model_server.stats()["requests"] == asked
-    assert "thrown away" in goldset("answers", "prune", "two.sqlite", "--stage", "generate").stdout
+    assert "deleted" in goldset("answers", "prune", "two.sqlite", "--stage", "generate").stdout
     assert goldset("answers", "prune", "two.sqlite").returncode == 2
     assert goldset("answers", "stats", "nowhere.sqlite").returncode == 1
 

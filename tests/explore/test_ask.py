@@ -152,7 +152,7 @@ def test_the_system_may_be_reranked(gold: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--rerank", "bm25"], "no reranker"),
+        (["--rerank", "bm25"], "not a reranker"),
         (["--base-url", "http://127.0.0.1:9/v1"], "--model"),
         (["--system", "nonsense"], "nonsense"),
     ],

@@ -183,7 +183,7 @@ def test_the_command_prints_no_control_character(
     [
         (["--queries", "none.txt"], InputError, "there is no such file"),
         (["--queries", "log.txt", "--quantile", "1"], UsageError, "--quantile"),
-        (["--queries", "log.txt", "--system", "bm25"], UsageError, "no cosines"),
+        (["--queries", "log.txt", "--system", "bm25"], UsageError, "not cosines"),
         (["--queries", "log.txt", "--system", "nonsense"], UsageError, "nonsense"),
         (["--queries", "log.txt", "--out", "log.txt"], OutputError, "one of the inputs"),
     ],

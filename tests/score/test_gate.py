@@ -97,7 +97,7 @@ def test_a_target_is_a_set_of_lowest_means_and_may_be_changed(goldset: Goldset) 
 def test_a_baseline_is_replaced_only_on_request_and_only_by_a_run_that_passes(goldset: Goldset, files: Path) -> None:
     first = (files / "baseline.json").read_bytes()
     again = goldset(*GATE, "--run", "bad.trec", "--init")
-    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    assert (again.returncode, "exists already" in again.stderr) == (2, True)
     assert goldset(*GATE, "--run", "bad.trec", "--update").returncode == 1
     assert (files / "baseline.json").read_bytes() == first
     assert goldset(*GATE, "--run", "bad.trec", "--update", "--max-drop", "100%").returncode == 0

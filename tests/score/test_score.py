@@ -95,8 +95,8 @@ def test_a_run_comes_from_standard_input(files: Path, packed: bool) -> None:
 
 
 WRONG = {
-    "k = 0": (["--k", "0"], 1, "cutoff 0"),
-    "k is no number": (["--k", "1,x"], 1, "'x' is no cutoff"),
+    "k = 0": (["--k", "0"], 1, "not a valid cutoff: '0'"),
+    "k is no number": (["--k", "1,x"], 1, "not a valid cutoff: 'x'"),
     "unknown measures": (["--measure", "ncdg@10,recal@5"], 1, "did you mean ndcg?; 'recal@5'"),
     "a missing query": (["--missing", "error"], 1, "lacks the judged query 'q3'"),
     "an unknown format": (["--format", "xml"], 2, ""),

@@ -1,0 +1,167 @@
+"""``python -m pipeline.cli.reference`` writes docs/reference.md and the example's goldset.toml."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from pipeline.bench.bench_file import BenchFile
+from pipeline.cli.app import COMMANDS, built
+from pipeline.cli.options import PANELS, rows_by_title
+from pipeline.config import Config
+from pipeline.retrieval.system_settings import KINDS, PRESETS
+from schemas.setting import Declared, declared
+
+ROOT = Path(__file__).parent.parent.parent
+REFERENCE = ROOT / "docs" / "reference.md"
+EXAMPLE = ROOT / "data" / "example" / "goldset.toml"
+
+_COMMENT_COLUMN = 33
+_WIDTH = 120
+
+_HEAD = """\
+# Reference
+
+`make docs` writes this page from the declarations in the code; change them, not the page.
+"""
+_EXAMPLE_HEAD = """\
+# The settings of `make dataset` and, commented out, every other key with its default.
+# `make docs` writes the comments; the values that are not commented out are kept.
+# Command-line options override this file. All wrong keys are reported at once.
+"""
+_BENCH = """\
+Relative paths begin at the file. `[model]` is the table of `goldset.toml`. `[systems.NAME]` describes a system by its
+kind and the parameters below; `[sweep.NAME]` gives lists of values, also `chunk_size` and `chunk_overlap`, and every
+combination is measured as a system; `[published]` holds printed figures to show beside. Systems that need no
+description: """
+
+
+def example(live: Mapping[str, Any]) -> str:
+    """Return a goldset.toml that shows every key with its comment.
+
+    Args:
+        live: The values that are not commented out, by table and key.
+    """
+    lines = [_EXAMPLE_HEAD]
+    for name, field in Config.model_fields.items():
+        lines += _example_table((name,), field.annotation, live.get(name, {}))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _example_table(path: tuple[str, ...], table: Any, live: Mapping[str, Any]) -> Iterator[str]:  # noqa: ANN401  a record
+    yield _with_comment(f"[{'.'.join(path)}]", _sentence(table))
+    inner = [one for one in declared(table, path) if len(one.path) == len(path) + 1]
+    for one in inner:
+        if not isinstance(one.default, dict):
+            yield _example_line(one, live)
+    yield ""
+    for one in inner:
+        if isinstance(one.default, dict):
+            mark = "" if one.path[-1] in live else "# "
+            yield _with_comment(f"{mark}[{one.key}]", one.setting.help)
+            shown = live.get(one.path[-1]) or one.default
+            yield from (f"{mark}{getattr(key, 'value', key)} = {_toml(value)}" for key, value in shown.items())
+            yield ""
+    for name, field in table.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _example_table((*path, name), field.annotation, live.get(name, {}))
+
+
+def _example_line(one: Declared, live: Mapping[str, Any]) -> str:
+    key = one.path[-1]
+    value = live.get(key, one.setting.example if one.default is None else one.default)
+    choices = one.kind() if isinstance(one.type, type) and issubclass(one.type, Enum) else ""
+    unset = f"default: {one.default_text()}" if one.default is None else ""
+    unit = "" if one.setting.unit in f"{one.key} {one.setting.help}".lower() else one.setting.unit
+    comment = "; ".join(filter(None, (one.setting.help, choices, unit, unset)))
+    return _with_comment(f"{'' if key in live else '# '}{key} = {_toml(value)}", comment)
+
+
+def _with_comment(text: str, comment: str) -> str:
+    line = f"{text.ljust(_COMMENT_COLUMN - 1)} # {comment}"
+    return line if len(line) <= _WIDTH else f"# {comment}\n{text}"
+
+
+def _toml(value: Any) -> str:  # noqa: ANN401  any value
+    plain = getattr(value, "value", list(value) if isinstance(value, tuple) else value)
+    return json.dumps(plain, ensure_ascii=False)
+
+
+def _sentence(table: type[BaseModel]) -> str:
+    """Return the first sentence of a record's description, without its full stop."""
+    return " ".join((table.__doc__ or "").split("\n\n")[0].split()).partition(". ")[0].rstrip(".").replace("``", "")
+
+
+def reference() -> str:
+    """Return the reference: every table and key, every kind of system, every command with its options."""
+    parts = [_HEAD, "## Commands\n"]
+    for name in COMMANDS:
+        parts += _command(name, built(name))
+    parts.append("## goldset.toml\n")
+    for name, field in Config.model_fields.items():
+        parts += _table(f"[{name}]", field.annotation, list(declared(_record(field.annotation), (name,))))
+    parts.append("## bench.toml\n")
+    parts.append(_BENCH + ", ".join(f"`{name}`" for name in PRESETS) + ".\n")
+    parts.append(_keys([one for one in declared(BenchFile) if not isinstance(one.default, dict)]))
+    for kind, record in KINDS.items():
+        parts += _table(f'kind = "{kind}"', record, [one for one in declared(record) if one.path != ("kind",)])
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _record(annotation: Any) -> type[BaseModel]:  # noqa: ANN401  the type of a table
+    assert isinstance(annotation, type)
+    assert issubclass(annotation, BaseModel)
+    return annotation
+
+
+def _table(title: str, table: Any, settings: list[Declared]) -> Iterator[str]:  # noqa: ANN401  a record
+    yield f"### {title}\n"
+    yield (table.__doc__ or "").replace("``", "`").replace("\n    ", "\n").strip() + "\n"
+    yield _keys(settings)
+
+
+def _keys(settings: list[Declared]) -> str:
+    rows = []
+    for one in settings:
+        option = f"`{one.setting.option}`" if one.setting.option else ""
+        default = one.default_text()
+        rows.append((f"`{one.key}`", one.kind(), default, one.setting.unit, option, one.setting.help))
+    return _rows(("Key", "Value", "Default", "Unit", "Option", "Meaning"), rows)
+
+
+def _rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table; the cells are this project's own words, with their marks."""
+    lines = [headings, ("---",) * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines) + "\n"
+
+
+def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer keeps its classes to itself
+    subcommands = getattr(command, "commands", None)
+    yield f"### goldset {name}\n"
+    yield f"{command.help}\n"
+    if subcommands is not None:
+        for inner, found in subcommands.items():
+            yield from _command(f"{name} {inner}", found)
+        return
+    context = command.context_class(command, info_name=name)
+    found_rows = rows_by_title(command, context)
+    rows: list[tuple[str, str, str]] = []
+    for title in sorted(found_rows, key=PANELS.index):
+        rows += [(title, f"`{left}`", right) for left, right in found_rows[title] if left != "--help"]
+    yield _rows(("Group", "Option", "Meaning"), rows)
+
+
+def main() -> None:
+    """Write both files."""
+    EXAMPLE.write_text(example(tomllib.loads(EXAMPLE.read_text(encoding="utf-8"))), encoding="utf-8")
+    REFERENCE.write_text(reference(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""What ``--help`` shows: short summaries, options of one line under titles, every setting once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pipeline.cli.app import COMMANDS, built
+from pipeline.cli.options import PANELS
+from pipeline.config import SETTINGS
+from tests.conftest import Goldset
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    for name in COMMANDS:
+        command = built(name)
+        yield name, command
+        for inner, found in getattr(command, "commands", {}).items():
+            yield f"{name} {inner}", found
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")
+def test_summaries_and_options_are_short(name: str, command: Any) -> None:
+    summary = command.help.partition("\n")[0]
+    assert summary.endswith(".")
+    assert len(summary) <= 45, summary
+    for parameter in command.params:
+        assert parameter.help, parameter.name
+        assert len(parameter.help) <= 60, parameter.help
+        assert parameter.help.endswith("."), parameter.help
+        if parameter.param_type_name == "option":
+            assert parameter.rich_help_panel in PANELS, parameter.name
+
+
+def test_help_shows_options_under_titles(goldset_inside: Goldset) -> None:
+    shown = goldset_inside("grade", "--help").stdout
+    titles = re.findall(r"^(\w+):$", shown, re.MULTILINE)
+    assert titles == [title for title in PANELS if title in titles]
+    assert {"Input", "Judging", "Model", "Limits", "Output"} <= set(titles)
+    assert "Share of calls that test the judge (default: 0.05 = 5 %)." in " ".join(shown.split())
+
+
+def test_the_list_of_commands_shows_every_summary(goldset_inside: Goldset) -> None:
+    shown = goldset_inside("--help").stdout
+    for name in COMMANDS:
+        assert re.search(rf"^  {name} +\S.*\.$", shown, re.MULTILINE), name
+
+
+def test_every_option_of_a_setting_has_the_settings_help() -> None:
+    told = {one.setting.option: one.option_help() for one in SETTINGS if one.setting.option}
+    build = {parameter.opts[0]: parameter.help for parameter in built("build").params}
+    grade = {parameter.opts[0]: parameter.help for parameter in built("grade").params}
+    for option, help_text in told.items():
+        assert help_text in {build.get(option), grade.get(option)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ("--chunk-size", 0, "--queries", 0),
+            ("--chunk-size: not a valid value: 0", "--queries: not a valid value: 0"),
+        ),
+        (("--chunk-size", 50, "--chunk-overlap", 50), ("--chunk-size, --chunk-overlap: overlap 50 must be smaller",)),
+        (("--config", "bad.toml", "--concurrency", 0), ("bad.toml: ", "unknown key model.nmae", "--concurrency: ")),
+        (("--critics", "magic"), ("--critics: ",)),
+    ],
+)
+def test_every_wrong_value_is_named_with_its_option_or_key(
+    goldset_inside: Goldset, tmp_path: Any, arguments: tuple[object, ...], says: tuple[str, ...]
+) -> None:
+    (tmp_path / "bad.toml").write_text('[model]\nnmae = "m"\n')
+    done = goldset_inside("build", "docs", "--out", "run", *arguments)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    for part in says:
+        assert part in done.stderr
