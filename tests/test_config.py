@@ -70,7 +70,7 @@ def test_an_impossible_value_is_refused_in_one_line(tmp_path: Path, text: str, s
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"nowhere\.toml: there is no such file"):
+    with pytest.raises(ConfigError, match=r"nowhere\.toml: file not found"):
         load_config(tmp_path / "nowhere.toml", {})
 
 

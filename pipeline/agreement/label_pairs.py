@@ -43,7 +43,13 @@ class _Grading:
         return {"resamples": self.resamples, "seed": self.seed}
 
     def figures(self, one: Grades, other: Grades, weights: Mapping[str, Mapping[str, float]]) -> PairFigures:
-        """Return the figures of two assessors; pairs without a weight weigh 1."""
+        """Return the figures of two assessors.
+
+        Args:
+            one: Grades of one assessor, by query and document.
+            other: Grades of the other assessor.
+            weights: Weight of each pair, above 0; pairs without one weigh 1.
+        """
         _, counts = query_tables(one, other, highest=self.highest)
         if not weights:
             return pair_figures(counts, counts, level=self.level, **self.draws())

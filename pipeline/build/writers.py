@@ -144,7 +144,7 @@ def prompt_of(name: str, folder: Path | None) -> Prompt:
     """Return a prompt by its id, the user's own if the folder has one.
 
     Raises:
-        UsageError: There is no such folder, or the prompt is malformed.
+        UsageError: The folder does not exist, or the prompt is malformed.
     """
     if folder is not None and not folder.is_dir():
         raise UsageError(f"generate.prompts: not a folder: {folder}")

@@ -69,7 +69,7 @@ def read_rows(rows: Iterable[tuple[P, Row]], read: Callable[[P, Row], Read]) -> 
 def unreadable(error: OSError | ValueError) -> Fault:
     """Return the fault for a file that the system does not open or read."""
     missing = isinstance(error, FileNotFoundError)
-    return Fault("there is no such file" if missing else f"cannot be read ({reason(error)})")
+    return Fault("file not found" if missing else f"cannot be read ({reason(error)})")
 
 
 def explain(error: ValidationError) -> str:

@@ -31,7 +31,7 @@ from pipeline.llm.chat import (
     usage_of,
 )
 from pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
-from pipeline.llm.faults import NotThere, ParameterRefused
+from pipeline.llm.exchange_end import NotThere, ParameterRefused
 from pipeline.llm.layers.answer_record import request_key
 from pipeline.llm.layers.retry import persist
 from pipeline.llm.prices import PriceList

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.errors import ModelUnavailable
 from pipeline.llm.batch_book import SentBatch
-from pipeline.llm.faults import Cause, ExchangeFailed, NotThere, ParameterRefused
+from pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
 from pipeline.llm.wire import Wire
 
 MOST_LINES, MOST_BYTES = 50_000, 200_000_000

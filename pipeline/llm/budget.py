@@ -74,7 +74,14 @@ class Budget:
         self._aside_usd += want.usd
 
     def settle(self, held: Reservation, *, tokens: int, usd: float, sent: bool) -> None:
-        """Replace what was set aside by what was spent. ``sent=False``: no connection came about, nothing left."""
+        """Replace a reservation by what the call did cost.
+
+        Args:
+            held: The reservation of the call.
+            tokens: Tokens that were spent, input and output.
+            usd: US dollars that were spent.
+            sent: False if no connection was made, so that the request does not count.
+        """
         self.requests -= not sent
         self._aside_tokens -= held.tokens
         self._aside_usd -= held.usd

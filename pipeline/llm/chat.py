@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from pipeline.errors import AnswerRejected
 from pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
-from pipeline.llm.faults import Cause, ExchangeFailed, ParameterRefused, Reply, ReplyRejected
+from pipeline.llm.exchange_end import Cause, ExchangeFailed, ParameterRefused, Reply, ReplyRejected
 from pipeline.llm.headers import allowance
 from pipeline.llm.prices import PriceList
 from pipeline.llm.reply import Misfit, read_answer

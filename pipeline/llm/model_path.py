@@ -18,7 +18,7 @@ from pipeline.llm.batch_files import BatchFiles
 from pipeline.llm.budget import Budget
 from pipeline.llm.chat import ChatExchange
 from pipeline.llm.dialect import Lessons
-from pipeline.llm.embedding import EmbeddingExchange, Texts, Vectors, embedding_key, most_tokens
+from pipeline.llm.embeddings import EmbeddingExchange, Texts, Vectors, embedding_key, most_tokens
 from pipeline.llm.layers import Call, Layer, every, stacked
 from pipeline.llm.layers.admission import Admission
 from pipeline.llm.layers.answer_record import AnswerRecord

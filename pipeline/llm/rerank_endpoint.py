@@ -12,8 +12,8 @@ import numpy as np
 
 from pipeline.llm.chat import priced, usage_of
 from pipeline.llm.dialect import sendable
-from pipeline.llm.embedding import Texts, Vectors
-from pipeline.llm.faults import Reply, ReplyRejected
+from pipeline.llm.embeddings import Texts, Vectors
+from pipeline.llm.exchange_end import Reply, ReplyRejected
 from pipeline.llm.headers import allowance
 from pipeline.llm.prices import PriceList
 from pipeline.llm.server_settings import Model, ModelSettings
@@ -58,7 +58,13 @@ class RerankSettings:
 
 
 def rerank_key(model: str, request: Texts, passage: str) -> bytes:
-    """Return the SHA-256 of everything that shapes the score of a passage."""
+    """Return the SHA-256 of everything that shapes the score of a passage.
+
+    Args:
+        model: Name of the reranker at its server.
+        request: The request, with its query.
+        passage: Text of the passage.
+    """
     parts = ["rerank/1", model, request.query, passage]
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
 

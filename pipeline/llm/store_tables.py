@@ -157,7 +157,13 @@ def process_start(pid: int) -> str:
 
 
 def is_alive(host: str, pid: int, started: str) -> bool:
-    """Whether the process behind a claim may still be at work; on another machine only the lease tells."""
+    """Return whether the process behind a claim may still be at work; on another machine only the lease tells.
+
+    Args:
+        host: Name of the machine.
+        pid: Number of the process.
+        started: When the process started, as `process_start` gives it; empty if not known.
+    """
     if host != platform.node():
         return True
     if started:

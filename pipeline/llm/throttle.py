@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pipeline.errors import ModelUnavailable
 from pipeline.llm.budget import Budget, Reservation
 from pipeline.llm.circuit import Circuit
-from pipeline.llm.faults import Cause
+from pipeline.llm.exchange_end import Cause
 from pipeline.llm.headers import Allowance
 from pipeline.llm.pace import Rates, Width
 from pipeline.llm.prices import Accounts

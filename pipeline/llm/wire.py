@@ -15,7 +15,7 @@ import openai
 from openai import RequestOptions
 
 from pipeline.errors import CallFailed, GoldsetError, ModelError, ModelUnavailable, UsageError
-from pipeline.llm.faults import Cause, ExchangeFailed, NotThere, ParameterRefused
+from pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
 from pipeline.llm.headers import allowance, retry_after_s
 from pipeline.llm.proxies import uses_proxies
 from pipeline.llm.server_settings import ModelSettings

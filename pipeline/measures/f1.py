@@ -13,6 +13,12 @@ def f1(ranked: Ranked, k: int, rel: int, options: Options) -> float:
     trec_eval.
     Range: 0 to 1.
     Source: van Rijsbergen, Information Retrieval, 1979, chapter 7; trec_eval has no F1@k.
+
+    Args:
+        ranked: Judged documents of the query.
+        k: Cutoff, from 1.
+        rel: Smallest grade that counts as relevant.
+        options: Options of the measure.
     """
     hits = ranked.hits(k, rel)
     if not hits:

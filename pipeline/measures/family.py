@@ -15,7 +15,7 @@ class Ranked:
     """The judged documents that one query retrieved, and the grades of all documents judged for it.
 
     ``ranks`` counts from 1 and ascends, ``grades`` (0 or more) lies beside it, ``retrieved`` is the length of the whole
-    list, ``judged`` are the grades of all judged documents, the highest first. A negative grade is no judgment.
+    list, ``judged`` are the grades of all judged documents, the highest first. A negative grade is not counted.
     """
 
     __slots__ = ("_relevant", "grades", "judged", "ranks", "retrieved")

@@ -13,6 +13,12 @@ def average_precision(ranked: Ranked, k: int, rel: int, options: Options) -> flo
     precision, many blogs), ``norm=min`` by min(k, |relevant|) (Kaggle's ``apk``).
     Range: 0 to 1.
     Source: trec_eval ``map`` and ``map_cut``.
+
+    Args:
+        ranked: Judged documents of the query.
+        k: Cutoff, from 1.
+        rel: Smallest grade that counts as relevant.
+        options: Options of the measure.
     """
     ranks, total = ranked.relevant(rel)
     precisions, found = 0.0, 0

@@ -24,6 +24,11 @@ def dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
     Formula: DCG@k = sum over ranks r <= k of gain(grade) / log2(r + 1).
     Range: 0 or more.
     Source: as above.
+
+    Args:
+        ranked: Judged documents of the query.
+        k: Cutoff, from 1.
+        options: Options of the measure.
     """
     linear = options.get("gain") != "exp"
     total = 0.0
@@ -43,6 +48,11 @@ def ideal_dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
     retrieved list, many RAG codes). ``ideal=uncut`` does not cut (LlamaIndex; ``-M k -m ndcg`` of trec_eval).
     Range: 0 or more.
     Source: as above.
+
+    Args:
+        ranked: Judged documents of the query.
+        k: Cutoff, from 1.
+        options: Options of the measure.
     """
     linear, kind = options.get("gain") != "exp", options.get("ideal")
     grades = sorted(ranked.grades, reverse=True) if kind == "retrieved" else ranked.judged
@@ -60,6 +70,12 @@ def ndcg(ranked: Ranked, k: int, rel: int, options: Options) -> float:
     Formula: nDCG@k = DCG@k / IDCG@k, 0 where the ideal is 0; the options are those of both.
     Range: 0 to 1.
     Source: as above.
+
+    Args:
+        ranked: Judged documents of the query.
+        k: Cutoff, from 1.
+        rel: Smallest grade that counts as relevant.
+        options: Options of the measure.
     """
     reached = dcg(ranked, k, rel, options)
     return reached / ideal_dcg(ranked, k, rel, options) if reached else 0.0

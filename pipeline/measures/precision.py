@@ -13,6 +13,12 @@ def precision(ranked: Ranked, k: int, rel: int, options: Options) -> float:
     ``SetP`` of ir_measures do. Nothing retrieved is 0.
     Range: 0 to 1.
     Source: trec_eval ``P``.
+
+    Args:
+        ranked: Judged documents of the query.
+        k: Cutoff, from 1.
+        rel: Smallest grade that counts as relevant.
+        options: Options of the measure.
     """
     size = min(k, ranked.retrieved) if options.get("k") == "returned" else k
     return ranked.hits(k, rel) / size if size else 0.0

@@ -56,7 +56,7 @@ def check_folder(model: str) -> None:
     """
     is_path = model.startswith(("/", ".", "~")) or model.count("/") > 1 or "\\" in model
     if is_path and not Path(model).exists():
-        raise _not_loaded(model, "there is no such folder")
+        raise _not_loaded(model, "folder not found")
 
 
 def _not_loaded(model: str, problem: str) -> RetrieverFailed:
@@ -73,7 +73,7 @@ def hub_problem(model: str) -> str | None:
     except OfflineModeIsEnabled:
         return "it is not in the local cache, and HF_HUB_OFFLINE forbids fetching it"
     except HFValidationError:
-        return "not a valid name of a model, and there is no such folder"
+        return "not a valid name of a model, and folder not found"
     except HfHubHTTPError:
         return None  # the hub answers, and the library describes its answer better
     except Exception as error:  # noqa: BLE001  each client fails in its own way

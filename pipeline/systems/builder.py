@@ -114,7 +114,7 @@ def _encoder(settings: s.Vectors, workshop: Workshop) -> Encoder:
 
         return FastembedEncoder(settings)
     assert isinstance(settings, s.VectorFileSettings)
-    from pipeline.formats.vectors import read_vectors
+    from pipeline.formats.vector_tables import read_vectors
     from pipeline.retrieval.vector_files import FileEncoder
 
     passages = read_vectors(settings.passages, ids=settings.passage_ids)

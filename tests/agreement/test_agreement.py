@@ -250,7 +250,7 @@ def test_the_command_prints_json_and_says_what_is_wrong_in_one_line(goldset: Gol
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["overall"]["pairs"] == 3
     bad = goldset("agreement", "a.txt", "no.txt")
-    assert (bad.returncode, bad.stderr) == (1, "goldset: no.txt: there is no such file\n")
+    assert (bad.returncode, bad.stderr) == (1, "goldset: no.txt: file not found\n")
     assert goldset("agreement").returncode == 2
 
 

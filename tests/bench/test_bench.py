@@ -324,7 +324,7 @@ def test_times_are_told_for_every_system(bench: Command, tmp_path: Path, gold: P
     ("arguments", "code", "said"),
     [
         (("nowhere",), 1, "nowhere"),
-        (("gold", "-c", "none.toml"), 2, "none.toml: there is no such file"),
+        (("gold", "-c", "none.toml"), 2, "none.toml: file not found"),
         (("gold", "--system", "oracle"), 2, "oracle"),
         (("gold", "--system", "bm25", "--measure", "ndgc@10"), 1, "ndcg"),
         (("gold", "--system", "bm25", "--k", "0"), 1, "--k 0"),

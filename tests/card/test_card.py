@@ -183,7 +183,7 @@ def test_equal_texts_are_near_duplicates_and_unlabelled_ones_are_named(tmp_path:
 
 
 def test_sets_without_texts_or_labels_are_refused_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(InputError, match="folder not found"):
         make_card(tmp_path / "none")
     folder = write_dataset(tmp_path / "s", queries={"q": "x"}, corpus={"d": "y"}, relevant_docs={"q": []})
     with pytest.raises(InputError, match="no query has a relevant passage"):

@@ -181,7 +181,7 @@ def test_the_command_prints_no_control_character(
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        (["--queries", "none.txt"], InputError, "there is no such file"),
+        (["--queries", "none.txt"], InputError, "file not found"),
         (["--queries", "log.txt", "--quantile", "1"], UsageError, "--quantile"),
         (["--queries", "log.txt", "--system", "bm25"], UsageError, "not cosines"),
         (["--queries", "log.txt", "--system", "nonsense"], UsageError, "nonsense"),

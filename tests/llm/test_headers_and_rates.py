@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.llm.circuit import Circuit
-from pipeline.llm.faults import Cause
+from pipeline.llm.exchange_end import Cause
 from pipeline.llm.headers import Allowance, allowance, duration_s, retry_after_s
 from pipeline.llm.pace import Rates, Width, Window
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError, RetrieverFailed
-from pipeline.formats.vectors import VectorTable, read_vectors
+from pipeline.formats.vector_tables import VectorTable, read_vectors
 from pipeline.retrieval.dense import Dense
 from pipeline.retrieval.stopwatch import Stopwatch
 from pipeline.retrieval.system_settings import Vectors
@@ -119,10 +119,10 @@ def test_wrong_rows_of_parquet_are_refused(tmp_path: Path, rows: Any, ids: Any, 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     path, ids = npy(tmp_path)
     for wrong, names, problem in (
-        (tmp_path / "gone.npy", ids, "no such file"),
-        (tmp_path / "gone.parquet", None, "no such file"),
+        (tmp_path / "gone.npy", ids, "file not found"),
+        (tmp_path / "gone.parquet", None, "file not found"),
         (path, None, "rows have no names"),
-        (path, tmp_path / "gone.ids", "no such file"),
+        (path, tmp_path / "gone.ids", "file not found"),
         (tmp_path, None, "cannot be read"),
         (ids, None, "neither .npy nor Parquet"),
     ):

@@ -101,7 +101,7 @@ WRONG = {
     "a missing query": (["--missing", "error"], 1, "lacks the judged query 'q3'"),
     "an unknown format": (["--format", "xml"], 2, ""),
     "the same name twice": (["--run", "A=a.trec"], 2, "called A already"),
-    "no such file": (["--run", "B=absent"], 1, "absent: there is no such file"),
+    "no such file": (["--run", "B=absent"], 1, "absent: file not found"),
     "no texts": (["--match", "text"], 1, "has no texts"),
     "one place for two outputs": (["--per-query", "new", "--html", "new"], 1, "cannot both be written"),
     "the page as its own card": (["--html", "scorecard.json"], 1, "cannot both be written"),

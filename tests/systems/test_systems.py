@@ -148,8 +148,8 @@ def test_one_that_fails_fails_alone(tmp_path: Path) -> None:
     }
     with open_systems(["gone", "over", "bad", "bm25"], tables, folder=tmp_path) as systems:
         for name, message in (
-            ("gone", "system gone: .*gone.trec: there is no such file"),
-            ("over", "system over: gone: .*there is no such file"),
+            ("gone", "system gone: .*gone.trec: file not found"),
+            ("over", "system over: gone: .*file not found"),
             ("bad", "system bad: by: system ngrams has no vectors"),
         ):
             for _ in range(2):

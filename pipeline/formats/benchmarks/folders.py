@@ -58,7 +58,7 @@ def choose(folder: Path, named: Path | None, patterns: Sequence[str], *, what: s
         split: Keeps only files whose name holds this word; None prefers ``test``, then ``dev``, if there are several.
 
     Raises:
-        InputError: There is no such file.
+        InputError: The file does not exist.
         UsageError: There are several.
     """
     if named is not None:

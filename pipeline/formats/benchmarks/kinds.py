@@ -35,7 +35,7 @@ def open_collection(kind: str, path: str, chosen: Chosen) -> Collection:
         chosen: The split and the files that the user named.
 
     Raises:
-        UsageError: There is no such kind.
+        UsageError: The kind is not known.
         InputError: The path is not a benchmark of this kind.
     """
     if kind not in READERS:

@@ -34,7 +34,7 @@ def read_ir_datasets(name: str) -> Collection:
 
     Raises:
         MissingExtra: The package is not installed.
-        UsageError: There is no such collection, or it lacks documents, queries or judgments.
+        UsageError: The collection does not exist, or it lacks documents, queries or judgments.
         InputError: The collection cannot be fetched.
     """
     try:

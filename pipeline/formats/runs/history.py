@@ -23,7 +23,7 @@ _BEGINNING = b'{"format":'
 
 
 def read_history(path: Path) -> list[HistoryEntry]:
-    """Return the lines of a history, oldest first; empty if there is no file yet.
+    """Return the lines of a history, oldest first; empty if the file does not exist yet.
 
     The beginning of a line that a killed process left at the end is ignored.
 

@@ -39,7 +39,7 @@ class ScoreTable:
         """Return the scores under one set of labels.
 
         Raises:
-            InputError: There is no such set, or no such measure.
+            InputError: The set or the measure is not in the table.
         """
         for what, name, known in (("set of labels", labels, self.sets), ("measure", measure, self.measures)):
             if name not in known:

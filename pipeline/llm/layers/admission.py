@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelUnavailable
 from pipeline.llm.budget import Reservation
-from pipeline.llm.faults import Cause, ExchangeFailed, Reply, ReplyRejected
+from pipeline.llm.exchange_end import Cause, ExchangeFailed, Reply, ReplyRejected
 from pipeline.llm.layers import Call, Request, call_label
 from pipeline.llm.prices import PriceList
 from pipeline.llm.throttle import NOT_JSON, Ending, Gate

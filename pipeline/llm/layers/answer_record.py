@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from pipeline.errors import AnswerRejected, ModelUnavailable
 from pipeline.llm.chat import Answered
-from pipeline.llm.faults import Reply, ReplyRejected
+from pipeline.llm.exchange_end import Reply, ReplyRejected
 from pipeline.llm.layers import Call
 from pipeline.llm.reply import Misfit, read_answer
 from pipeline.llm.reply_schema import schema_text

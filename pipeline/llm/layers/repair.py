@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from pipeline.llm.chat import Answered
 from pipeline.llm.dialect import Repeat
-from pipeline.llm.faults import ReplyRejected
+from pipeline.llm.exchange_end import ReplyRejected
 from pipeline.llm.layers import Call
 from pipeline.ports import ChatRequest, Usage
 

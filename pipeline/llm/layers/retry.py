@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import logging
 import random
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
+
 from pipeline.errors import CallFailed
-from pipeline.llm.faults import Cause, ExchangeFailed
+from pipeline.llm.exchange_end import Cause, ExchangeFailed
 from pipeline.llm.layers import Call, Request, call_label
 from pipeline.llm.throttle import Gate
 
@@ -54,22 +55,40 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Call
     Raises:
         CallFailed: The attempts or the seconds are used up.
     """
-    patience: _Patience | None = None
-    while True:
-        try:
-            return await exchange()
-        except ExchangeFailed as error:
-            failed = error
-        patience = patience or _Patience(gate)
-        wait_s = patience.wait_s(failed)
-        if patience.is_spent():
-            break
-        _log.debug("%s: %s, again", label(), failed.kind)
-        await asyncio.sleep(wait_s)
+    try:
+        return await exchange()
+    except ExchangeFailed as error:
+        first: ExchangeFailed | None = error
+
+    async def attempt() -> R:
+        nonlocal first
+        if first is not None:  # the attempt above: a call that goes well at once never pays for this set-up
+            failed, first = first, None
+            raise failed
+        return await exchange()
+
+    patience = _Patience(gate)
+    retrying = AsyncRetrying(
+        retry=retry_if_exception_type(ExchangeFailed),
+        wait=patience.wait_s,
+        stop=patience.is_spent,
+        before_sleep=lambda state: _log.debug("%s: %s, again", label(), _failure(state).kind),
+        reraise=True,
+    )
+    try:
+        return await retrying(attempt)
+    except ExchangeFailed as error:
+        failed = error
     meaning = _MEANING.get(failed.kind, f"the server answers {failed.kind.upper().replace('-', ' ')}")
     attempts = max(1, patience.attempts)
     message = f"{label()}: {meaning} ({attempts} attempt{'s'[: attempts != 1]})"
     raise CallFailed(failed.kind, message, attempts=attempts)
+
+
+def _failure(state: RetryCallState) -> ExchangeFailed:
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, ExchangeFailed)
+    return error
 
 
 class _Patience:
@@ -80,8 +99,9 @@ class _Patience:
         self.attempts = self._lessons = 0
         self._waited_s = 0.0
 
-    def wait_s(self, failed: ExchangeFailed) -> float:
-        """Take in the failure of an attempt and return the seconds to wait before the next."""
+    def wait_s(self, state: RetryCallState) -> float:
+        """Take in the failure of an attempt and return the seconds to wait; tenacity asks for it before `is_spent`."""
+        failed = _failure(state)
         if failed.cause is Cause.LEARNED:
             self._lessons += 1
             return 0.0
@@ -93,7 +113,7 @@ class _Patience:
         left = self._gate.budget.remaining_s()  # past the deadline the gate refuses the next attempt
         return seconds if left is None else min(seconds, max(0.0, left))
 
-    def is_spent(self) -> bool:
+    def is_spent(self, _: RetryCallState) -> bool:
         """Whether the attempt just taken in was the last."""
         return (
             self._lessons >= _LESSONS

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pipeline.llm.embedding import Texts, Vectors
+from pipeline.llm.embeddings import Texts, Vectors
 from pipeline.llm.layers import Call, every
 from pipeline.llm.layers.answer_record import answer_missing
 from pipeline.llm.store import AnswerStore

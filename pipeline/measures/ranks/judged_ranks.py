@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from pipeline.measures.ranks.order import count_above, rank_of
 
 Qrels = Mapping[str, Mapping[str, int]]
-"""The grade of each judged document, by query. A negative grade is no judgment."""
+"""The grade of each judged document, by query. A negative grade does not count as a judgment."""
 
 HIGHEST_GRADE = 1000
 """A grade above this, or below its negative, is refused as a mistake."""

@@ -7,8 +7,8 @@ import sys
 import unicodedata
 from collections import Counter, defaultdict
 
-from pipeline.stages.check.finding import CheckContext, Finding
 from pipeline.stages.check.overlap import overlap
+from pipeline.stages.check.verdict import CheckContext, Finding
 from pipeline.text.similarity import jaccard
 from pipeline.text.words import content_terms, terms
 from schemas.corpus import Evidence, Span

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import regex
 
-from pipeline.stages.check.finding import CheckContext, Finding, quoted
 from pipeline.stages.check.overlap import copied_run, holds_answer, overlap
+from pipeline.stages.check.verdict import CheckContext, Finding, quoted
 from pipeline.text.deixis import deixis as pointing_words
 from pipeline.text.language import same_language, same_script, script_fits
 from pipeline.text.similarity import normal

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.llm.chat import priced, usage_of
 from pipeline.llm.dialect import sendable
-from pipeline.llm.faults import Reply, ReplyRejected
+from pipeline.llm.exchange_end import Reply, ReplyRejected
 from pipeline.llm.headers import allowance
 from pipeline.llm.prices import PriceList
 from pipeline.llm.server_settings import ModelSettings
