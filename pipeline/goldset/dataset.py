@@ -12,18 +12,13 @@ from typing import Any, TextIO
 from pydantic import ValidationError
 
 from pipeline.errors import InputError
-from pipeline.formats.json_maps import read_json
 from pipeline.formats.jsonl import as_line
-from pipeline.formats.packed_files import Source
 from pipeline.goldset.file_names import CORPUS_COPY, DATASET, QRELS, QRELS_COPY, QUERIES_COPY, TOPICS
+from pipeline.goldset.gold_path import METADATA
 from schemas.corpus import Chunk, Evidence
 from schemas.judgment import RELEVANT, Relevance
 from schemas.query import Query
 from schemas.testset import TestSet
-
-_METADATA = '"metadata": '
-_TAIL = 1 << 16
-"""How many bytes at the end of the file are searched for the metadata; if these are longer, the file is parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,37 +95,6 @@ def read_dataset(path: Path) -> TestSet:
         raise InputError(path, f"{where + ': ' if where else ''}{first['msg']}") from None
 
 
-def read_metadata(path: Path) -> dict[str, Any]:
-    """Return the metadata of a ``dataset.json``; empty if the file is missing or has none.
-
-    Raises:
-        InputError: The file is not JSON.
-    """
-    if not path.is_file():
-        return {}
-    metadata = _last_member(path)
-    if metadata is None:
-        found = read_json(Source(path))
-        metadata = found.get("metadata") if isinstance(found, Mapping) else None
-    return dict(metadata) if isinstance(metadata, Mapping) else {}
-
-
-def _last_member(path: Path) -> object:
-    """Return the metadata if they stand as this project writes them: on a line of their own at the end of the file.
-
-    The corpus before them may be large, and need not be read.
-    """
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _TAIL))
-        lines = file.read().split(b"\n")
-    if len(lines) < 3 or lines[-2:] != [b"}", b""] or not lines[-3].startswith(_METADATA.encode()):
-        return None
-    try:
-        return json.loads(lines[-3][len(_METADATA) :])
-    except ValueError:
-        return None
-
-
 def _write_dataset(path: Path, gold: GoldSet) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write("{\n")
@@ -139,7 +103,7 @@ def _write_dataset(path: Path, gold: GoldSet) -> None:
         _write_map(file, "relevant_docs", gold.relevant_docs())
         file.write('"mode": "text",\n')
         _write_map(file, "relevance_scores", ((query.query_id, _plain(gold, query)) for query in gold.queries))
-        file.write(_METADATA + as_line(json.dumps(gold.metadata, ensure_ascii=False, sort_keys=True)))
+        file.write(METADATA + as_line(json.dumps(gold.metadata, ensure_ascii=False, sort_keys=True)))
         file.write("}\n")
 
 

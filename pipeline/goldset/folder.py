@@ -20,7 +20,8 @@ from pipeline.formats.jsonl import R, RecordFile
 from pipeline.formats.toml import write_toml
 from pipeline.goldset import file_names as names
 from pipeline.goldset import publication
-from pipeline.goldset.dataset import GoldSet, read_dataset, read_metadata, write_gold
+from pipeline.goldset.dataset import GoldSet, read_dataset, write_gold
+from pipeline.goldset.gold_path import read_metadata
 from schemas.corpus import Chunk, Document
 from schemas.judgment import Judgment, Pooled
 from schemas.manifest import Manifest, StageReport

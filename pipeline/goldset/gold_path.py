@@ -24,9 +24,13 @@ from pipeline.formats.lines import json_objects
 from pipeline.formats.packed_files import Source
 from pipeline.formats.runs.judgments import Grades, level_of, read_judgments
 from pipeline.formats.runs.trec import read_qrels
-from pipeline.goldset.dataset import read_metadata
 from pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, QRELS, QUERIES, TREC
 from pipeline.text.display import shown
+
+METADATA = '"metadata": '
+"""How the line of the metadata in a ``dataset.json`` begins, the last but one."""
+_TAIL = 1 << 16
+"""Bytes at the end of the file that are searched for the metadata; if the metadata are longer, the file is parsed."""
 
 _DEPTH = 3
 """How many folders above a path are searched for its set: ``beir/qrels/test.tsv`` lies two below."""
@@ -205,3 +209,34 @@ def _texts(path: Path) -> Iterator[tuple[str, str, str]]:
         if not isinstance(identity, str) or not isinstance(text, str):
             raise InputError(shown(path), "has no _id or no text that is a string", line=line)
         yield identity, text, title if isinstance(title, str) else ""
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """Return the metadata of a ``dataset.json``; empty if the file is missing or has none.
+
+    Raises:
+        InputError: The file is not JSON.
+    """
+    if not path.is_file():
+        return {}
+    metadata = _last_member(path)
+    if metadata is None:
+        found = read_json(Source(path))
+        metadata = found.get("metadata") if isinstance(found, Mapping) else None
+    return dict(metadata) if isinstance(metadata, Mapping) else {}
+
+
+def _last_member(path: Path) -> object:
+    """Return the metadata if they stand as this project writes them: on a line of their own at the end of the file.
+
+    The corpus before them may be large, and need not be read.
+    """
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
+        lines = file.read().split(b"\n")
+    if len(lines) < 3 or lines[-2:] != [b"}", b""] or not lines[-3].startswith(METADATA.encode()):
+        return None
+    try:
+        return json.loads(lines[-3][len(METADATA) :])
+    except ValueError:
+        return None
