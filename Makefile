@@ -76,7 +76,7 @@ schemas: $(VENV)/.dev ## Write the published JSON Schemas
 	$(BIN)/python -m schemas
 
 docs: $(VENV)/.dev ## Write docs/reference.md and the comments of the example's goldset.toml
-	$(BIN)/python -m pipeline.cli.reference
+	$(BIN)/python -m docs.write_reference
 
 lock: ## Resolve the exact versions again (needs uv)
 	uv pip compile pyproject.toml --extra documents --group build $(UV_FLAGS) -o .ci/requirements.lock

@@ -18,7 +18,7 @@ from pipeline.llm.server_settings import Model
 from pipeline.stages.critique import Critic
 from schemas.query import Constraints, QueryKind, QueryStyle
 from schemas.record import Record
-from schemas.setting import SHARE, Declared, Setting, declared
+from schemas.settings import SHARE, Declared, Setting, declared
 
 
 class Generator(StrEnum):
@@ -283,7 +283,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ConfigError(path, ["there is no such file"]) from None
+        raise ConfigError(path, ["file not found"]) from None
     except IsADirectoryError:
         raise ConfigError(path, ["is a folder, not a configuration file"]) from None
     except OSError as error:

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from schemas.corpus import Evidence, Span
 from schemas.judgment import Relevance
 from schemas.record import Id, Record
-from schemas.setting import Setting
+from schemas.settings import Setting
 
 
 class Constraints(Record):

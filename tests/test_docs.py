@@ -94,7 +94,7 @@ def test_the_readme_shows_more_than_a_few_commands() -> None:
 
 
 def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
-    from pipeline.cli.reference import EXAMPLE, REFERENCE, example, reference
+    from docs.write_reference import EXAMPLE, REFERENCE, example, reference
 
     shown = EXAMPLE.read_text(encoding="utf-8")
     assert shown == example(tomllib.loads(shown)), "run make docs"

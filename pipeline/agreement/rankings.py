@@ -11,13 +11,7 @@ import numpy as np
 from pipeline.errors import InputError
 from pipeline.formats.runs.judgments import Grades
 from pipeline.formats.runs.score_tables import ScoreTable
-from pipeline.measures.statistics.rank_correlation import (
-    kendall_tau_b,
-    split_halves,
-    tau_ap,
-    tau_ap_rows,
-    tau_b_rows,
-)
+from pipeline.measures.statistics.rank_correlation import kendall_tau_b, split_halves, tau_ap, tau_ap_rows, tau_b_rows
 from pipeline.score.runs import Gold, Run, score_run
 from pipeline.text.display import shown
 from schemas.agreement_report import Estimate, RankedSystem, Ranking

@@ -83,12 +83,7 @@ def results_of(
 
 
 def experiment_of(
-    bench: Bench,
-    gold: Gold,
-    outcome: Outcome,
-    results: Mapping[str, Result],
-    *,
-    settings: Mapping[str, SystemSettings],
+    bench: Bench, gold: Gold, outcome: Outcome, results: Mapping[str, Result], *, settings: Mapping[str, SystemSettings]
 ) -> Experiment:
     """Return the figures of at least one system.
 

@@ -249,13 +249,7 @@ Finish = Callable[[Draft, Manifest], Awaitable[Manifest]]
 
 
 async def build(
-    writer: Writer,
-    found: Found,
-    out: Path,
-    *,
-    progress: Progress,
-    replace: bool = False,
-    finish: Finish | None = None,
+    writer: Writer, found: Found, out: Path, *, progress: Progress, replace: bool = False, finish: Finish | None = None
 ) -> Result:
     """Build a gold set from files and put it in place.
 
@@ -287,12 +281,7 @@ async def build(
         await walk(run, until="assemble")
         place.write_settings(settings)
         manifest = run.books.manifest(
-            config,
-            run.drawn,
-            run.generator,
-            documents=len(run.documents),
-            prompts=writer.prompts,
-            usage=writer.usage(),
+            config, run.drawn, run.generator, documents=len(run.documents), prompts=writer.prompts, usage=writer.usage()
         )
         place.finish(manifest if finish is None else await finish(place, manifest))
     drawn = run.drawn

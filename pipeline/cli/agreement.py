@@ -45,8 +45,7 @@ def agreement(
     ] = 1000,
     seed: Seed = 0,
     form: Annotated[
-        Literal["table", "json", "csv", "markdown"],
-        output_option("--format", help="What to print (default: table)."),
+        Literal["table", "json", "csv", "markdown"], output_option("--format", help="What to print (default: table).")
     ] = "table",
 ) -> None:
     """Compare two sets of labels.

@@ -55,7 +55,7 @@ class _Commands(TyperGroup):
         self.commands = {name: TyperCommand(name) for name in COMMANDS}  # the names alone
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002  typer keeps its classes to itself
-        """Return a command with its options, None where there is no such command."""
+        """Return a command with its options, or None for an unknown name."""
         return built(cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002

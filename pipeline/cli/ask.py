@@ -117,7 +117,7 @@ def _given(questions: list[str]) -> Iterator[str]:
 
 
 def _questions() -> Iterator[str]:
-    """Yield questions: typed at a prompt, or line by line where standard input is no terminal."""
+    """Yield questions: typed at a prompt, or line by line if standard input is not a terminal."""
     from pipeline.text.display import one_line
 
     typed = sys.stdin.isatty()

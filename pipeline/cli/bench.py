@@ -60,7 +60,7 @@ def bench(
     loaded = load_gold(gold)
     check_apart({"--html": html, "--out": out}, [loaded.path, *(one for one in (config, published) if one)])
     if html is not None and not html.resolve().parent.is_dir():
-        raise OutputError(f"--html: there is no folder {html.parent}; make it first")
+        raise OutputError(f"--html: folder {html.parent} not found; make it first")
     settings = load_bench(
         config,
         level=loaded.level,
@@ -92,7 +92,7 @@ def bench(
 
 
 def _stem(gold: Path) -> str:
-    """Return the name of a collection that is no gold set's folder, in which nothing is written."""
+    """Return the name of a collection that is not the folder of a gold set, in which nothing is written."""
     return gold.resolve().name.split(".")[0] or "gold"
 
 

@@ -188,7 +188,5 @@ def _report(console: Console, messages: Console, result: Result, out: Path, conf
         messages.print(line, style="yellow")
     if manifest.evidence_level == "smoke":
         messages.print(f"Warning: {notice(config.generate.recipe.value)}", style="yellow")
-    console.print(
-        f"\n{queries(manifest.queries)} in {out / DATASET} (also {out / BEIR}, {out / TREC})",
-    )
+    console.print(f"\n{queries(manifest.queries)} in {out / DATASET} (also {out / BEIR}, {out / TREC})")
     console.print(f"Next: goldset validate {out}")

@@ -77,7 +77,7 @@ def compare(
     )
     compared = [one for one in asked if one.family != "judged"]
     if not compared:
-        raise UsageError("--measure: judged@k counts judged results, which is no quality; name another measure")
+        raise UsageError("--measure: judged@k counts judged results and does not measure quality; name another measure")
     results = score_all(loaded, runs, [*compared, judged], missing=missing, scores=scores, match=match)
     card = card_of(loaded, results, compared, judged=judged, method=method)
     if out:

@@ -75,13 +75,7 @@ def drift(
 
 
 def _compare(
-    gold: Gold,
-    log: Log,
-    settings: Settings,
-    *,
-    system: str | None,
-    config: Path | None,
-    answers: Path | None,
+    gold: Gold, log: Log, settings: Settings, *, system: str | None, config: Path | None, answers: Path | None
 ) -> dict[str, Any]:
     from pipeline.explore.log_coverage import drift as compare
 

@@ -39,8 +39,7 @@ def gate(
     init: Annotated[bool, output_option("--init", help="Write the baseline from this run.")] = False,
     update: Annotated[bool, output_option("--update", help="Replace the baseline if every check passes.")] = False,
     max_drop: Annotated[
-        list[str] | None,
-        measure_option(metavar="[M=]D", help="Allowed fall: 5%, 0.02, ndcg@10=2% (default: 5%)."),
+        list[str] | None, measure_option(metavar="[M=]D", help="Allowed fall: 5%, 0.02, ndcg@10=2% (default: 5%).")
     ] = None,
     minimum: Annotated[
         list[str] | None, measure_option("--min", metavar="M=X", help="Lowest mean, as recall@10=0.8.")
@@ -124,7 +123,7 @@ def _earlier(path: Path | None, *, init: bool, update: bool) -> Baseline | None:
             raise UsageError(f"--init: {path} exists already; give --update, or remove it first")
         return None
     if not path.exists():
-        raise UsageError(f"--baseline: there is no file {path}; make it with --init")
+        raise UsageError(f"--baseline: file {path} not found; make it with --init")
     return read_record(path, Baseline)
 
 

@@ -18,7 +18,7 @@ from pipeline.goldset.file_names import ANSWERS
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from schemas.setting import Declared
+    from schemas.settings import Declared
 
 DONE_WITH_FAILURES = 3
 """The exit code of a command that finished its work, though parts of it failed."""

@@ -14,8 +14,7 @@ from pipeline.errors import UsageError
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")]
 LedgerOption = Annotated[
-    str | None,
-    input_option("--ledger", metavar="URL", help="Decisions: a file or postgresql:// (default: in DIR)."),
+    str | None, input_option("--ledger", metavar="URL", help="Decisions: a file or postgresql:// (default: in DIR).")
 ]
 FormatOption = Annotated[
     Literal["native", "trec", "beir", "csv", "argilla", "label-studio"],

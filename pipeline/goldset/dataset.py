@@ -57,10 +57,7 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query]) -> Iterator[Pass
     for chunk in chunks:
         text = chunk.text_without(masks.get(chunk.span.doc_id, ()))
         yield Passage(
-            chunk_id=chunk.chunk_id,
-            title=chunk.title,
-            text=text,
-            original=None if text == chunk.text else chunk.text,
+            chunk_id=chunk.chunk_id, title=chunk.title, text=text, original=None if text == chunk.text else chunk.text
         )
 
 

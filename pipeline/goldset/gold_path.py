@@ -12,13 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError, OutputError
-from pipeline.formats.interchange_names import (
-    BEIR_CORPUS,
-    BEIR_LOOSE_QRELS,
-    BEIR_QRELS,
-    BEIR_QUERIES,
-    BEIR_TEST_QRELS,
-)
+from pipeline.formats.interchange_names import BEIR_CORPUS, BEIR_LOOSE_QRELS, BEIR_QRELS, BEIR_QUERIES, BEIR_TEST_QRELS
 from pipeline.formats.json_maps import read_json
 from pipeline.formats.lines import json_objects
 from pipeline.formats.packed_files import Source

@@ -251,8 +251,7 @@ class _Import:
         clash = _clash(self.reading)
         if clash is not None:
             raise InputError(
-                self.collection.names[0],
-                f"the id {clash} is needed for an id that TREC files cannot hold; rename one",
+                self.collection.names[0], f"the id {clash} is needed for an id that TREC files cannot hold; rename one"
             )
         if lines:
             write_texts(self.place.file(RENAMED), lines)

@@ -84,12 +84,7 @@ def _remove(entry: Path) -> None:
 
 
 def publish(
-    place: Path,
-    folder: Path,
-    manifest: Manifest,
-    *,
-    stale: Iterable[str] = (),
-    kept: Mapping[str, str] | None = None,
+    place: Path, folder: Path, manifest: Manifest, *, stale: Iterable[str] = (), kept: Mapping[str, str] | None = None
 ) -> Manifest:
     """Move the written files into the folder, the manifest last, and return the manifest with their digests.
 

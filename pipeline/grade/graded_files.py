@@ -45,7 +45,7 @@ def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, gra
             corpus=functools.partial(passages, gold.chunks, gold.queries),
             relevance=made.grades,
             metadata=described(gold.metadata, grading),
-        ),
+        )
     )
     place.file(GIVEN_QRELS).write_bytes(kept_labels)
 

@@ -21,15 +21,7 @@ from pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelError
 from pipeline.llm.batch_book import BatchBook, SentBatch
 from pipeline.llm.batch_files import ENDED, MOST_BYTES, MOST_LINES, BatchFiles, BatchState, Line, line_of
 from pipeline.llm.budget import Reservation
-from pipeline.llm.chat import (
-    CONTENT_FILTER,
-    Answered,
-    answered,
-    input_at_most,
-    is_filtered,
-    priced,
-    usage_of,
-)
+from pipeline.llm.chat import CONTENT_FILTER, Answered, answered, input_at_most, is_filtered, priced, usage_of
 from pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
 from pipeline.llm.exchange_end import NotThere, ParameterRefused
 from pipeline.llm.layers.answer_record import request_key

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
 from pipeline.errors import UsageError
 from schemas.record import Record
-from schemas.setting import Setting
+from schemas.settings import Setting
 
 OPENAI = "https://api.openai.com/v1"
 

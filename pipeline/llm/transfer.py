@@ -143,7 +143,7 @@ def import_answers(path: Path, source: Path) -> int:
         OutputError: The store cannot be written now.
     """
     if not source.exists():
-        raise InputError(source, "there is no such file")
+        raise InputError(source, "file not found")
     with opened_store(path, create=True) as connection:  # closed before its COMMIT it keeps nothing
         connection.execute("BEGIN IMMEDIATE")
         added = sum(_add(connection, record) for record in _records(source))

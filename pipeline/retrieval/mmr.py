@@ -39,12 +39,7 @@ class MMR:
     """
 
     def __init__(
-        self,
-        settings: MMRSettings,
-        *,
-        of: Retriever,
-        by: HasVectors | None = None,
-        cosine: bool = False,
+        self, settings: MMRSettings, *, of: Retriever, by: HasVectors | None = None, cosine: bool = False
     ) -> None:
         """Take the system whose results are ordered and what compares passages.
 

@@ -57,11 +57,9 @@ def download(
         return Download("judgments.csv", "text/csv; charset=utf-8", _bytes(judgment_table.write(exchange)))
     if name == "json":
         return Download("judgments.json", "application/json", _bytes(_as_json(exchange, state)))
-    files = {
-        "beir": settled_qrels.write_beir,
-        "argilla": argilla.write,
-        "labelstudio": label_studio.write,
-    }[name](exchange)
+    files = {"beir": settled_qrels.write_beir, "argilla": argilla.write, "labelstudio": label_studio.write}[name](
+        exchange
+    )
     if name == "beir":
         files = {**files, "about.json": settled_qrels.about(exchange)}
     return Download(f"{name}.zip", "application/zip", _zipped(files))

@@ -13,15 +13,7 @@ from pipeline.measures.statistics import kappa
 from pipeline.measures.statistics.agreement_intervals import estimates, raters_alpha
 from pipeline.measures.statistics.calibration import inverse_weights
 from pipeline.measures.statistics.floats import Floats
-from pipeline.review.completion import (
-    ENOUGH,
-    LAST,
-    TOO_FAST_MS,
-    errors_rule,
-    figures_of,
-    kappa_rule,
-    sample_rule,
-)
+from pipeline.review.completion import ENOUGH, LAST, TOO_FAST_MS, errors_rule, figures_of, kappa_rule, sample_rule
 from pipeline.review.people import Grades, Pair, Reviewed, blind, complete_queries, current_ids
 from pipeline.review.queue import stratum_of
 from pipeline.text.display import amount

@@ -69,7 +69,7 @@ def digest(path: Path) -> str | None:
 
 
 def renamed(records: Records[R], now: Mapping[str, str]) -> Iterator[R]:
-    """Yield the records of the queries that are left, under the ids these have now; nothing if there is no file.
+    """Yield the records of the queries that are left, under the ids these have now; nothing if the file is missing.
 
     Args:
         records: The file of records.

@@ -48,11 +48,7 @@ def how_many(calls: int, share: float) -> int:
 
 
 def plant(
-    queries: Sequence[Query],
-    *,
-    count: int,
-    chunks: Stored[Chunk],
-    pooled: Callable[[str], Collection[str]],
+    queries: Sequence[Query], *, count: int, chunks: Stored[Chunk], pooled: Callable[[str], Collection[str]]
 ) -> Iterator[Planted]:
     """Yield up to ``count`` made-up pairs, the kinds in turn, spread over the queries; a higher count only adds pairs.
 

@@ -12,10 +12,7 @@ from schemas.experiment import Experiment
 from tests.bench.published_experiment import bench_toml, published
 from tests.conftest import Goldset
 
-EXPECTED = {
-    "ik": [0.7944, 0.8474, 0.9003, 0.9252, 0.9346],
-    "standard": [0.7664, 0.8442, 0.8723, 0.9097, 0.9315],
-}
+EXPECTED = {"ik": [0.7944, 0.8474, 0.9003, 0.9252, 0.9346], "standard": [0.7664, 0.8442, 0.8723, 0.9097, 0.9315]}
 """Hit rates at 1 to 5, measured with another implementation of Lucene's formula; near-ties fall otherwise there."""
 
 QUERIES = 321

@@ -65,9 +65,7 @@ def test_dataset_json_loads_with_json_alone_into_the_four_maps(hostile: Path) ->
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")  # its own
-def test_beirs_own_loader_reads_the_folder_whatever_its_ids_and_texts_hold(
-    hostile: Path,
-) -> None:
+def test_beirs_own_loader_reads_the_folder_whatever_its_ids_and_texts_hold(hostile: Path) -> None:
     from beir.datasets import data_loader as loader
 
     corpus, queries, qrels = loader.GenericDataLoader(str(hostile / "beir")).load(split="test")

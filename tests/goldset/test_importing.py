@@ -344,10 +344,7 @@ def test_an_answer_of_squad_that_is_not_where_it_is_said_to_be_is_refused(tmp_pa
 def test_selected_passages_of_ms_marco_are_relevant_and_the_others_unjudged(tmp_path: Path, form: str) -> None:
     passages = [{"is_selected": 0, "passage_text": "same"}, {"is_selected": 1, "passage_text": "the answer"}]
     more = [{"is_selected": 0, "passage_text": "same"}, {"is_selected": 0, "passage_text": "third"}]
-    rows = [
-        {"query_id": 7, "query": "what", "passages": passages},
-        {"query_id": 8, "query": "none", "passages": more},
-    ]
+    rows = [{"query_id": 7, "query": "what", "passages": passages}, {"query_id": 8, "query": "none", "passages": more}]
     path = tmp_path / f"m.{'json' if form in {'columns', 'rows'} else form}"
     if form == "jsonl":
         path.write_text("\n".join(map(json.dumps, rows)))

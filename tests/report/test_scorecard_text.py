@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from pipeline.report.scorecard_text import best, markdown, p_value, sentence, words
-from schemas.scorecard import (
-    Comparison,
-    GoldReference,
-    Method,
-    RunCounts,
-    Score,
-    Scorecard,
-    SystemScores,
-    Verdict,
-)
+from schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Score, Scorecard, SystemScores, Verdict
 
 COUNTS = RunCounts(queries=300, missing=0, extra=0, no_relevant=0, tied=0, holes=0)
 METHOD = Method(missing="zero", scores="float64", permutations=100, resamples=100, seed=0, alpha=0.05, confidence=0.95)

@@ -62,11 +62,7 @@ def test_a_set_without_queries_or_texts_is_told_apart(goldset: Goldset, tmp_path
 
 
 def test_a_described_system_is_found_and_its_parameters_can_be_set(goldset: Goldset, tmp_path: Path) -> None:
-    a_set(
-        tmp_path / "set.json",
-        {"q": "pump valve"},
-        {"d1": "pump " * 3, "d2": "valve", "d3": "tank valve tank tank"},
-    )
+    a_set(tmp_path / "set.json", {"q": "pump valve"}, {"d1": "pump " * 3, "d2": "valve", "d3": "tank valve tank tank"})
     (tmp_path / "bench.toml").write_text(
         '[systems.mine]\nkind = "rrf"\nof = ["bm25", "x"]\nk = 1\n[systems.x]\nkind = "bm25"\nb = 0\n'
     )

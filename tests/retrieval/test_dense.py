@@ -37,10 +37,7 @@ Embed = Callable[[Sequence[str]], np.ndarray]
 @contextlib.contextmanager
 def embedding(server: ServerHandle, store: Path, **settings: Any) -> Iterator[Embed]:
     wanted = ModelSettings(
-        name="m",
-        base_url=server.base_url,
-        embedding="e",
-        **{"dimensions": 64, "never_reached_s": 1.0, **settings},
+        name="m", base_url=server.base_url, embedding="e", **{"dimensions": 64, "never_reached_s": 1.0, **settings}
     )
     with (
         AnswerStore(store) as answers,

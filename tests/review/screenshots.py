@@ -58,9 +58,7 @@ def take(out: Path) -> None:
         try:
             with sync_playwright() as driver:
                 browser = driver.chromium.launch(
-                    executable_path=BROWSER,
-                    args=["--no-sandbox"] if os.geteuid() == 0 else [],
-                    chromium_sandbox=False,
+                    executable_path=BROWSER, args=["--no-sandbox"] if os.geteuid() == 0 else [], chromium_sandbox=False
                 )
                 context = browser.new_context()
                 context.new_page().goto(served.links["anna"])

@@ -11,13 +11,7 @@ from pathlib import Path
 
 from pipeline.errors import InputError, UsageError
 from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, entries, qrels, topics
-from pipeline.formats.interchange_names import (
-    BEIR_CORPUS,
-    BEIR_LOOSE_QRELS,
-    BEIR_QRELS,
-    BEIR_QUERIES,
-    BEIR_TEST_QRELS,
-)
+from pipeline.formats.interchange_names import BEIR_CORPUS, BEIR_LOOSE_QRELS, BEIR_QRELS, BEIR_QUERIES, BEIR_TEST_QRELS
 from pipeline.text.display import shown
 
 

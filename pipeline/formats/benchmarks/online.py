@@ -8,15 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.errors import InputError, MissingExtra, UsageError
-from pipeline.formats.benchmarks.collection import (
-    Chosen,
-    Collection,
-    Entry,
-    Qrel,
-    Topic,
-    entry_of_row,
-    topic_of_row,
-)
+from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, entry_of_row, topic_of_row
 from pipeline.formats.benchmarks.msmarco import rows_collection
 from pipeline.formats.benchmarks.squad import squad_collection
 from pipeline.formats.faults import Fault, Place, in_file, read_rows

@@ -16,7 +16,7 @@ _MAX_RATIO = 200
 _ALWAYS_FINE = 20 * 2**20
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _DECLARATIONS = {
-    ".epub": (b"<!ENTITY",),  # its pages may have a DOCTYPE
+    ".epub": (b"<!ENTITY",)  # its pages may have a DOCTYPE
 }
 _OFFICE_DECLARATIONS = (b"<!DOCTYPE", b"<!ENTITY")
 

@@ -30,11 +30,7 @@ class _Rows:
 
 
 def place_scattered(
-    judgments: Judgments,
-    frames: Callable[[], Iterator[pl.DataFrame]],
-    dtype: type,
-    *,
-    reading: Iterator[pl.DataFrame],
+    judgments: Judgments, frames: Callable[[], Iterator[pl.DataFrame]], dtype: type, *, reading: Iterator[pl.DataFrame]
 ) -> tuple[dict[str, Placed], int]:
     """Return where each judged query has its judged documents, and how many queries are not judged.
 

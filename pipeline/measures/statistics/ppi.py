@@ -48,11 +48,7 @@ class Estimate:
 
 
 def estimate(
-    human: Sequence[float],
-    judge: Sequence[float],
-    others: Sequence[float],
-    *,
-    weight: float | None = None,
+    human: Sequence[float], judge: Sequence[float], others: Sequence[float], *, weight: float | None = None
 ) -> Estimate:
     """Return the mean under people's judgments, with Student's 95 % intervals.
 

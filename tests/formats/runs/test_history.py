@@ -95,10 +95,7 @@ for number in range(int(sys.argv[2])):
 
 def writer(history: Path, count: int, name: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(history), str(count), name],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", WRITER, str(history), str(count), name], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
 
 

@@ -1,4 +1,4 @@
-"""``python -m pipeline.cli.reference`` writes docs/reference.md and the example's goldset.toml."""
+"""Write docs/reference.md and the comments of the example's goldset.toml: ``python -m docs.write_reference``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pipeline.cli.app import COMMANDS, built
 from pipeline.cli.options import PANELS, rows_by_title
 from pipeline.config import Config
 from pipeline.retrieval.system_settings import KINDS, PRESETS
-from schemas.setting import Declared, declared
+from schemas.settings import Declared, declared
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference.md"
 EXAMPLE = ROOT / "data" / "example" / "goldset.toml"
 
