@@ -166,9 +166,5 @@ def _print(found: Agreement, form: str) -> None:
 
     if form == "json":
         typer.echo(found.model_dump_json(indent=2))
-    elif form == "csv":
-        typer.echo(comma_separated(found), nl=False)
-    elif form == "markdown":
-        typer.echo(markdown(found), nl=False)
     else:
-        typer.echo(text(found), nl=False)
+        typer.echo({"csv": comma_separated, "markdown": markdown, "table": text}[form](found), nl=False)

@@ -122,7 +122,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; every error on purpose is one line and an exit code."""
+    """Run the command line; every expected error is one line and an exit code."""
     _prepare()
     try:
         code = command_line()(standalone_mode=False)
@@ -132,26 +132,29 @@ def main() -> None:
         code = _interrupted(GO_ON)
     except Interrupted as stop:
         code = _interrupted(str(stop))
-    except PromptError as error:
-        print(f"goldset: {one_line(str(error))}", file=sys.stderr)
-        code = UsageError.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except OSError as error:
-        print(f"goldset: output cannot be written ({(error.strerror or 'closed').lower()})", file=sys.stderr)
-        code = 1
+        reason = (error.strerror or "closed").lower()
+        code = _failed(f"output cannot be written ({reason}); check free space and permissions", 1)
+    except PromptError as error:
+        code = _failed(str(error), UsageError.exit_code)
     except GoldsetError as error:
-        print(f"goldset: {one_line(str(error))}", file=sys.stderr)
-        code = error.exit_code
+        code = _failed(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
         code = _unexpected(error)
     sys.exit(code)
 
 
+def _failed(problem: str, code: int) -> int:
+    """Print one line on standard error, and return the exit code."""
+    print(f"goldset: {one_line(problem)}", file=sys.stderr)
+    return code
+
+
 def _interrupted(how_to_go_on: str) -> int:
-    print(f"goldset: interrupted; {how_to_go_on}", file=sys.stderr)
-    return Interrupted.exit_code
+    return _failed(f"interrupted; {how_to_go_on}", Interrupted.exit_code)
 
 
 def _prepare() -> None:
@@ -165,9 +168,9 @@ def _prepare() -> None:
 
 
 def _interrupt(*_: object) -> NoReturn:
-    """End at once: the event loop's own handler would wait for the next await, and whole stages have none.
+    """End at once: the event loop's own handler waits for the next await, and whole stages have none.
 
-    A second signal would only interrupt the tidying up.
+    Further signals are ignored, so that they do not interrupt the clean-up.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -175,21 +178,19 @@ def _interrupt(*_: object) -> NoReturn:
 
 
 def _unexpected(error: Exception) -> int:
-    """Print one line for what nobody foresaw; usage errors of the command line keep their own words."""
+    """Print one line for an unforeseen error; typer's usage errors keep their message."""
     format_message = getattr(error, "format_message", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error, file=sys.stderr)
         return UsageError.exit_code
     if format_message is not None:
-        print(f"goldset: {one_line(format_message())} (see goldset --help)", file=sys.stderr)
-        return UsageError.exit_code
+        return _failed(f"{format_message()} (see goldset --help)", UsageError.exit_code)
     if os.environ.get("GOLDSET_DEBUG"):
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
-    print(
-        f"goldset: internal error, {type(error).__name__} at {place}; nothing was replaced. "
-        "Set GOLDSET_DEBUG=1 for the traceback and report it.",
-        file=sys.stderr,
+    return _failed(
+        f"internal error: {type(error).__name__} at {place}; no existing set was replaced. "
+        "Set GOLDSET_DEBUG=1 to see the traceback, and report it.",
+        1,
     )
-    return 1

@@ -1,4 +1,4 @@
-"""``goldset feedback``: users' clicks and thumbs as weak judgments, in a file of their own."""
+"""``goldset feedback``: users' clicks and thumbs, counted in a file of their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.options import output_option
+from pipeline.cli.options import output_option, print_list
 from pipeline.cli.run_options import SearchedGold
 from pipeline.errors import InputError, OutputError, UsageError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pipeline.formats.feedback_files import Vote
 
 SHOWN = 20
-"""How many rows that match nothing are named on the screen."""
+"""Most rows without a match that are named on the screen."""
 
 
 def feedback(
@@ -55,7 +55,7 @@ def feedback(
 
 def _check_target(out: Path, gold: str, file: str) -> None:
     if out.resolve() == Path(file).resolve():
-        raise UsageError(f"{out}: is the file that is read; give another --out")
+        raise UsageError(f"{out}: is the input file; give another --out")
     if out.exists():
         from pipeline.formats.jsonl import RecordFile
         from schemas.judgment import Feedback
@@ -64,18 +64,16 @@ def _check_target(out: Path, gold: str, file: str) -> None:
             for _ in RecordFile.open(out, Feedback):
                 pass
         except (InputError, OSError):
-            raise OutputError(f"{out}: holds something else than feedback; give another --out") from None
+            raise OutputError(f"{out}: exists and holds no feedback; give another --out") from None
     if Path(gold).is_dir() and out.resolve().parent == Path(gold).resolve() and out.suffix != ".jsonl":
-        raise UsageError(f"{out}: inside a build, feedback goes into a file feedback.jsonl")
+        raise UsageError(f"--out {out}: in the folder of a gold set, give feedback.jsonl")
 
 
 def _name(what: str, votes: Sequence[Vote], *, by_query: bool) -> None:
-    """Print the rows that match nothing."""
-    from pipeline.text.display import printable
+    """Print the rows that match no query or no passage of the set."""
+    from pipeline.text.display import amount, printable
 
     if votes:
-        typer.echo(f"{len(votes):,} {'row' if len(votes) == 1 else 'rows'} {what}:", err=True)
-    for vote in votes[:SHOWN]:
-        typer.echo(f"  line {vote.line}: {printable(vote.query if by_query else vote.chunk_id)[:200]}", err=True)
-    if len(votes) > SHOWN:
-        typer.echo(f"  and {len(votes) - SHOWN:,} more", err=True)
+        typer.echo(f"{amount(len(votes), 'row')} {what}:", err=True)
+    texts = (f"  line {vote.line}: {printable(vote.query if by_query else vote.chunk_id)[:200]}" for vote in votes)
+    print_list(texts, shown=SHOWN, rest="more")

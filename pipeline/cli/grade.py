@@ -1,4 +1,4 @@
-"""``goldset grade`` and ``goldset topup``: a pool of chunks for every query, each graded 0 to 3 by a model."""
+"""``goldset grade`` and ``goldset topup``: a model grades a pool of chunks for every query from 0 to 3."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def topup(
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How a grading is run; see the options of the commands."""
+    """The options of ``grade`` and ``topup`` that are no settings of a table."""
 
     runs: tuple[str, ...] = ()
     replay: bool = False
@@ -118,10 +118,10 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How) -> None:
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a folder that holds no finished set, before anything is made in it.
+    """Refuse a folder without a finished set before anything is written to it.
 
     Raises:
-        InputError: It holds none.
+        InputError: The folder holds no finished set.
     """
     from pipeline.goldset.folder import GoldFolder
 
@@ -139,12 +139,12 @@ async def _plan(folder: Path, work: Work, console: Console, *, batch: bool) -> N
     console.print(plan_table(stages))
     requests = sum(row.requests for row in stages if not row.stage.endswith("(about)"))
     console.print(
-        f"{requests:,} requests for {queries:,} queries, {requests / max(1, queries):.1f} a query; exact, if every "
-        "reply shows the quote it must. Which pairs are in doubt is known once they are judged: about 23 % of a pool."
+        f"{requests:,} requests for {queries:,} queries, {requests / max(1, queries):.1f} per query; exact if every "
+        "reply holds the required quote. Pairs in doubt are asked about again: usually 23 % of a pool."
     )
     known = [row.usd for row in stages]
     if known and all(usd is not None for usd in known):
-        console.print(f"About {dollars(sum(usd or 0.0 for usd in known) / max(1, queries))} a query.")
+        console.print(f"About {dollars(sum(usd or 0.0 for usd in known) / max(1, queries))} per query.")
     elif known:
         name = work.panel.config.model.name
         console.print(f"The price of {name} is not known: set usd_per_million_input and usd_per_million_output.")
@@ -152,7 +152,14 @@ async def _plan(folder: Path, work: Work, console: Console, *, batch: bool) -> N
 
 
 def show(console: Console, messages: Console, graded: Graded, *, accounts: bool = True) -> None:
-    """Print what a grading came to, and what each account of it cost unless that was said already."""
+    """Print the result of a grading.
+
+    Args:
+        console: Where results are printed.
+        messages: Where warnings are printed.
+        graded: The result.
+        accounts: Also print the cost per stage; False where the build printed it already.
+    """
     from pipeline.report.build_text import spending
     from pipeline.report.grading_text import cost_per_query, graded_lines, grading_warnings
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.options import input_option, judging_option, output_option
+from pipeline.cli.options import input_option, judging_option, output_option, print_list
 from pipeline.goldset.file_names import MANIFEST, RENAMED
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pipeline.goldset.importer import Imported
 
 SHOWN = 20
-"""How many broken items that were left out are named on the screen."""
+"""Most broken items that are named on the screen; manifest.json lists them all."""
 
 
 class Kind(StrEnum):
@@ -62,10 +62,12 @@ def import_(
     from pipeline.formats.benchmarks.kinds import open_collection
     from pipeline.goldset.gold_path import metadata_of
     from pipeline.goldset.importer import Options, import_collection
+    from pipeline.text.display import amount, printable
+    from pipeline.text.display import queries as count_of
 
     chosen = Chosen(split=split, corpus=corpus, queries=queries, qrels=qrels)
     level, notice = evidence_level, None
-    if evidence_level is None and Path(path).exists():  # a gold set of goldset's, in another format, stays what it is
+    if evidence_level is None and Path(path).exists():  # a gold set exported by goldset keeps its evidence level
         known = metadata_of(Path(path))
         level, notice = known.get("evidence_level"), known.get("notice")
     options = Options(chosen, grades, relevant_from, drop_broken, level, replace, notice)
@@ -73,29 +75,27 @@ def import_(
     for line in _remarks(imported):
         typer.echo(line, err=True)
     manifest = imported.manifest
+    failures = (f"left out {printable(failure.message)}" for failure in manifest.failures)
+    print_list(failures, shown=SHOWN, rest=f"more, listed in {MANIFEST}")
     labels = manifest.stages[-1].written
-    typer.echo(f"{manifest.documents:,} passages, {manifest.queries:,} queries, {labels:,} judgments in {out}")
+    passages, judgments = amount(manifest.documents, "passage"), amount(labels, "judgment")
+    typer.echo(f"{passages}, {count_of(manifest.queries)}, {judgments} in {out}")
     typer.echo(f"Next: goldset validate {out}")
 
 
 def _remarks(imported: Imported) -> Iterator[str]:
-    """Yield what is not as one might think: grades that changed their number, items left out, ids changed."""
-    from pipeline.text.display import printable
+    """Yield what the import changed: grades with a new number, items left out, new ids."""
+    from pipeline.text.display import amount
 
     changed = {old: new for old, new in imported.grades.items() if old != new}
     if changed:
         said = ", ".join(f"{old} is {new}" for old, new in imported.grades.items())
         yield f"Grades: {said} here, where 2 and 3 are relevant."
     elif "1" in imported.grades:
-        yield "Grades are kept: 1 is of the same topic and not relevant here; --relevant-from 1 counts it as relevant."
+        yield "Grades are kept: 1 means same topic, not relevant; --relevant-from 1 counts grade 1 as relevant."
     for stage in imported.manifest.stages:
         if stage.rejected:
             rules = ", ".join(f"{rule} {count:,}" for rule, count in stage.rules.items())
             yield f"{stage.stage}: {stage.rejected:,} of {stage.read:,} left out: {rules}."
-    failures = imported.manifest.failures
-    for failure in failures[:SHOWN]:
-        yield f"left out {printable(failure.message)}"
-    if len(failures) > SHOWN:
-        yield f"left out {len(failures) - SHOWN:,} more, listed in {MANIFEST}"
     if imported.renamed:
-        yield f"{imported.renamed:,} ids cannot stand in a TREC file and were changed; {RENAMED} lists them."
+        yield f"{amount(imported.renamed, 'id')} changed, because a TREC file cannot hold them; {RENAMED} lists them."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -107,10 +107,7 @@ def complete(command: Callable[..., Any]) -> Callable[..., Any]:
         for name, one in chosen.items():
             value = values.pop(name)
             if value is not None:
-                *tables, key = one.path
-                functools.reduce(lambda table, inner: table.setdefault(inner, {}), tables, given)[key] = (
-                    listed(value) if _is_list(one) else value
-                )
+                _put(given, one.path, listed(value) if _is_list(one) else value)
         if finished:
             config = values.pop("config")
             return command(**values, settings=load_config(config, given))
@@ -126,6 +123,13 @@ def complete(command: Callable[..., Any]) -> Callable[..., Any]:
     run.__dict__["__signature__"] = inspect.Signature(kept)
     run.__name__, run.__doc__, run.__annotations__ = command.__name__, command.__doc__, {}
     return run
+
+
+def _put(given: Given, path: Sequence[str], value: object) -> None:
+    table = given
+    for name in path[:-1]:
+        table = table.setdefault(name, {})
+    table[path[-1]] = value
 
 
 def _parameter(one: Declared) -> str:
@@ -199,6 +203,21 @@ def rows_by_title(command: TyperCommand, ctx: Any) -> dict[str, list[tuple[str, 
             title = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
             rows.setdefault(title, []).append(record)
     return rows
+
+
+def print_list(lines: Iterable[str], *, shown: int, rest: str) -> None:
+    """Print the first lines on standard error, and how many more there are.
+
+    Args:
+        lines: The lines.
+        shown: Most lines that are printed.
+        rest: What follows the number of the other lines, as " more".
+    """
+    every = list(lines)
+    for line in every[:shown]:
+        typer.echo(line, err=True)
+    if len(every) > shown:
+        typer.echo(f"and {len(every) - shown:,} {rest}", err=True)
 
 
 def check_replay(*, replay: bool, batch: bool, dry_run: bool) -> None:

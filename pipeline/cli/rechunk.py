@@ -1,4 +1,4 @@
-"""``goldset rechunk``: a gold set on another chunking, so that chunkings can be compared."""
+"""``goldset rechunk``: the same gold set on another chunking."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.options import chunk_option, output_option
+from pipeline.cli.options import chunk_option, output_option, print_list
 from pipeline.goldset.file_names import DATASET, REJECTIONS
 
 SHOWN = 10
-"""How many queries that were left out are named."""
+"""Most queries left out that are named on the screen."""
 
 
 def rechunk(
@@ -39,11 +39,9 @@ def rechunk(
     typer.echo(f"{queries(outcome.manifest.queries)} in {place / DATASET}")
     if outcome.passages_lost:
         typer.echo(
-            f"{amount(outcome.passages_lost, 'relevant passage')} beside the source in no chunk as evidence, "
-            "so without a label",
+            f"{amount(outcome.passages_lost, 'relevant passage')} besides the source: the evidence is in no new chunk, "
+            "so no chunk is labelled",
             err=True,
         )
-    for query_id, reason in list(outcome.left_out.items())[:SHOWN]:
-        typer.echo(f"left out {query_id}: {reason}", err=True)
-    if len(outcome.left_out) > SHOWN:
-        typer.echo(f"and {len(outcome.left_out) - SHOWN:,} more, all in {place / REJECTIONS}", err=True)
+    left_out = (f"left out {query_id}: {reason}" for query_id, reason in outcome.left_out.items())
+    print_list(left_out, shown=SHOWN, rest=f"more, all in {place / REJECTIONS}")

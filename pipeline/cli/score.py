@@ -140,18 +140,13 @@ def _write(path: Path, results: Mapping[str, Result]) -> None:
 def _print(results: Mapping[str, Result], form: str, **method: str) -> None:
     from pipeline.report import score_text
 
+    texts = {"csv": score_text.comma_separated, "markdown": score_text.markdown, "latex": score_text.latex}
     if form == "json":
         typer.echo(score_text.as_json(results, **method), nl=False)
-    elif form == "csv":
-        typer.echo(score_text.comma_separated(results), nl=False)
-    elif form == "markdown":
-        typer.echo(score_text.markdown(results), nl=False)
-    elif form == "latex":
-        typer.echo(score_text.latex(results), nl=False)
-    elif not sys.stdout.isatty():
-        typer.echo(score_text.plain_table(results), nl=False)
-    else:
+    elif form == "table" and sys.stdout.isatty():
         console_for(wide=True).print(score_text.terminal_table(results))
+    else:
+        typer.echo(texts.get(form, score_text.plain_table)(results), nl=False)
     for name, result in results.items():
         for line in score_text.remarks(name, result):
             typer.echo(line, err=True)
