@@ -1,4 +1,4 @@
-"""The hard caps on requests, tokens, money and time: checked before a call, so that they are never passed."""
+"""Caps on requests, tokens, money and time, checked before each call so that they are never exceeded."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pipeline.errors import LimitReached
 from pipeline.llm.server_settings import ModelSettings
 from pipeline.text.display import dollars
 
-_RESUME = "raise it and run again; every answer so far is kept"
+_RESUME = "raise the limit and run the command again; every answer so far is kept"
 
 
 @dataclass(slots=True)
 class Reservation:
-    """What one call may cost at most; given back, or replaced by what it did cost, when the call is over."""
+    """The most that one call may cost, set aside while it runs and replaced by its real cost afterwards."""
 
     tokens: int
     usd: float
@@ -22,7 +22,7 @@ class Reservation:
 
 @dataclass(slots=True)
 class Budget:
-    """What was spent and what is set aside for calls in flight."""
+    """The spending so far, and what is set aside for calls in flight."""
 
     settings: ModelSettings
     requests: int = 0
@@ -38,16 +38,16 @@ class Budget:
         return None if limit is None else self._opened + limit - time.monotonic()
 
     def check_deadline(self) -> None:
-        """Raise ``LimitReached`` once the deadline has passed."""
+        """Raise ``LimitReached`` after the deadline."""
         left = self.remaining_s()
         if left is not None and left <= 0:
             raise LimitReached("deadline", f"the deadline of {self.settings.deadline_s:g} s has passed: {_RESUME}")
 
     def check(self, want: Reservation) -> bool:
-        """Return whether the call fits now; False means: wait, calls in flight have set aside what it needs.
+        """Return whether the call fits now; False means: wait until calls in flight give back what they set aside.
 
         Raises:
-            LimitReached: it does not fit, whatever the calls in flight turn out to cost.
+            LimitReached: The call does not fit, whatever the calls in flight cost.
         """
         cap = self.settings
         self.check_deadline()
@@ -68,7 +68,7 @@ class Budget:
         return fits_tokens and (cap.max_usd is None or self.usd + self._aside_usd + want.usd <= cap.max_usd)
 
     def reserve(self, want: Reservation) -> None:
-        """Count a request that leaves now and set aside what it may cost."""
+        """Count a request that is sent now, and set aside the most that it may cost."""
         self.requests += 1
         self._aside_tokens += want.tokens
         self._aside_usd += want.usd

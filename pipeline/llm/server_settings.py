@@ -111,7 +111,7 @@ class Model(Record):
 
 
 class ModelSettings(Model):
-    """The table as the model path takes it: with the key, a certain server, and the constants of the path itself.
+    """The table as the model path takes it: with the key, a definite server, and the path's own constants.
 
     The key never shows: not in ``repr``, not in a message, not in a log.
     """
@@ -125,16 +125,16 @@ class ModelSettings(Model):
     max_attempts: int = Field(default=10, ge=1)
     """Attempts of one call; the waits between ten of them span a minute, the usual window of a rate limit."""
     retry_s: float = Field(default=300.0, gt=0)
-    """The longest one call may wait between its attempts, all waits together."""
+    """Seconds that one call may wait between its attempts, all waits together."""
     unreachable_s: float = Field(default=180.0, gt=0)
-    """How long a server that has answered before may be gone before the run gives up."""
+    """Seconds that a server which has answered before may be unreachable until the run stops."""
     never_reached_s: float = Field(default=15.0, gt=0)
-    """The same for a server that has not answered at all yet."""
+    """Seconds that a server which has never answered may be unreachable until the run stops."""
     response_format: Literal["auto", "json_schema", "json_object", "text"] = "auto"
-    """How a reply is held to its schema. ``auto`` finds out what the server takes."""
+    """How a reply is held to its schema; ``auto`` finds out what the server accepts."""
     sends_temperature: bool = True
     reasoning_tokens: int = 4096
-    """Room added to the length limit of models that are found to think before they answer."""
+    """Tokens added to the length limit of models that turn out to think before they answer."""
     embedding_batch: int = Field(default=96, ge=1)
 
     @classmethod
