@@ -1,1 +1,1 @@
-"""Bytes to records and back: the only place that reads and writes files."""
+"""Bytes to records and back: files of users and of other tools."""
