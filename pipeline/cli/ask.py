@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pipeline.cli.options import Answers, Given, Replay, input_option, model_option, output_option, system_option, takes
-from pipeline.cli.run_options import BenchConfig, GoldPath, home_of
+from pipeline.cli.run_options import BenchConfig, GoldPath, answers_of
 from pipeline.errors import InputError, UsageError
-from pipeline.goldset.file_names import answers_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -66,7 +65,7 @@ def ask(
         raise InputError(gold, "holds no texts of passages to retrieve; name the folder of a build")
     described = dict(bench.described) if bench else {}
     name = _with_rerank(described, system, rerank)
-    store = answers or answers_beside(home_of(Path(gold)))
+    store = answers or answers_of(Path(gold))
     with contextlib.ExitStack() as stack:
         systems = stack.enter_context(
             open_systems(

@@ -53,7 +53,7 @@ def bench(
     from pipeline.bench.bench_file import load_bench
     from pipeline.bench.experiment_files import read_published
     from pipeline.bench.trial import conduct
-    from pipeline.goldset.gold_path import check_apart
+    from pipeline.goldset.gold_path import check_apart, folder_of
     from pipeline.report.terminal import TerminalProgress
     from pipeline.score.runs import load_gold
 
@@ -69,15 +69,16 @@ def bench(
         cutoffs=cutoffs_of(k),
         published=read_published(published) if published else None,
     )
-    home = loaded.path if loaded.path.is_dir() else loaded.path.parent
-    is_build = (home / MANIFEST).is_file()
-    folder = out or (home / BENCH if is_build else Path(f"bench-{_stem(loaded.path)}"))
+    home = folder_of(loaded.path)
+    if home is not None and not (home / MANIFEST).is_file():  # not a build: nothing is written there
+        home = None
+    folder = out or (home / BENCH if home else Path(f"bench-{_stem(loaded.path)}"))
     messages = console_for(stderr=True)
     found = conduct(
         settings,
         loaded,
         folder=folder,
-        answers=answers or answers_beside(home if is_build else folder),
+        answers=answers or answers_beside(home or folder),
         progress=TerminalProgress(messages),
         again=again,
         replay=replay,

@@ -25,7 +25,7 @@ from pipeline.cli.options import (
     takes,
 )
 from pipeline.errors import GoldsetError, UsageError
-from pipeline.goldset.file_names import ANSWERS, BEIR, DATASET, TREC
+from pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +53,7 @@ def build(
     Queries are written from the documents, each with the passage that answers it.
     """
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
-    store = answers or out.parent / ANSWERS
+    store = answers or answers_beside(out)
     import asyncio
 
     if dry_run:
@@ -136,7 +136,7 @@ async def _plan(
     with TemporaryDirectory(prefix="goldset-") as place:
         async with writer.rehearse() as (writing, planning):
             drawn = await flow.plan(writer.config, found, Path(place), writing, progress=TerminalProgress(messages))
-            stages = planning.report(share_of_price=0.5 if batch else 1.0)
+            stages = planning.report(batch=batch)
     console.print(plan_table(stages))
     for line in plan_notes(stages, drawn, writer.config):
         console.print(line)

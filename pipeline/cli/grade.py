@@ -107,7 +107,7 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How) -> None:
             panel=panel, pools=chosen, progress=TerminalProgress(messages), say=messages.print, replace=how.replace
         )
         if how.dry_run:
-            asyncio.run(_plan(folder, work, console, batch=how.batch))
+            asyncio.run(_plan(folder, work, console))
             return
         graded = asyncio.run(grade_folder(folder, work))
     show(console, messages, graded)
@@ -130,12 +130,12 @@ def _check_folder(folder: Path) -> None:
         home.manifest()
 
 
-async def _plan(folder: Path, work: Work, console: Console, *, batch: bool) -> None:
+async def _plan(folder: Path, work: Work, console: Console) -> None:
     from pipeline.grade.session import plan_folder
     from pipeline.report.build_text import plan_table
     from pipeline.text.display import dollars
 
-    stages, queries = await plan_folder(folder, work, share_of_price=0.5 if batch else 1.0)
+    stages, queries = await plan_folder(folder, work)
     console.print(plan_table(stages))
     requests = sum(row.requests for row in stages if not row.stage.endswith("(about)"))
     console.print(

@@ -108,9 +108,11 @@ def warn(gold: Gold) -> None:
         typer.echo(f"Warning: {printable(notice)}", err=True)
 
 
-def home_of(gold: Path) -> Path:
-    """Return the folder of a gold set that is given as a folder or as a file in it."""
-    return gold if gold.is_dir() else gold.parent
+def answers_of(gold: Path) -> Path:
+    """Return the default store of answers: beside the gold set that the path belongs to, never in it."""
+    from pipeline.goldset.gold_path import folder_of
+
+    return answers_beside(folder_of(gold) or (gold if gold.is_dir() else gold.parent))
 
 
 def opened_system(
@@ -134,7 +136,7 @@ def opened_system(
     """
     from pipeline.systems import open_systems
 
-    store = answers or answers_beside(home_of(gold))
+    store = answers or answers_of(gold)
     if config is None:
         return open_systems([name], answers=store, replay=replay, overrides=overrides)
     from pipeline.bench.bench_file import load_bench  # knows measures and tests, and takes a while to import

@@ -52,5 +52,6 @@ ANSWERS = "answers.sqlite"
 
 
 def answers_beside(folder: Path) -> Path:
-    """Return where the store of answers lies for a run folder."""
-    return folder.resolve().parent / ANSWERS
+    """Return where the store of answers lies for a run folder; as short a path as the folder's, except for ``.``."""
+    near, real = folder.parent, folder.resolve().parent
+    return (near if near.resolve() == real else real) / ANSWERS

@@ -130,7 +130,7 @@ def folder_of(path: Path) -> Path | None:
 
 def _first_above(path: Path, marked_by: str, name: str) -> Path | None:
     """Return the file of this name in the nearest folder, from the path upwards, that holds the file ``marked_by``."""
-    folders = [path, *path.resolve().parents[:_DEPTH]]
+    folders = [path, *([path.parent] if path.is_file() else ()), *path.resolve().parents[:_DEPTH]]
     return next((folder / name for folder in folders if (folder / marked_by).is_file()), None)
 
 

@@ -168,7 +168,7 @@ class ModelPanel:
                     self._usage = [path.usage() for path in paths.values()]
 
     @contextlib.contextmanager
-    def rehearse(self) -> Iterator[tuple[Assessors, Callable[[float], Sequence[PlannedStage]]]]:
+    def rehearse(self) -> Iterator[tuple[Assessors, Callable[[], Sequence[PlannedStage]]]]:
         """Open a stand-in that answers from the store, and a report of the requests a grading would send."""
         items = {MANY: self.config.grade.passages_per_call}
         with recollect(self.answers) as known:
@@ -176,8 +176,9 @@ class ModelPanel:
                 name: Planning(settings=settings, store=known, items=items) for name, settings in self._settings.items()
             }
 
-            def report(share: float) -> list[PlannedStage]:
-                return [row for books in planned.values() for row in books.report(share_of_price=share)]
+            def report() -> list[PlannedStage]:
+                batch = self.batches is not None
+                return [row for books in planned.values() for row in books.report(batch=batch)]
 
             yield assemble(self.config, self.asked, planned), report
 

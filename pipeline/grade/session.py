@@ -118,7 +118,7 @@ async def grade_place(place: Draft, manifest: Manifest, work: Work) -> Graded:
     return await _grade(read_gradable(place, manifest), place, manifest, work)
 
 
-async def plan_folder(folder: Path, work: Work, *, share_of_price: float = 1.0) -> tuple[Sequence[PlannedStage], int]:
+async def plan_folder(folder: Path, work: Work) -> tuple[Sequence[PlannedStage], int]:
     """Return what grading would take, by account, and for how many queries; send and write nothing.
 
     Calls about pairs in doubt are known only for pairs whose first judgment is in the store.
@@ -126,7 +126,6 @@ async def plan_folder(folder: Path, work: Work, *, share_of_price: float = 1.0) 
     Args:
         folder: The run folder.
         work: What the grading would work with.
-        share_of_price: What a token costs, as a share of its price (0.5 = half, as in batches).
     """
     home = GoldFolder(folder)
     manifest = home.manifest()
@@ -136,7 +135,7 @@ async def plan_folder(folder: Path, work: Work, *, share_of_price: float = 1.0) 
     slots = slots_of(gold, pool, share=work.panel.config.grade.canaries)
     with work.panel.rehearse() as (panel, report):
         await _ask(gold, panel, slots, work)
-        stages = report(share_of_price)
+        stages = report()
         asking = _asking(gold, panel, work, advance=lambda _: None)
         pairs = sum(not slot.planted and not asking.is_known(slot) for slot in slots)
     more = _more_calls(len(panel.others), work.panel.config.grade.panel)
@@ -272,7 +271,7 @@ async def forecast(gold: GradableSet, slots: Sequence[Slot], work: Work) -> list
         calls = [group for group in grouped(slots, per_call, asking.is_known) if not asking.is_known(group[0])]
         sample = calls[:: max(1, len(calls) // _SAMPLE)]
         await asking.ask([slot for group in sample for slot in group], per_call=per_call)
-        rows = report(1.0)
+        rows = report()
         others = len(panel.others)
     if not calls:
         return [f"{len(slots):,} pairs of {len(gold.queries):,} queries, all judged before."]

@@ -26,7 +26,7 @@ from pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
 from pipeline.llm.exchange_end import NotThere, ParameterRefused
 from pipeline.llm.layers.answer_record import request_key
 from pipeline.llm.layers.retry import persist
-from pipeline.llm.prices import PriceList
+from pipeline.llm.prices import BATCH_SHARE, PriceList
 from pipeline.llm.throttle import Gate
 from pipeline.llm.wire import RETRIED
 from pipeline.ports import ChatRequest, Usage
@@ -34,9 +34,6 @@ from pipeline.text.display import amount
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
-
-PRICE = 0.5
-"""The share of the price of single calls that a batch costs, at every provider that is known to have batches."""
 
 _MOST_ROUNDS = 3
 """The most batches that one line is sent in."""
@@ -94,7 +91,7 @@ class Batch:
         """
         self._files, self._book, self._lessons, self._announce = files, book, lessons, announce
         self._gate, self._budget, self._settings = gate, gate.budget, gate.settings
-        self._prices = PriceList(gate.settings, share=PRICE)
+        self._prices = PriceList(gate.settings, share=BATCH_SHARE)
         self._limits = limits
         self._waiting: list[_Item] = []
         self._timer: asyncio.TimerHandle | None = None

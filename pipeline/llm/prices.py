@@ -10,6 +10,9 @@ from pipeline.llm.server_settings import ModelSettings
 from pipeline.ports import Usage
 from schemas.manifest import StageUsage
 
+BATCH_SHARE = 0.5
+"""The share of the price of single calls that a batch costs (0.5 = 50 %), at every provider with batches."""
+
 
 class PriceList:
     """The prices of one model. ``known`` is false where neither the user nor the table has one; nothing is fetched."""
@@ -23,7 +26,7 @@ class PriceList:
             settings: The server, the user's prices and the caps.
             model: The model's name, None for the chat model of the settings.
             embedding: Whether it is an embedding model.
-            share: The part of the price that is paid, 0 to 1: 0.5 in a provider's batches.
+            share: The part of the price that is paid, 0 to 1: ``BATCH_SHARE`` in a provider's batches.
         """
         self._share, self._embedding = share, embedding
         self._own, self._capped = settings.prices, settings.max_usd is not None

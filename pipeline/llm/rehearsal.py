@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from pipeline.errors import InputError, NotAsked
 from pipeline.llm.dialect import Dialect, dialect_for, request_body
 from pipeline.llm.layers.answer_record import replayed, request_key
-from pipeline.llm.prices import PriceList
+from pipeline.llm.prices import BATCH_SHARE, PriceList
 from pipeline.llm.reply_schema import answer_schema
 from pipeline.llm.server_settings import ModelSettings
 from pipeline.llm.store import StoredReply, find_answer
@@ -141,13 +141,13 @@ class Planning:
             self._calibrate(request, stored)
         return replayed(request, stored)
 
-    def report(self, *, share_of_price: float = 1.0) -> tuple[PlannedStage, ...]:
+    def report(self, *, batch: bool = False) -> tuple[PlannedStage, ...]:
         """Return the cost of every stage, in the order in which the stages first came.
 
         Args:
-            share_of_price: The part of the price that is paid, 0 to 1: 0.5 in a provider's batches.
+            batch: Whether the requests would be sent in batches, at their lower price.
         """
-        prices = PriceList(self.settings, share=share_of_price)
+        prices = PriceList(self.settings, share=BATCH_SHARE if batch else 1.0)
         stages = []
         for stage, row in self._rows.items():
             usage = Usage(round(row.input_tokens * self._ratio(row.prompt)), round(row.output_tokens))

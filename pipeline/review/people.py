@@ -11,8 +11,8 @@ from typing import Any
 from pipeline.errors import InputError
 from pipeline.formats.packed_files import Source
 from pipeline.formats.runs.trec import read_qrels
-from pipeline.goldset import gold_path
 from pipeline.goldset.file_names import DATASET, QRELS, UNREVIEWED_QRELS
+from pipeline.goldset.gold_path import folder_of
 from pipeline.measures.statistics.calibration import Rated
 from pipeline.review.ledger import ledger_url, open_ledger
 from pipeline.review.reviewable_set import ReviewableSet, load_reviewable
@@ -46,7 +46,7 @@ def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Re
     Raises:
         InputError: There is no data set or no ledger, or the ledger is of another set.
     """
-    folder = folder_of(path)
+    folder = reviewed_folder(path)
     material = load_reviewable(folder)
     with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, create=create) as opened:
         events = tuple(opened.events())
@@ -57,13 +57,13 @@ def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Re
     return Reviewed(material, events, state, people, judge_of(material))
 
 
-def folder_of(path: Path) -> Path:
+def reviewed_folder(path: Path) -> Path:
     """Return the folder of the data set that a path belongs to.
 
     Raises:
         InputError: There is none.
     """
-    folder = gold_path.folder_of(path)
+    folder = folder_of(path)
     if folder is None:
         raise InputError(path, f"belongs to no {DATASET}, so it has no reviews; give the folder of a build")
     return folder

@@ -120,6 +120,19 @@ def test_a_server_that_is_gone_for_good_ends_the_run_by_the_deadline_and_keeps_w
     assert stats["paid_twice"] <= 1
 
 
+def test_a_build_into_the_working_directory_keeps_its_answers_beside_it_and_resumes(
+    tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+) -> None:
+    corpus(tmp_path / "docs")
+    (tmp_path / "set").mkdir()
+    build = ("build", "../docs", "--out", ".", "--queries", 4, *url)
+    assert ended(started(tmp_path / "set", *build, "--max-requests", 2), 60) != 0
+    assert (tmp_path / "answers.sqlite").is_file()
+    assert ended(started(tmp_path / "set", *build), 60) == 0
+    assert not (tmp_path / "set" / "answers.sqlite").exists()
+    assert model_server.stats()["paid_twice"] == 0
+
+
 def test_exactly_as_many_requests_leave_as_the_cap_says_and_the_next_run_completes(
     goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:

@@ -35,7 +35,7 @@ async def test_a_question_put_twice_is_one_request(tmp_path: Path):
         planning = Planning(settings=settings(usd_per_million_input=1e6, usd_per_million_output=0), store=store)
         await ask(planning, 1, 2, 1)
         (row,) = planning.report()
-        (half,) = planning.report(share_of_price=0.5)
+        (half,) = planning.report(batch=True)
     assert (row.stage, row.requests, row.replayed) == ("grade", 2, 0)
     assert row.usd == row.input_tokens == 2 * half.usd  # type: ignore[operator]
     assert not everything(tmp_path)

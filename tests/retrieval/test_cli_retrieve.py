@@ -8,6 +8,7 @@ from pathlib import Path
 import ir_measures
 import pytest
 
+from pipeline.cli.run_options import answers_of
 from tests.build.test_build import corpus
 from tests.conftest import Goldset
 
@@ -96,3 +97,13 @@ def test_a_run_never_replaces_the_description_of_its_system(goldset: Goldset, tm
     assert done.returncode == 1
     assert "bench.toml: is one of the inputs; give another --output" in done.stderr
     assert (tmp_path / "bench.toml").read_text().startswith("[systems.mine]")
+
+
+def test_the_store_of_answers_lies_beside_the_set_whatever_part_of_it_is_named(tmp_path: Path) -> None:
+    gold, loose = tmp_path / "gold", tmp_path / "loose"
+    for folder in (gold / "beir" / "qrels", loose / "qrels"):
+        folder.mkdir(parents=True)
+    (gold / "dataset.json").write_text("{}")
+    for part in ("", "dataset.json", "beir", "beir/qrels/test.tsv"):
+        assert answers_of(gold / part) == tmp_path / "answers.sqlite"
+    assert answers_of(loose) == tmp_path / "answers.sqlite"
