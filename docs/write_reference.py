@@ -16,7 +16,7 @@ from pipeline.cli.app import COMMANDS, built
 from pipeline.cli.options import PANELS, rows_by_title
 from pipeline.config import Config
 from pipeline.retrieval.system_settings import KINDS, PRESETS
-from schemas.settings import Declared, declared
+from schemas.settings import SHARE, Declared, declared, share_text
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference.md"
@@ -78,7 +78,10 @@ def _example_line(one: Declared, live: Mapping[str, Any]) -> str:
     value = live.get(key, one.setting.example if one.default is None else one.default)
     choices = one.kind() if isinstance(one.type, type) and issubclass(one.type, Enum) else ""
     unset = f"default: {one.default_text()}" if one.default is None else ""
-    unit = "" if one.setting.unit in f"{one.key} {one.setting.help}".lower() else one.setting.unit
+    told = f"{one.key} {one.setting.help}".lower()
+    unit = "" if one.setting.unit.lower() in told else one.setting.unit
+    if one.setting.unit == SHARE and value is not None:
+        unit = share_text(value)
     comment = "; ".join(filter(None, (one.setting.help, choices, unit, unset)))
     return _with_comment(f"{'' if key in live else '# '}{key} = {_toml(value)}", comment)
 

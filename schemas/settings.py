@@ -78,12 +78,17 @@ class Declared:
             return str(value).lower()
         if isinstance(value, Enum):
             return str(value.value)
-        return f"{value:g} = {value:.0%}".replace("%", " %") if self.setting.unit == SHARE else f"{value}"
+        return share_text(value) if self.setting.unit == SHARE else f"{value}"
 
     def option_help(self) -> str:
         """Return the help of the option: one line, with the default."""
         default = "" if self.type is bool else self.default_text()
         return f"{self.setting.help}{f' (default: {default})' if default else ''}."
+
+
+def share_text(share: float) -> str:
+    """Return a share as a number and in percent: ``0.05 = 5 %``."""
+    return f"{share:g} = {share:.0%}".replace("%", " %")
 
 
 def declared(table: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Declared]:

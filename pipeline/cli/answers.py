@@ -9,7 +9,7 @@ import typer
 
 from pipeline.cli.options import input_option, subcommands
 from pipeline.goldset.file_names import ANSWERS
-from pipeline.text.display import dollars, printable
+from pipeline.text.display import amount, dollars, printable
 
 app = subcommands("Manage a store of model answers.")
 
@@ -28,11 +28,12 @@ def stats(store: Store) -> None:
     for held in report.holdings:
         usd = "price unknown" if held.usd is None else dollars(held.usd)
         names = "  ".join(map(_clean, (held.stage, held.prompt, held.model, held.outcome)))
-        spent = f"{held.input_tokens:,} tokens in, {held.output_tokens:,} out, {usd}"
-        typer.echo(f"{names}: {held.answers:,} replies, {spent}")
+        spent = f"{amount(held.input_tokens, 'token')} in, {held.output_tokens:,} out, {usd}"
+        typer.echo(f"{names}: {amount(held.answers, 'reply', 'replies')}, {spent}")
     for model, count in report.vectors.items():
-        typer.echo(f"embeddings  {_clean(model)}: {count:,} vectors")
-    typer.echo(f"{sum(held.answers for held in report.holdings):,} replies, {report.bytes:,} bytes in {store}")
+        typer.echo(f"embeddings  {_clean(model)}: {amount(count, 'vector')}")
+    replies = amount(sum(held.answers for held in report.holdings), "reply", "replies")
+    typer.echo(f"{replies}, {amount(report.bytes, 'byte')} in {store}")
 
 
 @app.command()

@@ -21,7 +21,9 @@ def card(
     form: Annotated[
         Literal["table", "markdown", "json"], output_option("--format", help="What to print (default: table).")
     ] = "table",
-    write: Annotated[bool, output_option("--write/--no-write", help="Write card.md and card.json into DIR.")] = True,
+    write: Annotated[
+        bool, output_option("--write/--no-write", help="Write card.md and card.json into DIR (default: write).")
+    ] = True,
 ) -> None:
     """Show how far a gold set can be trusted.
 

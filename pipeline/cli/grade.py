@@ -131,16 +131,18 @@ def _check_folder(folder: Path) -> None:
 
 
 async def _plan(folder: Path, work: Work, console: Console) -> None:
-    from pipeline.grade.session import plan_folder
+    from pipeline.grade.session import EXPECTED_RELEVANT, plan_folder
     from pipeline.report.build_text import plan_table
-    from pipeline.text.display import dollars
+    from pipeline.text.display import amount, dollars
+    from pipeline.text.display import queries as count_of
 
     stages, queries = await plan_folder(folder, work)
     console.print(plan_table(stages))
     requests = sum(row.requests for row in stages if not row.stage.endswith("(about)"))
     console.print(
-        f"{requests:,} requests for {queries:,} queries, {requests / max(1, queries):.1f} per query; exact if every "
-        "reply holds the required quote. Pairs in doubt are asked about again: usually 23 % of a pool."
+        f"{amount(requests, 'request')} for {count_of(queries)}, {requests / max(1, queries):.1f} per query; exact if "
+        "every reply holds the required quote. "
+        f"About {100 * EXPECTED_RELEVANT:.0f} % of the pairs go to a second judge."
     )
     known = [row.usd for row in stages]
     if known and all(usd is not None for usd in known):

@@ -49,16 +49,18 @@ PANELS = (
 )
 """The titles under which help shows options, in order."""
 
-input_option = functools.partial(typer.Option, rich_help_panel="Input")
-chunk_option = functools.partial(typer.Option, rich_help_panel="Chunks")
-system_option = functools.partial(typer.Option, rich_help_panel="Systems")
-judging_option = functools.partial(typer.Option, rich_help_panel="Judging")
-measure_option = functools.partial(typer.Option, rich_help_panel="Measures")
-statistics_option = functools.partial(typer.Option, rich_help_panel="Statistics")
-people_option = functools.partial(typer.Option, rich_help_panel="People")
-model_option = functools.partial(typer.Option, rich_help_panel="Model")
-limit_option = functools.partial(typer.Option, rich_help_panel="Limits")
-output_option = functools.partial(typer.Option, rich_help_panel="Output")
+_option = functools.partial(typer.Option, show_default=False)
+"""Defaults stand in the help text, as people write them: 0.2 = 20 %."""
+input_option = functools.partial(_option, rich_help_panel="Input")
+chunk_option = functools.partial(_option, rich_help_panel="Chunks")
+system_option = functools.partial(_option, rich_help_panel="Systems")
+judging_option = functools.partial(_option, rich_help_panel="Judging")
+measure_option = functools.partial(_option, rich_help_panel="Measures")
+statistics_option = functools.partial(_option, rich_help_panel="Statistics")
+people_option = functools.partial(_option, rich_help_panel="People")
+model_option = functools.partial(_option, rich_help_panel="Model")
+limit_option = functools.partial(_option, rich_help_panel="Limits")
+output_option = functools.partial(_option, rich_help_panel="Output")
 
 Given = dict[str, Any]
 """What the command line says of the tables of the configuration: table -> key -> value."""
@@ -146,7 +148,7 @@ def _is_list(one: Declared) -> bool:
 
 def _annotation(one: Declared) -> Any:  # noqa: ANN401  a type with typer's option
     said = one.setting
-    option = typer.Option(said.option, metavar=said.metavar, help=one.option_help(), rich_help_panel=said.panel)
+    option = _option(said.option, metavar=said.metavar, help=one.option_help(), rich_help_panel=said.panel)
     is_own = isinstance(one.type, type) and issubclass(one.type, bool | int | float | Enum)
     kind = one.type if is_own else str
     return Annotated[kind | None, option]

@@ -12,7 +12,8 @@ from pipeline.cli.run_options import BenchConfig, SearchedGold, SystemParameters
 from pipeline.errors import InputError, UsageError
 from pipeline.goldset.file_names import RUNS
 from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.text.display import one_line
+from pipeline.text.display import amount, one_line
+from pipeline.text.display import queries as count_of
 
 if TYPE_CHECKING:
     from pipeline.score.runs import Gold
@@ -65,7 +66,7 @@ def retrieve(
             target.parent.mkdir(parents=True, exist_ok=True)
         lines = write_run(target, run, tag=_tag(system))
     where = f"in {target}" if target else "on standard output"
-    typer.echo(f"{lines:,} results for {len(queries):,} queries {where}", err=target is None)
+    typer.echo(f"{amount(lines, 'result')} for {count_of(len(queries))} {where}", err=target is None)
 
 
 def _texts(gold: Gold) -> tuple[dict[str, str], dict[str, str]]:

@@ -48,7 +48,9 @@ def serve(
     complete: Annotated[
         int, judging_option(metavar="N", min=0, help="Queries whose whole pool is judged (default: 20).")
     ] = 20,
-    lanes: Annotated[str, judging_option(metavar="ABC", help="Parts of the queue to show (default: ABC).")] = "ABC",
+    lanes: Annotated[
+        str, judging_option(metavar="ABC", help="A sample, B likely errors, C whole queries (default: ABC).")
+    ] = "ABC",
     repeats: Annotated[
         int, judging_option(metavar="N", min=0, help="Pairs shown twice to the same person (default: 10).")
     ] = 10,
@@ -59,13 +61,14 @@ def serve(
 ) -> None:
     """Open the page on which people judge passages.
 
-    One key per judgment. The parts of the queue are A, the random sample; B, likely judge errors; C, queries that are
-    judged to the bottom of the pool.
+    One key per judgment. --lanes chooses parts of the queue: A random sample, B likely judge errors, C queries judged
+    completely.
     """
     from pipeline.report.review_text import LANES
     from pipeline.review.queue import QueueSettings
     from pipeline.review.server import Place, opened
     from pipeline.review.server import serve as run
+    from pipeline.text.display import amount, queries
 
     _check_host(host, allowed=allow_network)
     settings = QueueSettings(
@@ -82,11 +85,11 @@ def serve(
             seed=seed,
         )
         sizes = ", ".join(f"{LANES[lane]} {number:,}" for lane, number in review.lanes().items())
-        typer.echo(f"{len(review.material.queries):,} queries, {len(review.items):,} pairs to judge: {sizes}.")
+        typer.echo(f"{queries(len(review.material.queries))}, {amount(len(review.items), 'pair')} to judge: {sizes}.")
         typer.echo(f"Decisions are kept in {review.ledger.name}.")
         _explain(settings, training=reveal, network=allow_network, host=host)
         events = run(review, place, tell=_tell, complain=_complain)
-        typer.echo(f"Ended; {review.ledger.name} holds {events:,} events.")
+        typer.echo(f"Stopped. {review.ledger.name} holds {amount(events, 'event')}.")
 
 
 def _check_host(host: str, *, allowed: bool) -> None:
@@ -99,13 +102,14 @@ def _check_host(host: str, *, allowed: bool) -> None:
 
 
 def _lanes(given: str) -> frozenset[Lane]:
+    from pipeline.report.review_text import LANES
     from schemas.review_event import Lane
 
-    known = {lane.value: lane for lane in Lane}
     chosen = given.upper().replace(",", "")
-    if not chosen or set(chosen) - known.keys():
-        raise UsageError(f"--lanes: not a valid choice: {given!r}; give some of A, B and C, as AB")
-    return frozenset(known[letter] for letter in chosen)
+    if not chosen or set(chosen) - LANES.keys():
+        known = ", ".join(f"{letter} ({meaning})" for letter, meaning in LANES.items())
+        raise UsageError(f"--lanes: not a valid choice: {given!r}; give some of {known}, as AB")
+    return frozenset(map(Lane, chosen))
 
 
 def _names(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:

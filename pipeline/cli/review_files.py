@@ -37,18 +37,18 @@ def apply(
     People's grades replace the model's; queries are accepted, edited or left out.
     """
     from pipeline.review.apply import apply_review
+    from pipeline.text.display import amount, queries
 
     made = apply_review(folder, ledger=ledger, out=out, reject_bad=reject_bad)
     dropped = ", ".join(f"{number:,} {reason}" for reason, number in made.dropped.items()) or "none"
-    typer.echo(f"{made.queries:,} queries: {made.accepted:,} accepted, {made.edited:,} edited; left out: {dropped}")
-    typer.echo(f"{made.people + made.model:,} judgments: {made.people:,} of people, {made.model:,} of the model")
+    typer.echo(f"{queries(made.queries)}: {made.accepted:,} accepted, {made.edited:,} edited; left out: {dropped}")
+    typer.echo(
+        f"{amount(made.people + made.model, 'judgment')}: {made.people:,} of people, {made.model:,} of the model"
+    )
     if made.carried:
-        typer.echo(f"{made.carried:,} of people's were given to an earlier wording of an edited query", err=True)
+        typer.echo(f"Given to an earlier wording of an edited query: {amount(made.carried, 'judgment')}", err=True)
     if made.undecided:
-        typer.echo(
-            f"{made.undecided:,} queries that somebody called bad are still in the set: decide, or give --reject-bad",
-            err=True,
-        )
+        typer.echo(f"Called bad, still in the set: {queries(made.undecided)}; decide, or give --reject-bad", err=True)
     typer.echo(f"Written: {made.folder}")
 
 

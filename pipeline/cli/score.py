@@ -57,6 +57,7 @@ def score(
     """Score runs with trec_eval's measures."""
     import gc
 
+    from pipeline.formats.runs.scorecard_files import scorecard_beside
     from pipeline.goldset.gold_path import check_apart
     from pipeline.score.runs import load_gold, named_runs, score_run
 
@@ -65,7 +66,7 @@ def score(
     runs = named_runs(run)
     loaded = load_gold(gold)
     asked = chosen(measure, k, loaded)
-    beside = html.with_name("scorecard.json") if html else None
+    beside = scorecard_beside(html) if html else None
     check_apart(
         {"--per-query": per_query, "--html, the card goes beside it": beside, "--html": html},
         [gold, *(one.path for one in runs.values())],

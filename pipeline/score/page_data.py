@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.errors import InputError
-from pipeline.formats.runs.scorecard_files import read_record, write_record, write_whole
+from pipeline.formats.runs.scorecard_files import read_record, scorecard_beside, write_record, write_whole
 from pipeline.goldset.file_names import AGREEMENT, CARD_JSON, DATASET
 from pipeline.measures.names import parse_measure
 from pipeline.measures.statistics.comparison import aligned
@@ -62,7 +62,7 @@ def write_report(
     results = score_all(gold, runs, asked, missing=method.missing, scores=method.scores, match=match)
     card = card_of(gold, results, shown, judged=judged, method=method)
     details = details_of(gold, runs, results, card, match=match)
-    beside = path.with_name("scorecard.json")
+    beside = scorecard_beside(path)
     write_whole(path, page(card, details).encode())
     write_record(beside, card)
     return [path, beside]

@@ -43,6 +43,19 @@ def test_help_shows_options_under_titles(goldset_inside: Goldset) -> None:
     assert "Share of calls that test the judge (default: 0.05 = 5 %)." in " ".join(shown.split())
 
 
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")
+def test_every_default_is_told_once_and_is_the_default(name: str, command: Any) -> None:
+    context = command.context_class(command, info_name=name)
+    for parameter in getattr(command, "params", ()):
+        if parameter.param_type_name != "option" or hasattr(command, "commands"):
+            continue
+        record = parameter.get_help_record(context)
+        assert record is None or "[default" not in record[1], record
+        default = getattr(parameter.default, "value", parameter.default)
+        if default is not None and not isinstance(default, bool | list | tuple):
+            assert re.search(rf"\(default: {re.escape(str(default))}( = [\d.]+ %)?\)", parameter.help), parameter.help
+
+
 def test_the_list_of_commands_shows_every_summary(goldset_inside: Goldset) -> None:
     shown = goldset_inside("--help").stdout
     for name in COMMANDS:

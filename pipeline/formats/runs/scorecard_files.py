@@ -19,6 +19,11 @@ from schemas.record import Record
 R = TypeVar("R", bound=Record)
 
 
+def scorecard_beside(page: Path) -> Path:
+    """Return the file of the scorecard that belongs to a page."""
+    return page.with_name("scorecard.json")
+
+
 def read_record(path: Path, kind: type[R]) -> R:
     """Return the record in a JSON file.
 
