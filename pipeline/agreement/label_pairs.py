@@ -15,7 +15,7 @@ from pipeline.errors import InputError
 from pipeline.formats.runs.judgments import Grades
 from pipeline.goldset.file_names import QUERIES
 from pipeline.goldset.gold_path import notes_of_queries
-from pipeline.measures.statistics.agreement_intervals import pair_figures, raters_alpha
+from pipeline.measures.statistics.agreement_intervals import RESAMPLES, pair_figures, raters_alpha
 from pipeline.measures.statistics.calibration import effective_size
 from pipeline.measures.statistics.kappa import combined, query_tables
 from pipeline.text.display import shown
@@ -93,7 +93,7 @@ def agree(
     level: int = 2,
     scale: int | None = None,
     per_type: bool = False,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Agreement:
     """Return how far a judge agrees with a reference.
@@ -159,7 +159,7 @@ def _remarks(one: _Side, other: _Side, figures: PairFigures, grading: _Grading) 
 
 
 def agree_within(
-    labels: Labels, *, level: int = 2, scale: int | None = None, resamples: int = 1000, seed: int = 0
+    labels: Labels, *, level: int = 2, scale: int | None = None, resamples: int = RESAMPLES, seed: int = 0
 ) -> Agreement:
     """Return how far the assessors of one file agree with one another.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from pipeline.measures.statistics.agreement_intervals import pair_figures, raters_alpha
+from pipeline.measures.statistics.agreement_intervals import RESAMPLES, pair_figures, raters_alpha
 from pipeline.measures.statistics.calibration import effective_size, inverse_weights
 from pipeline.measures.statistics.kappa import query_tables
 from pipeline.review.people import Grades
@@ -38,9 +38,6 @@ CHANGED = 0.1
 
 TOO_FAST_MS = 700
 """Milliseconds that reading a passage takes at least; faster judgments are counted as too fast."""
-
-RESAMPLES = 1000
-"""Resamples of the queries for the intervals on the page."""
 
 _HIGHEST = int(Relevance.ANSWERS)
 

@@ -10,7 +10,7 @@ from statistics import median
 import numpy as np
 
 from pipeline.measures.statistics import kappa
-from pipeline.measures.statistics.agreement_intervals import estimates, raters_alpha
+from pipeline.measures.statistics.agreement_intervals import RESAMPLES, estimates, raters_alpha
 from pipeline.measures.statistics.calibration import inverse_weights
 from pipeline.measures.statistics.floats import Floats
 from pipeline.review.completion import ENOUGH, LAST, TOO_FAST_MS, errors_rule, figures_of, kappa_rule, sample_rule
@@ -22,7 +22,6 @@ from schemas.judgment import RELEVANT, Relevance
 from schemas.review_event import EventKind, Lane, Review
 from schemas.review_report import Annotator, Between, ReviewReport, StopRule
 
-RESAMPLES = 1000
 _SIZE = len(Relevance)
 _SLICES = ("kind", "style")
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.errors import GoldsetError
+from pipeline.measures.statistics.agreement_intervals import RESAMPLES
 from pipeline.review import payload
 from pipeline.review.completion import (
-    RESAMPLES,
     Sampled,
     agreement,
     between_people,

@@ -11,6 +11,7 @@ import pytest
 from pipeline.cli.app import COMMANDS, built
 from pipeline.cli.options import PANELS
 from pipeline.config import SETTINGS
+from pipeline.measures.statistics.agreement_intervals import RESAMPLES
 from tests.conftest import Goldset
 
 
@@ -54,6 +55,11 @@ def test_every_default_is_told_once_and_is_the_default(name: str, command: Any) 
         default = getattr(parameter.default, "value", parameter.default)
         if default is not None and not isinstance(default, bool | list | tuple):
             assert re.search(rf"\(default: {re.escape(str(default))}( = [\d.]+ %)?\)", parameter.help), parameter.help
+
+
+def test_the_figures_of_agreement_have_one_number_of_resamples() -> None:
+    for command in (built("agreement"), built("review").commands["report"]):
+        assert next(one.default for one in command.params if one.name == "resamples") == RESAMPLES
 
 
 def test_the_list_of_commands_shows_every_summary(goldset_inside: Goldset) -> None:

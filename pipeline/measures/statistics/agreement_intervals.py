@@ -15,6 +15,8 @@ from schemas.agreement_report import Estimate, GradeMeaning, PairFigures
 
 ONE_GRADE = "every pair has one and the same grade in both, so there is nothing to agree on beyond chance"
 NO_PAIR = "no pair was graded by both"
+RESAMPLES = 1000
+"""Resamples of the queries where nobody asks for another number; the commands' options have the same default."""
 _DEFINED = 0.95
 """An interval is given if the figure is defined in at least this share of the resamples."""
 
