@@ -77,7 +77,7 @@ class Chunking(Record):
 
     @property
     def overlap_characters(self) -> int:
-        """The overlap in force."""
+        """Return the overlap in characters; a tenth of the size if it is not set."""
         return self.size // 10 if self.overlap is None else self.overlap
 
 

@@ -85,7 +85,7 @@ class PublishedRow(Record):
 
 
 class Difference(Record):
-    """One published figure beside ours; ``queries`` is the difference times the number of queries."""
+    """One published figure beside the measured one; ``queries`` is the difference times the number of queries."""
 
     published: str
     system: str

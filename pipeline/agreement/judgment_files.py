@@ -21,7 +21,7 @@ from pipeline.formats.runs.trec import is_grade
 from pipeline.goldset.file_names import JUDGMENTS
 from pipeline.goldset.gold_path import read_gold
 from pipeline.measures.ranks.columns import column_of
-from pipeline.text.display import shown
+from pipeline.text.display import amount, shown
 
 _DOCUMENT = ("chunk_id", "doc_id", "docid", "corpus-id", "corpus_id")
 _QUERY = ("query_id", "query-id", "qid")
@@ -143,9 +143,11 @@ def _lines(source: Source, name: str) -> Labels:
             except Fault as fault:
                 raise fault.at(line).of(source.name) from None
     if canaries:
-        labels.remarks.append(f"{name}: {canaries:,} judgments of made-up pairs (canaries) are left out")
+        labels.remarks.append(f"{name}: {amount(canaries, 'judge check')} left out")
     if targeted:
-        labels.remarks.append(f"{name}: {targeted:,} reviews of lane B are left out: they are no sample")
+        labels.remarks.append(
+            f"{name}: {amount(targeted, 'review')} of likely judge errors left out: not a random sample"
+        )
     return labels
 
 
@@ -247,7 +249,7 @@ def _text_rows(source: Source, kind: str) -> tuple[list[str], Rows, str | None]:
         raise Fault("two columns have the same name", line=1)
     if len(ragged) > _RAGGED * (len(rows) + len(ragged)):
         raise Fault(f"a row does not have the {len(columns)} columns of the first", line=ragged[0])
-    many = f"{len(ragged):,} row{'' if len(ragged) == 1 else 's'} without {len(columns)} columns"
+    many = f"{amount(len(ragged), 'row')} without {len(columns)} columns"
     return columns, rows, f"{many} left out (the first: line {ragged[0]})" if ragged else None
 
 

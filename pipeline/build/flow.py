@@ -32,6 +32,7 @@ from pipeline.ports import Progress, QueryGenerator, Stored, Writing
 from pipeline.stages.assemble import label
 from pipeline.stages.chunk import chunk_documents
 from pipeline.stages.select import Selection, select
+from pipeline.text.display import amount
 from pipeline.text.language import detect_language
 from schemas.corpus import Chunk, Document
 from schemas.manifest import Failure, Manifest, StageUsage
@@ -42,7 +43,7 @@ FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 UP_TO = 300
 """How many queries are drawn if no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
 
-WARM_UP = "Words in Latin letters load the tables of the language detector before the first request."
+WARM_UP = "hello"  # loads the language detector's tables before the first request
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,7 +75,10 @@ class Run:
 
 
 async def load(run: Run) -> Counts:
-    """Read every file; a bad one is skipped, counted and named, or ends the run when strict."""
+    """Decode files and rows into the texts that every span refers to.
+
+    A bad one is skipped, counted and named, or ends the run when strict.
+    """
     failures: list[Failure] = []
     failed = 0
 
@@ -98,14 +102,14 @@ async def load(run: Run) -> Counts:
     count = len(run.documents)
     if not count:
         first = f", the first: {failures[0].message}" if failures else ""
-        raise GoldsetError(f"no document could be read, {failed:,} {'is' if failed == 1 else 'are'} bad{first}")
+        raise GoldsetError(f"no document could be read, {amount(failed, 'bad document')}{first}")
     run.accept(run.documents)
     run.books.failures.extend(failures)
     return Counts(read=count + failed, written=count, failed=failed)
 
 
 async def chunk(run: Run) -> Counts:
-    """Cut the documents; those without any word give no chunk."""
+    """Cut the documents into passages, each an exact span; those without any word give no chunk."""
     count, settings = len(run.documents), run.config.chunk
     with run.progress.stage("chunk", count) as step:
         cut = chunk_documents(counted(run.documents, step), size=settings.size, overlap=settings.overlap_characters)
@@ -114,7 +118,7 @@ async def chunk(run: Run) -> Counts:
 
 
 async def choose(run: Run) -> Counts:
-    """Decide which chunks may be asked about, and in which order."""
+    """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
     seed, ready = run.config.generate.seed, run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
         run.selection = select(Watched(run.chunks, step), seed=seed, ready=ready)
@@ -123,7 +127,7 @@ async def choose(run: Run) -> Counts:
 
 
 async def generate(run: Run) -> Counts:
-    """Propose queries, first chunks first, until there are enough.
+    """Propose queries, one prompt per chunk, first chunks first, until there are enough.
 
     The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
     """
@@ -158,7 +162,7 @@ async def generate(run: Run) -> Counts:
 
 
 async def check(run: Run) -> Counts:
-    """Write what the checks, made while candidates were generated, kept and rejected."""
+    """Write the queries that passed every check, and the rest with its reason; the checks ran during `generate`."""
     drawn = run.drawn
     run.place.queries.write(drawn.queries)
     run.place.rejections.write(drawn.rejections)
@@ -184,22 +188,21 @@ async def assemble(run: Run) -> Counts:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One line of the table: its work in a few words, and the function that does it."""
+    """One line of the table: what it reads and writes, and the function that does it."""
 
     name: str
     reads: str
     writes: str
-    work: str
     function: Callable[[Run], Awaitable[Counts]]
 
 
 STAGES = (
-    Stage("load", "files", DOCUMENTS, "decode files and rows into texts that every span refers to", load),
-    Stage("chunk", DOCUMENTS, CHUNKS, "cut documents into passages, each an exact span", chunk),
-    Stage("select", CHUNKS, "drawing order", "leave out what cannot stand alone; one of near-duplicates", choose),
-    Stage("generate", "drawing order", CANDIDATES, "propose queries, one prompt per chunk", generate),
-    Stage("check", CANDIDATES, QUERIES, "keep what passes every check, the rest with its reason", check),
-    Stage("assemble", QUERIES, DATASET, "label the chunks that hold the evidence; write the gold set", assemble),
+    Stage("load", "files", DOCUMENTS, load),
+    Stage("chunk", DOCUMENTS, CHUNKS, chunk),
+    Stage("select", CHUNKS, "drawing order", choose),
+    Stage("generate", "drawing order", CANDIDATES, generate),
+    Stage("check", CANDIDATES, QUERIES, check),
+    Stage("assemble", QUERIES, DATASET, assemble),
 )
 
 

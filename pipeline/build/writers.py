@@ -28,7 +28,7 @@ PATIENCE_S = 30.0
 """Seconds after which a call is named on the screen, or after a quarter of the time it may take."""
 
 WAVE = 100_000
-"""How many chunks are worked on at once with batches: enough to put a whole wave into one batch."""
+"""How many chunks (or pairs to judge) are worked on at once with batches: enough to put a whole wave into one batch."""
 
 
 class OfflineWriter:

@@ -11,6 +11,7 @@ from pipeline.card.described_set import DescribedSet
 from pipeline.card.figures import figure
 from pipeline.stages.check.set_checks import MOST_ALIKE
 from pipeline.stages.select.near_duplicates import NEAR_DUPLICATE, Sketches, cluster, write_sketch
+from pipeline.text.display import amount, queries
 from pipeline.text.similarity import WORDS
 from pipeline.text.words import terms
 from schemas.set_card import Figure
@@ -33,7 +34,7 @@ def _alike_queries(material: DescribedSet) -> Figure:
         ALIKE,
         "queries alike",
         rate,
-        f"{len(members):,} queries are at least {MOST_ALIKE:.0%} alike to another query in their characters.",
+        f"{queries(len(members))} with another query that is at least {MOST_ALIKE:.0%} alike in its characters.",
         unit="share of queries",
         values={"pairs": pairs},
         items=[ids[place] for place in sorted(members)[:20]],
@@ -72,8 +73,8 @@ def _alike_passages(material: DescribedSet) -> Iterator[Figure]:
         ALIKE,
         "passages alike",
         inside / len(ids),
-        f"{inside:,} passages have a near-duplicate (Jaccard similarity of {WORDS}-word shingles of at least "
-        f"{NEAR_DUPLICATE:.2f}); they form {len(clusters):,} clusters.",
+        f"{amount(inside, 'passage')} with a near-duplicate (Jaccard similarity of {WORDS}-word shingles of at least "
+        f"{NEAR_DUPLICATE:.2f}), in {amount(len(clusters), 'cluster')}.",
         unit="share of passages",
         values={"passages": inside, "clusters": len(clusters), "largest": max(sizes.values())},
     )
@@ -82,8 +83,8 @@ def _alike_passages(material: DescribedSet) -> Iterator[Figure]:
         ALIKE,
         "propagated labels",
         shared,
-        f"{shared:,} labels are shared with a near-duplicate; {missing:,} near-duplicates of relevant passages have no "
-        "label.",
+        f"{amount(shared, 'label')} shared with a near-duplicate; {amount(missing, 'near-duplicate')} of relevant "
+        "passages without a label.",
         unit="labels",
         values={"near-duplicates without a label": missing},
         limit=("no near-duplicate without the label", not missing),

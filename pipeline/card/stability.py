@@ -11,14 +11,13 @@ from pipeline.card.baselines import DENSE, WORDS, Baselines
 from pipeline.card.described_set import DescribedSet
 from pipeline.card.figures import absent, figure
 from pipeline.measures.statistics.floats import Floats
+from pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
 from pipeline.measures.statistics.significance import power
 from schemas.set_card import Figure, Value
 
 ADVANTAGE, POWER, STABILITY = "lexical advantage", "power", "stability"
 FEWEST = 10
 """Fewest queries for any statement on differences between systems."""
-FEWEST_SYSTEMS = 8
-"""Fewest systems between which tau has enough values to mean anything."""
 _CURVE = (5, 10, 25, 50, 100, 150, 200, 300, 500, 1000)
 _OURS = "Between the baselines, not between your systems."
 _EQUAL = 1e-9
@@ -134,8 +133,8 @@ def _power(baselines: Baselines, seed: int) -> Iterator[Figure]:
 
 def _stability(baselines: Baselines, seed: int, reason: str | None) -> Iterator[Figure]:
     names = ("split-half tau", "split-half tau_AP", "tau by number of queries")
-    if reason is None and len(baselines.names) < FEWEST_SYSTEMS:
-        reason = f"{len(baselines.names)} baselines could be run, and tau needs {FEWEST_SYSTEMS}"
+    if reason is None and len(baselines.names) < FEW_SYSTEMS:
+        reason = f"{len(baselines.names)} baselines could be run, and tau needs {FEW_SYSTEMS}"
     tau, tau_ap, half = halves(baselines.scores if reason is None else baselines.scores[:0], seed=seed)
     if reason is not None or tau.value is None or tau_ap.value is None:
         yield from (absent(STABILITY, name, reason or tau.reason or "tau is not defined") for name in names)

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from pydantic import ValidationError
 
 from pipeline.errors import InputError
+from pipeline.formats.faults import explain, unreadable
 from pipeline.formats.jsonl import as_line
 from pipeline.goldset.file_names import CORPUS_COPY, DATASET, QRELS, QRELS_COPY, QUERIES_COPY, TOPICS
 from pipeline.goldset.gold_path import METADATA
@@ -85,11 +86,9 @@ def read_dataset(path: Path) -> TestSet:
     except FileNotFoundError:
         raise InputError(path, "is missing") from None
     except OSError as error:
-        raise InputError(path, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+        raise unreadable(error).of(path) from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"][:2])
-        raise InputError(path, f"{where + ': ' if where else ''}{first['msg']}") from None
+        raise InputError(path, explain(error)) from None
 
 
 def _write_dataset(path: Path, gold: GoldSet) -> None:

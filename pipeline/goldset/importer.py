@@ -22,10 +22,12 @@ from pipeline.formats.benchmarks.checked_items import Reading
 from pipeline.formats.benchmarks.collection import Chosen, Collection, Qrel
 from pipeline.formats.benchmarks.grades import Grading, choose_grading, in_words, parse_grades, suggestion
 from pipeline.formats.benchmarks.left_out import Books, Names
+from pipeline.formats.faults import unreadable
 from pipeline.formats.jsonl import RecordFile, write_texts
 from pipeline.goldset.dataset import GoldSet, Passage
 from pipeline.goldset.file_names import CHUNKS, DATASET, QUERIES, RENAMED
 from pipeline.goldset.folder import Claim, Draft, GoldFolder, stamp
+from pipeline.goldset.publication import sha256_of
 from pipeline.stages.chunk import chunk_documents
 from pipeline.text.display import shown
 from schemas.corpus import Chunk, Evidence
@@ -104,10 +106,9 @@ def _settings(collection: Collection, options: Options) -> dict[str, Any]:
     read: dict[str, Any] = {}
     for number, path in enumerate(dict.fromkeys(collection.files)):
         try:
-            with path.open("rb") as file:
-                read[f"{number}-{shown(path.name)}"] = hashlib.file_digest(file, "sha256").hexdigest()
+            read[f"{number}-{shown(path.name)}"] = sha256_of(path)
         except OSError as error:
-            raise InputError(shown(path), f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+            raise unreadable(error).of(path) from None
     given = {
         "split": options.chosen.split,
         "grades": options.grades,

@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from pipeline.errors import InputError, OutputError, explained
+from pipeline.formats.faults import unreadable
 from pipeline.goldset.file_names import MANIFEST
 from schemas.manifest import Manifest
 
@@ -35,7 +36,7 @@ def read_manifest(folder: Path) -> Manifest:
     except NotADirectoryError:
         raise InputError(folder, "is a file, not the folder of a run") from None
     except OSError as error:
-        raise InputError(path, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+        raise unreadable(error).of(path) from None
     except ValidationError:
         raise InputError(path, "is damaged: run the build again") from None
 

@@ -81,7 +81,8 @@ def read_gradable(folder: GoldFolder, manifest: Manifest) -> GradableSet:
         for chunk_id in sources[query.query_id]:
             if chunk_id not in found.positions:
                 raise InputError(
-                    folder.queries.path, f"query {query.query_id} names chunk {chunk_id}, which {CHUNKS} has not"
+                    folder.queries.path,
+                    f"query {query.query_id} names chunk {chunk_id}, which is missing from {CHUNKS}",
                 )
     return found
 

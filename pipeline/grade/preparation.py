@@ -161,6 +161,6 @@ def expected(config: Config, queries: int) -> str:
     depth = config.grade.depth
     calls = queries * (2 * depth + 2) * (1 + config.grade.canaries) / config.grade.passages_per_call
     return (
-        f"grading: about {calls:,.0f} requests for {queries:,} queries, {calls / queries:.0f} a query, and half as "
-        "many again for pairs in doubt; once the set is built, goldset grade DIR --dry-run counts them exactly"
+        f"grading: about {calls:,.0f} requests for {queries:,} queries, {calls / queries:.0f} a query, plus "
+        "about 50 % for pairs in doubt; once the set is built, goldset grade DIR --dry-run counts them exactly"
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipeline.build.progress import calls_shown
+from pipeline.build.writers import WAVE
 from pipeline.config import Panel as Setting
 from pipeline.errors import NothingKept, OutputError, UsageError
 from pipeline.goldset.folder import Draft, GoldFolder, is_graded
@@ -18,11 +19,8 @@ from pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
 from pipeline.grade.retriever_pool import Pool, Pools, pool_of
 from pipeline.llm.rehearsal import PlannedStage
 from pipeline.ports import Progress
-from pipeline.text.display import amount
+from pipeline.text.display import amount, dollars, queries
 from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
-
-WAVE = 100_000
-"""How many pairs are worked on at once with batches: enough to put everything into one batch."""
 
 EXPECTED_RELEVANT = 0.23
 """The share of a pool that a judge finds relevant (0.23 = 23 %): GPT-4 on the TREC Deep Learning track of 2023."""
@@ -274,20 +272,20 @@ async def forecast(gold: GradableSet, slots: Sequence[Slot], work: Work) -> list
         rows = report()
         others = len(panel.others)
     if not calls:
-        return [f"{len(slots):,} pairs of {len(gold.queries):,} queries, all judged before."]
+        return [f"{amount(len(slots), 'pair')} of {queries(len(gold.queries))}, all judged before."]
     scale = len(calls) / len(sample)
     requests = round(scale * sum(row.requests for row in rows))
     more = _more_calls(others, work.panel.config.grade.panel)
     pairs = sum(not slot.planted for group in calls for slot in group)
     spent = [sum(getattr(row, name) for row in rows) * scale * (1 + more) for name in ("input_tokens", "output_tokens")]
+    count = max(1, len(gold.queries))
     usd = [row.usd for row in rows]
     money = "the price is not known"
     if all(price is not None for price in usd):
         total = sum(price or 0.0 for price in usd) * scale * (1 + more)
-        money = f"about ${total:,.4f}, ${total / max(1, len(gold.queries)):,.4f} a query"
-    count = max(1, len(gold.queries))
+        money = f"about {dollars(total)}, {dollars(total / count)} a query"
     line = (
-        f"{len(slots):,} pairs of {len(gold.queries):,} queries, judge checks included: about "
+        f"{amount(len(slots), 'pair')} of {queries(len(gold.queries))}, judge checks included: about "
         f"{requests:,} requests ({requests / count:.1f} a query), and about {pairs * more:,.0f} of the further judges; "
         f"about {spent[0]:,.0f} tokens in, {spent[1]:,.0f} out; {money}."
     )

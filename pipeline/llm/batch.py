@@ -79,7 +79,7 @@ class Batch:
         announce: Callable[[str], None],
         limits: BatchLimits,
     ) -> None:
-        """Take what the batches share.
+        """Store the client of the server, the record of sent batches and their limits.
 
         Args:
             files: The batches of the server.

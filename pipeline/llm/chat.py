@@ -46,7 +46,7 @@ class ChatExchange:
     """
 
     def __init__(self, wire: Wire, *, settings: ModelSettings, prices: PriceList, lessons: Lessons) -> None:
-        """Take what the exchanges share.
+        """Store the client of the server, the model's settings, prices and dialect.
 
         Args:
             wire: The client of the server.

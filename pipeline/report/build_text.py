@@ -10,6 +10,7 @@ from rich.table import Table
 
 from pipeline.goldset.file_names import MANIFEST
 from pipeline.report.text_tables import terminal_table
+from pipeline.stages.select import READY, Limits
 from pipeline.text.display import amount, dollars, printable, queries
 from schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
 
@@ -97,8 +98,9 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
     select = _stage(manifest, "select")
     if 2 * select.rules.get("too-short", 0) > select.read:
         yield (
-            "Most chunks are too short to write a query for (under 40 words). "
-            "If rows or files are complete passages, use --no-chunk, which accepts 10 words or more."
+            "Most chunks are too short to write a query for (under "
+            f"{Limits().min_words} words). If rows or files are complete passages, use --no-chunk, which accepts "
+            f"{READY.min_words} words or more."
         )
     if not target_met and limit is not None:
         yield f"So far {manifest.queries:,} of {queries(manifest.target or 1)}."

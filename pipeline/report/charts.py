@@ -45,7 +45,7 @@ def points_of(card: Scorecard, measures: Sequence[str], places: Sequence[Any]) -
 
 
 def series_of(name: str, places: Sequence[Any], scores: Sequence[Score]) -> Points:
-    """Return a series of means; a score without an interval has one of no width.
+    """Return a series of means; a score without an interval gets an interval of width 0.
 
     Args:
         name: The name of the series.

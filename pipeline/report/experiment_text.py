@@ -100,7 +100,7 @@ def timing_line(timings: Timings) -> str:
 
 
 def beside_published(found: Experiment) -> Iterator[tuple[str, Rows]]:
-    """Yield a table for each measure: published figures, and our figures below with the difference in queries."""
+    """Yield a table for each measure: published figures, below them the measured ones and the difference."""
     ours = {(one.published, one.system, one.measure): one for one in found.differences}
     for title, measures in families(found).items():
         names = [name for _, name in measures if any(name in row.values for row in found.published)]
@@ -212,7 +212,7 @@ def times_csv(timings: Timings, order: Sequence[str]) -> list[list[object]]:
 
 
 def published_csv(found: Experiment) -> list[list[object]]:
-    """Return a row for each published figure that we also measured."""
+    """Return a row for each published figure that was measured as well."""
     rows: list[list[object]] = [["published", "system", "measure", "value", "ours", "difference", "queries"]]
     rows += [
         [one.published, one.system, one.measure, *map(repr, (one.value, one.ours, one.difference, one.queries))]

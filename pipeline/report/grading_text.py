@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pipeline.report.build_text import messages, stopped
 from pipeline.stages.canaries import TRAPS
-from pipeline.text.display import amount
+from pipeline.text.display import amount, dollars
 from schemas.judgment import Canary
 from schemas.manifest import CanaryCount, CanaryVerdict, Failure, Grading, Manifest, StageUsage
 
@@ -95,5 +95,5 @@ def cost_per_query(usage: Mapping[str, StageUsage], queries: int) -> str:
     tokens = sum(row.input_tokens + row.output_tokens for row in spent)
     money = "price unknown"
     if all(row.usd is not None for row in spent if row.requests):
-        money = f"${sum(row.usd or 0.0 for row in spent) / queries:,.5f}"
+        money = dollars(sum(row.usd or 0.0 for row in spent) / queries)
     return f"per query: {requests / queries:.1f} requests, {tokens / queries:,.0f} tokens, {money}"

@@ -35,7 +35,7 @@ class Dense:
     """Finds passages by the cosine of their vector with the query's."""
 
     def __init__(self, settings: Vectors, *, encoder: Encoder, stopwatch: Stopwatch) -> None:
-        """Take the parts of the retriever.
+        """Store the encoder and make an empty index.
 
         Args:
             settings: How vectors are searched.

@@ -31,7 +31,7 @@ class Expanded:
     def __init__(
         self, settings: RewriteSettings | HyDESettings, *, of: Retriever, expand: Expand, stopwatch: Stopwatch
     ) -> None:
-        """Take the parts of the retriever.
+        """Store the system to search and the function that gives the texts.
 
         Args:
             settings: How many results are fused, and whether the query is searched as well.

@@ -33,7 +33,7 @@ class Listwise:
     def __init__(
         self, settings: ListwiseSettings, *, of: Retriever, complete_all: CompleteAll, stopwatch: Stopwatch
     ) -> None:
-        """Take the parts of the retriever.
+        """Store the system to rerank and the model that orders its results.
 
         Args:
             settings: Depth, window and step.

@@ -31,7 +31,7 @@ class LSI:
     """
 
     def __init__(self, settings: LSISettings, *, tokens: Tokenizer | TokenFiles, stopwatch: Stopwatch) -> None:
-        """Take the parts of the retriever.
+        """Store the settings and the tokenizer, and make an empty index.
 
         Args:
             settings: Dimensions, seed, and how vectors are searched.

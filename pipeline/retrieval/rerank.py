@@ -27,7 +27,7 @@ class Reranker:
         rate_all: RateAll,
         stopwatch: Stopwatch,
     ) -> None:
-        """Take the parts of the retriever.
+        """Store the system to rerank and the model that rates.
 
         Args:
             settings: The depth.

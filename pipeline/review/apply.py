@@ -23,7 +23,7 @@ from pipeline.goldset.publication import is_inside
 from pipeline.review.decisions import Decided, answered, decide
 from pipeline.review.ledger import RUBRIC_SHA
 from pipeline.review.people import Grades, Reviewed, load_reviewed, people_of
-from pipeline.review.unreviewed import BY_QUERY, Unreviewed, digest, keep, renamed, unreviewed_set
+from pipeline.review.unreviewed import BY_QUERY, Unreviewed, keep, renamed, sha256_if_there, unreviewed_set
 from schemas.judgment import Relevance
 from schemas.manifest import Manifest, StageReport
 
@@ -130,7 +130,7 @@ def _described(place: Draft, made: Applied, decided: Decided, reviewed: Reviewed
         "annotators": len({review.annotator for review in reviewed.state.reviews()}),
         "queries": decided.notes,
         "dropped": made.dropped,
-        "files": {name: digest(place.file(name)) for name in names},
+        "files": {name: sha256_if_there(place.file(name)) for name in names},
     }
 
 

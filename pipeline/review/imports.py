@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from pipeline.errors import UsageError
 from pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
 from pipeline.formats.annotations.exchange import Given
-from pipeline.formats.faults import Fault, in_file
+from pipeline.formats.faults import Fault, explain, in_file
 from pipeline.review.exports import Format
 from pipeline.review.ledger import RUBRIC_SHA, Ledger, same_act
 from pipeline.review.people import current_ids
@@ -107,9 +107,7 @@ def _at(line: int) -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise Fault(f"{where or 'judgment'}: {first['msg']}", line=line) from None
+        raise Fault(explain(error), line=line) from None
     except Fault as fault:
         raise fault.at(line) from None
 

@@ -204,7 +204,7 @@ class Answers:
                 acts = (stack.done if sent.kind is EventKind.UNDO else stack.undone) if stack else []
                 target = next((one for one in reversed(acts) if sent.undoes in {None, one.client_id}), None)
             if target is None:
-                raise Refused(f"nothing to {sent.kind.value}")
+                raise Refused(f"There is nothing to {sent.kind.value}")
             made = self._made(
                 annotator,
                 {"client_id": sent.client_id, "kind": sent.kind, "undoes": target.client_id},

@@ -228,7 +228,7 @@ class Guard:
 
 
 def _from_here(headers: Headers, *, navigating: bool) -> bool:
-    """Return whether a request comes from our own page, or opens it."""
+    """Return whether a request comes from the review page, or opens it."""
     here = f"http://{headers.get('host', '').lower()}"
     if headers.get("origin", here).lower() != here:
         return False
@@ -237,7 +237,7 @@ def _from_here(headers: Headers, *, navigating: bool) -> bool:
 
 
 def _unlike_ours(method: str, headers: Headers) -> JSONResponse | None:
-    """Refuse what our page never sends, above all a post that a foreign page could send without a preflight."""
+    """Refuse what the review page never sends, above all a post that a foreign page could send without a preflight."""
     if method not in {"GET", "HEAD", "POST"}:
         return _refused(405, "only GET and POST are allowed")
     length = headers.get("content-length", "0")

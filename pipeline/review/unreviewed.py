@@ -46,7 +46,9 @@ def unreviewed_set(folder: GoldFolder, metadata: Mapping[str, Any]) -> Unreviewe
     """
     review = metadata.get("review")
     files = review.get("files") if isinstance(review, Mapping) else None
-    same = isinstance(files, Mapping) and all(digest(folder.file(str(name))) == sha for name, sha in files.items())
+    same = isinstance(files, Mapping) and all(
+        sha256_if_there(folder.file(str(name))) == sha for name, sha in files.items()
+    )
     kept = same and folder.unreviewed.queries.exists()
     home, qrels = (folder.unreviewed, folder.file(UNREVIEWED_QRELS)) if kept else (folder, folder.file(QRELS))
     if not qrels.is_file():
@@ -63,7 +65,7 @@ def keep(start: Unreviewed, place: Draft) -> None:
     shutil.copyfile(start.qrels, place.file(UNREVIEWED_QRELS))
 
 
-def digest(path: Path) -> str | None:
+def sha256_if_there(path: Path) -> str | None:
     """Return the SHA-256 of a file, or None if there is none."""
     return sha256_of(path) if path.is_file() else None
 

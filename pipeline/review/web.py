@@ -196,4 +196,4 @@ def _answered(work: Callable[[], dict[str, Any]]) -> Response:
     except (NotYours, LedgerConflict) as refused:
         return JSONResponse({"error": str(refused)}, 409)
     except GoldsetError:  # also for a damaged ledger: the browser keeps what it could not send
-        return JSONResponse({"error": "the ledger does not answer; nothing was stored"}, 503)
+        return JSONResponse({"error": "The ledger does not answer; nothing was stored"}, 503)

@@ -124,7 +124,7 @@ def _spliced(text: str, words: str) -> str:
 def tally(judgments: Iterable[Judgment]) -> dict[Canary, tuple[int, int]]:
     """Return for each kind of judge check how many pairs were graded, and how many of them 2 or more.
 
-    The judge's own grade counts, also where it was lowered afterwards for want of a quote.
+    The judge's own grade counts, also where it was lowered afterwards because the quote was missing.
     """
     graded, relevant = Counter[Canary](), Counter[Canary]()
     for judgment in judgments:

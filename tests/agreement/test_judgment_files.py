@@ -39,7 +39,7 @@ def test_judgments_are_read_by_assessor_and_canaries_left_out(tmp_path: Path) ->
     )
     labels = read_labels(path)
     assert labels.raters == {"m/grade.v1": {"q1": {"a": 3, "b": 0}}, "n/grade.v1": {"q1": {"a": 1}}}
-    assert labels.remarks == ["4-judgments: 1 judgments of made-up pairs (canaries) are left out"]
+    assert labels.remarks == ["4-judgments: 1 judge check left out"]
     assert read_labels(str(tmp_path)).raters == labels.raters
     assert read_labels(f"{path}@n/grade.v1").raters == {"n/grade.v1": {"q1": {"a": 1}}}
 
@@ -56,7 +56,7 @@ def test_reviews_are_taken_by_their_first_grade_without_lane_b_and_with_weights(
     labels = read_labels(path)
     assert labels.raters == {"ann": {"q": {"a": 2}}}
     assert labels.weights == {"q": {"a": 4.0}}
-    assert "lane B" in labels.remarks[0]
+    assert labels.remarks == ["reviews: 1 review of likely judge errors left out: not a random sample"]
 
 
 def test_a_column_per_assessor_may_have_gaps(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ class Admission:
     """Admits one exchange to a slot, within the caps and the time a call may take. The message gets the stage."""
 
     def __init__(self, gate: Gate, *, prices: PriceList, most_tokens: Callable[..., tuple[int, int]]) -> None:
-        """Take what the layer shares.
+        """Store the gate and the prices.
 
         Args:
             gate: The gate of the server, which chat and embeddings share.

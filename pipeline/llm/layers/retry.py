@@ -14,6 +14,7 @@ from pipeline.errors import CallFailed
 from pipeline.llm.exchange_end import Cause, ExchangeFailed
 from pipeline.llm.layers import Call, Request, call_label
 from pipeline.llm.throttle import Gate
+from pipeline.text.display import amount
 
 Q = TypeVar("Q", bound=Request)
 R = TypeVar("R")
@@ -81,7 +82,7 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Call
         failed = error
     meaning = _MEANING.get(failed.kind, f"the server answers {failed.kind.upper().replace('-', ' ')}")
     attempts = max(1, patience.attempts)
-    message = f"{label()}: {meaning} ({attempts} attempt{'s'[: attempts != 1]})"
+    message = f"{label()}: {meaning} ({amount(attempts, 'attempt')})"
     raise CallFailed(failed.kind, message, attempts=attempts)
 
 

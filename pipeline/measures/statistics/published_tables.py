@@ -1,4 +1,4 @@
-"""Published tables: figures from a publication, to compare with our own."""
+"""Published tables: figures from a publication, to compare with measured ones."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def printed_rows(
 def differences(
     rows: Sequence[PublishedRow], means: Mapping[str, Mapping[str, float]], queries: int
 ) -> Iterator[Difference]:
-    """Yield every published figure with ours, in the order of the table.
+    """Yield every published figure with the measured one, in the order of the table.
 
     Args:
-        rows: Published rows; a row without ``beside`` is compared with our system of the same name.
+        rows: Published rows; a row without ``beside`` is compared with the measured system of the same name.
         means: Our means by system and measure.
-        queries: Number of queries of our means.
+        queries: Number of queries of the measured means.
     """
     for row in rows:
         for system in row.beside or (row.published,):

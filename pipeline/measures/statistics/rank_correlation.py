@@ -11,6 +11,9 @@ import numpy.typing as npt
 from pipeline.measures.statistics.floats import ROUNDING, Floats, of_finite_numbers
 from pipeline.measures.statistics.resamples import on_grid
 
+FEW_SYSTEMS = 8
+"""Below this number of systems tau takes so few values that it says little."""
+
 _SPLITS = 3
 """Number that separates this use of a seed from those in ``pipeline.measures.statistics.resamples``."""
 

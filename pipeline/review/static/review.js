@@ -327,7 +327,7 @@ async function older(kind) { // decisions from before this page was opened: only
   try {
     const answer = await post(`/api/${kind}`, { client_id: fresh() });
     const body = await answer.json();
-    if (!answer.ok) return say(`There is ${body.error}.`);
+    if (!answer.ok) return say(`${body.error}.`);
     const item = body.item;
     if (!item) return say(kind === "undo" ? "Undone." : "Redone.");
     const old = items.find((one) => one.pair === item.pair);
