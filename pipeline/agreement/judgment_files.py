@@ -18,7 +18,7 @@ from pipeline.formats.packed_files import STDIN, Source, decoded
 from pipeline.formats.runs.judgments import Grades
 from pipeline.formats.runs.run_tables import kind_of, read_table
 from pipeline.formats.runs.trec import is_grade
-from pipeline.goldset.file_names import JUDGMENTS
+from pipeline.goldset.folder import GoldFolder
 from pipeline.goldset.gold_path import read_gold
 from pipeline.measures.ranks.columns import column_of
 from pipeline.text.display import amount, shown
@@ -94,8 +94,8 @@ def _parted(given: str) -> tuple[str, str | None]:
 def _read(path: str) -> Labels:
     place = Path(path)
     if place.is_dir():
-        file = place / JUDGMENTS
-        return _lines(Source(file), place.name) if file.is_file() else _single(path)
+        judgments = GoldFolder(place).judgments
+        return _lines(Source(judgments.path), place.name) if judgments.exists() else _single(path)
     source = Source(path)
     kind = kind_of(source)
     if kind == "jsonl":

@@ -16,7 +16,7 @@ from pipeline.card.queries import asking_figures, overlaps
 from pipeline.card.stability import FEWEST, POWER, ordering_figures
 from pipeline.errors import InputError, OutputError, explained
 from pipeline.formats.jsonl import write_texts
-from pipeline.goldset.file_names import CARD_JSON, CARD_MARKDOWN
+from pipeline.goldset.folder import GoldFolder
 from pipeline.report.card_text import markdown
 from schemas.set_card import Card, Figure, State
 
@@ -78,15 +78,16 @@ def write_card(folder: Path, card: Card) -> tuple[Path, Path]:
     Raises:
         OutputError: The folder cannot be written, or holds a file of that name that is not a card.
     """
-    for name, begins in ((CARD_JSON, b'{\n "format": 1,\n "goldset": '), (CARD_MARKDOWN, b"# Card of ")):
-        _check_ours(folder / name, begins)
+    home = GoldFolder(folder)
+    for path, begins in ((home.card_json, b'{\n "format": 1,\n "goldset": '), (home.card_markdown, b"# Card of ")):
+        _check_replaceable(path, begins)
     with explained(folder):
-        write_texts(folder / CARD_JSON, card.model_dump_json(indent=1).split("\n"))
-        write_texts(folder / CARD_MARKDOWN, markdown(card).removesuffix("\n").split("\n"))
-    return folder / CARD_JSON, folder / CARD_MARKDOWN
+        write_texts(home.card_json, card.model_dump_json(indent=1).split("\n"))
+        write_texts(home.card_markdown, markdown(card).removesuffix("\n").split("\n"))
+    return home.card_json, home.card_markdown
 
 
-def _check_ours(path: Path, begins: bytes) -> None:
+def _check_replaceable(path: Path, begins: bytes) -> None:
     if not path.exists():
         return
     with explained(path):

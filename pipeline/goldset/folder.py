@@ -78,6 +78,17 @@ class RecordsOf(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True)
+class PathOf:
+    """Gives a folder the path of one of its other files, as an attribute."""
+
+    name: str
+
+    def __get__(self, folder: GoldFolder, owner: type[GoldFolder]) -> Path:
+        """Return the path in this folder."""
+        return folder.path / self.name
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """What decides whether a new set may take a folder.
 
@@ -121,6 +132,23 @@ class GoldFolder:
     """The queries that the grading left out."""
     rejected = RecordsOf(names.REJECTED, DroppedQuery)
     """The queries that the review left out."""
+
+    labels = PathOf(names.QRELS)
+    """The grade of each pair, as TREC qrels."""
+    given_labels = PathOf(names.GIVEN_QRELS)
+    """The labels from before the first grading."""
+    unreviewed_labels = PathOf(names.UNREVIEWED_QRELS)
+    """The labels from before an applied review."""
+    ledger = PathOf(names.LEDGER)
+    """The decisions of people, if they are not in a database elsewhere."""
+    review_key = PathOf(names.REVIEW_KEY)
+    """The key that signs the sessions of the review page."""
+    card_json = PathOf(names.CARD_JSON)
+    """The card, for programs."""
+    card_markdown = PathOf(names.CARD_MARKDOWN)
+    """The card, for people."""
+    agreement = PathOf(names.AGREEMENT)
+    """The agreement of the labels with others."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -8,7 +8,6 @@ from typing import Any
 
 from pipeline.build.flow import FAILURES_LISTED
 from pipeline.goldset.dataset import GoldSet, passages
-from pipeline.goldset.file_names import GIVEN_QRELS, QRELS
 from pipeline.goldset.folder import Draft, with_reports
 from pipeline.grade.gradable_set import GradableSet
 from pipeline.grade.outcome import Outcome
@@ -32,7 +31,7 @@ def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, gra
     Raises:
         OSError: The disk is full or the folder cannot be written.
     """
-    given = next((path for name in (GIVEN_QRELS, QRELS) if (path := gold.folder.file(name)).is_file()), None)
+    given = next((path for path in (gold.folder.given_labels, gold.folder.labels) if path.is_file()), None)
     kept_labels = given.read_bytes() if given else b""
     place.pool.write(row for rows in pool.pairs.values() for row in rows)
     place.judgments.write(made.judgments)
@@ -47,7 +46,7 @@ def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, gra
             metadata=described(gold.metadata, grading),
         )
     )
-    place.file(GIVEN_QRELS).write_bytes(kept_labels)
+    place.given_labels.write_bytes(kept_labels)
 
 
 def described(metadata: Mapping[str, Any], grading: Grading) -> dict[str, Any]:

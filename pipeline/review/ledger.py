@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from pipeline.errors import GoldsetError, InputError
-from pipeline.goldset.file_names import LEDGER
+from pipeline.goldset.folder import GoldFolder
 from pipeline.review import ledger_tables
 from pipeline.text.display import shown
 from schemas.judgment import RUBRIC
@@ -47,7 +47,7 @@ class LedgerFailed(GoldsetError):
 
 def ledger_url(folder: Path, given: str | None) -> str:
     """Return the address of a folder's ledger: the one given, or else the file in the folder."""
-    return given or str(folder / LEDGER)
+    return given or str(GoldFolder(folder).ledger)
 
 
 def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SHA, create: bool = True) -> Ledger:

@@ -11,7 +11,8 @@ from typing import Any
 from pipeline.errors import InputError
 from pipeline.formats.packed_files import Source
 from pipeline.formats.runs.trec import read_qrels
-from pipeline.goldset.file_names import DATASET, QRELS, UNREVIEWED_QRELS
+from pipeline.goldset.file_names import DATASET
+from pipeline.goldset.folder import GoldFolder
 from pipeline.goldset.gold_path import folder_of
 from pipeline.measures.statistics.calibration import Rated
 from pipeline.review.ledger import ledger_url, open_ledger
@@ -79,8 +80,9 @@ def judge_of(material: ReviewableSet) -> Grades:
 
 
 def _before_people(material: ReviewableSet) -> Grades:
-    kept = material.folder / UNREVIEWED_QRELS
-    file = kept if kept.is_file() else material.folder / QRELS
+    home = GoldFolder(material.folder)
+    kept = home.unreviewed_labels
+    file = kept if kept.is_file() else home.labels
     earlier = lineage(material.metadata)
     found = read_qrels(Source(file)) if file.is_file() else {}
     return {

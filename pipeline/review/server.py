@@ -30,9 +30,6 @@ from schemas.judgment import RELEVANT
 DEEPEST = 100
 """Results of a run that count for a pair's impact; nobody looks at lower ranks."""
 
-KEY = "review.key"
-"""The file of the cookies' key beside a set whose ledger is on a server."""
-
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -80,7 +77,7 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
         raise InputError(folder, "holds no pair to judge: no pool and no relevant passages, or --lanes leaves none")
     address = ledger_url(folder, ledger)
     file = file_of(address)
-    key = file.with_suffix(".key") if file else folder / KEY
+    key = file.with_suffix(".key") if file else GoldFolder(folder).review_key
     with open_ledger(address, data_sha=material.data_sha) as book:
         yield Opened(material, book, items, key)
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pipeline.errors import InputError
 from pipeline.formats.packed_files import Source
 from pipeline.formats.runs.trec import read_qrels
-from pipeline.goldset.file_names import CHECKS, JUDGMENTS, POOL, QRELS, QUERIES, UNREVIEWED_QRELS
+from pipeline.goldset.file_names import CHECKS, JUDGMENTS, POOL, QUERIES
 from pipeline.goldset.folder import Draft, GoldFolder, Records
 from pipeline.goldset.publication import sha256_of
 from pipeline.review.people import Grades
@@ -50,7 +50,7 @@ def unreviewed_set(folder: GoldFolder, metadata: Mapping[str, Any]) -> Unreviewe
         sha256_if_there(folder.file(str(name))) == sha for name, sha in files.items()
     )
     kept = same and folder.unreviewed.queries.exists()
-    home, qrels = (folder.unreviewed, folder.file(UNREVIEWED_QRELS)) if kept else (folder, folder.file(QRELS))
+    home, qrels = (folder.unreviewed, folder.unreviewed_labels) if kept else (folder, folder.labels)
     if not qrels.is_file():
         raise InputError(qrels, "is missing; run the build again")
     return Unreviewed(home, qrels, tuple(home.queries.read()), read_qrels(Source(qrels)), kept)
@@ -62,7 +62,7 @@ def keep(start: Unreviewed, place: Draft) -> None:
     for name in BY_QUERY:
         if start.folder.file(name).is_file():
             shutil.copyfile(start.folder.file(name), place.unreviewed.file(name))
-    shutil.copyfile(start.qrels, place.file(UNREVIEWED_QRELS))
+    shutil.copyfile(start.qrels, place.unreviewed_labels)
 
 
 def sha256_if_there(path: Path) -> str | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.errors import InputError
 from pipeline.formats.runs.scorecard_files import read_record, scorecard_beside, write_record, write_whole
-from pipeline.goldset.file_names import AGREEMENT, CARD_JSON, DATASET
+from pipeline.goldset.file_names import DATASET
+from pipeline.goldset.folder import GoldFolder
 from pipeline.measures.names import parse_measure
 from pipeline.measures.statistics.comparison import aligned
 from pipeline.measures.statistics.intervals import bootstrap_intervals
@@ -121,16 +122,16 @@ def trust_in(gold: Gold) -> Trust:
 
     Judgments that are not from the folder of a gold set, or from its ``dataset.json``, have neither.
     """
-    folder = gold.path if gold.path.is_dir() else gold.path.parent
+    home = GoldFolder(gold.path if gold.path.is_dir() else gold.path.parent)
     if not (gold.path.is_dir() or gold.path.name == DATASET):
         return Trust()
     remarks: list[str] = []
-    card = _beside(folder / CARD_JSON, Card, remarks)
-    agreement = _beside(folder / AGREEMENT, Agreement, remarks)
+    card = _beside(home.card_json, Card, remarks)
+    agreement = _beside(home.agreement, Agreement, remarks)
     if card is not None:
         provenance = next((one for one in card.figures if one.name == "provenance"), None)
         if provenance is None or provenance.values.get("judgments sha256") != gold.fingerprint():
-            remarks.append(f"{CARD_JSON} belongs to other judgments; make it again with goldset card.")
+            remarks.append(f"{home.card_json.name} belongs to other judgments; make it again with goldset card.")
             card = None
     return Trust(card, agreement, tuple(remarks))
 
