@@ -31,7 +31,8 @@ _HEAD = """\
 `make docs` writes this page from the declarations in the code; change them, not the page.
 """
 _EXAMPLE_HEAD = """\
-# The settings of `make dataset` and, commented out, every other key with its default.
+# The settings of `make dataset` and, commented out, every other key with its default,
+# or with an example value if it has none.
 # `make docs` writes the comments; the values that are not commented out are kept.
 # Command-line options override this file. All wrong keys are reported at once.
 """

@@ -128,6 +128,8 @@ def load_bench(
     rows, wrong = printed_rows(file.published, cutoffs=printed_at, level=level)
     problems += wrong
     asked = _measures(file, level, problems)
+    if file.measures and not asked and not problems:
+        problems.append("measures: judged@k is always counted and does not measure quality; name another measure")
     compared = _compared(file, asked, level, problems)
     asked = list(dict.fromkeys([*asked, *compared, *(parse_measure(name) for row in rows for name in row.values)]))
     problems += _contradictions(file, points, asked, rows)

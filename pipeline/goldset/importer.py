@@ -171,8 +171,8 @@ class _Import:
         scale = ", ".join(str(one) for one in sorted(seen))
         return self.reading.located(
             place,
-            f"the grade is {grade}, and not every grade here ({scale}) is one of goldset's, 0 to 3; say "
-            f"what each becomes (2 and 3 are relevant), as --grades {suggestion(seen)}",
+            f"grade {grade} has no meaning yet; say what every grade here ({scale}) becomes, "
+            f"from 0 to 3 (2 and 3 are relevant), as --grades {suggestion(seen)}",
         )
 
     def _relevance(self, judgments: list[Qrel], grading: Grading) -> dict[str, dict[str, Relevance]]:

@@ -334,6 +334,7 @@ def test_times_are_told_for_every_system(bench: Command, tmp_path: Path, gold: P
         (("qrels.txt", "--system", "bm25"), 1, "texts"),
         (("gold", "--system", "bm25", "--html", "gold/dataset.json"), 1, "is one of the inputs"),
         (("gold", "--system", "bm25", "--html", "none/page.html"), 1, "folder none not found"),
+        (("gold", "--system", "bm25", "--measure", "judged@10"), 2, "judged@k is always counted"),
     ],
 )
 def test_what_cannot_be_benched_is_one_line(

@@ -198,9 +198,9 @@ MALFORMED: list[tuple[str, bytes, str]] = [
     ("corpus.jsonl", b'{"_id": "d4", "text": 3}\n', "corpus.jsonl, line 4: has no text"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "\xff"}\n', "corpus.jsonl, line 4: is not UTF-8"),
     ("qrels/test.tsv", b"q1 d1\n", "test.tsv, line 4: 2 columns"),
-    ("qrels/test.tsv", b"q1\td1\thigh\n", "test.tsv, line 4: the grade is 'high'"),
-    ("qrels/test.tsv", b"q1\td3\t7\n", "test.tsv, line 4: the grade is 7"),
-    ("qrels/test.tsv", b"q1\td3\t-1\n", "test.tsv, line 4: the grade is -1"),
+    ("qrels/test.tsv", b"q1\td1\thigh\n", "test.tsv, line 4: grade 'high'"),
+    ("qrels/test.tsv", b"q1\td3\t7\n", "test.tsv, line 4: grade 7"),
+    ("qrels/test.tsv", b"q1\td3\t-1\n", "test.tsv, line 4: grade -1"),
 ]
 
 
@@ -242,7 +242,7 @@ def test_the_lowest_relevant_grade_can_be_said(tmp_path: Path) -> None:
 
 def test_grades_of_other_scales_become_what_is_said(tmp_path: Path) -> None:
     source = beir(tmp_path / "in", "q1\td1\t4\nq1\td2\t-2\nq1\td3\t1\nq2\td2\t3\n")
-    with pytest.raises(InputError, match=r"line 3: the grade is -2.*--grades -2=0,1=1,3=2,4=3"):
+    with pytest.raises(InputError, match=r"line 3: grade -2.*--grades -2=0,1=1,3=2,4=3"):
         bring("beir", source, tmp_path / "out")
     imported = bring("beir", source, tmp_path / "out", grades="-2=none,0..1=0,3=2,4=3")
     assert dataset(tmp_path / "out")["relevance_scores"] == {"q1": {"d1": 3, "d3": 0}, "q2": {"d2": 2}}

@@ -101,6 +101,7 @@ WRONG = {
     "a missing query": (["--missing", "error"], 1, "lacks the judged query 'q3'"),
     "an unknown format": (["--format", "xml"], 2, ""),
     "the same name twice": (["--run", "A=a.trec"], 2, "called A already"),
+    "a folder as page": (["--html", "."], 1, ".: is a folder; name the file of the page"),
     "no such file": (["--run", "B=absent"], 1, "absent: file not found"),
     "no texts": (["--match", "text"], 1, "has no texts"),
     "one place for two outputs": (["--per-query", "new", "--html", "new"], 1, "cannot both be written"),

@@ -20,7 +20,13 @@ R = TypeVar("R", bound=Record)
 
 
 def scorecard_beside(page: Path) -> Path:
-    """Return the file of the scorecard that belongs to a page."""
+    """Return the file of the scorecard that belongs to a page.
+
+    Raises:
+        OutputError: The page has no file name.
+    """
+    if not page.name or page.is_dir():
+        raise OutputError(f"{page}: is a folder; name the file of the page")
     return page.with_name("scorecard.json")
 
 
