@@ -198,7 +198,7 @@ MALFORMED: list[tuple[str, bytes, str]] = [
     ("corpus.jsonl", b'{"_id": "d4", "text": 3}\n', "corpus.jsonl, line 4: has no text"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "\xff"}\n', "corpus.jsonl, line 4: is not UTF-8"),
     ("qrels/test.tsv", b"q1 d1\n", "test.tsv, line 4: 2 columns"),
-    ("qrels/test.tsv", b"q1\td1\thigh\n", "test.tsv, line 4: grade 'high'"),
+    ("qrels/test.tsv", b"q1\td1\thigh\n", "test.tsv, line 4: the grade is 'high'"),
     ("qrels/test.tsv", b"q1\td3\t7\n", "test.tsv, line 4: grade 7"),
     ("qrels/test.tsv", b"q1\td3\t-1\n", "test.tsv, line 4: grade -1"),
 ]
