@@ -244,7 +244,7 @@ def test_another_process_picks_up_the_batch_of_one_that_is_gone(
     _, messages = first.communicate(timeout=30)
     if how is signal.SIGINT:
         assert first.returncode == 130
-        assert "picks them up" in messages
+        assert "the same command fetches them" in messages
     assert not (tmp_path / "run" / "dataset.json").exists()
     time.sleep(1)
     second = started(tmp_path, *command, "--out", "run", "--batch")
