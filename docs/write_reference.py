@@ -1,4 +1,4 @@
-"""Write docs/reference.md and the comments of the example's goldset.toml: ``python -m docs.write_reference``."""
+"""Write docs/reference.md and the comments of the example's goldbench.toml: ``python -m docs.write_reference``."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pipeline.bench.bench_file import BenchFile
-from pipeline.cli.app import COMMANDS, built
-from pipeline.cli.options import PANELS, rows_by_title
-from pipeline.config import Config
-from pipeline.retrieval.system_settings import KINDS, PRESETS
-from schemas.settings import SHARE, Declared, declared, share_text
+from goldbench.pipeline.bench.bench_file import BenchFile
+from goldbench.pipeline.cli.app import COMMANDS, built
+from goldbench.pipeline.cli.options import PANELS, rows_by_title
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.retrieval.system_settings import KINDS, PRESETS
+from goldbench.schemas.settings import SHARE, Declared, declared, share_text
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference.md"
-EXAMPLE = ROOT / "data" / "example" / "goldset.toml"
+EXAMPLE = ROOT / "data" / "example" / "goldbench.toml"
 
 _COMMENT_COLUMN = 33
 _WIDTH = 120
@@ -37,14 +37,14 @@ _EXAMPLE_HEAD = """\
 # Command-line options override this file. All wrong keys are reported at once.
 """
 _BENCH = """\
-Relative paths begin at the file. `[model]` is the table of `goldset.toml`. `[systems.NAME]` describes a system by its
+Relative paths begin at the file. `[model]` is the table of `goldbench.toml`. `[systems.NAME]` describes a system by its
 kind and the parameters below; `[sweep.NAME]` gives lists of values, also `chunk_size` and `chunk_overlap`, and every
 combination is measured as a system; `[published]` holds printed figures to show beside. Systems that need no
 description: """
 
 
 def example(live: Mapping[str, Any]) -> str:
-    """Return a goldset.toml that shows every key with its comment.
+    """Return a goldbench.toml that shows every key with its comment.
 
     Args:
         live: The values that are not commented out, by table and key.
@@ -107,7 +107,7 @@ def reference() -> str:
     parts = [_HEAD, "## Commands\n"]
     for name in COMMANDS:
         parts += _command(name, built(name))
-    parts.append("## goldset.toml\n")
+    parts.append("## goldbench.toml\n")
     for name, field in Config.model_fields.items():
         parts += _table(f"[{name}]", field.annotation, list(declared(_record(field.annotation), (name,))))
     parts.append("## bench.toml\n")
@@ -147,7 +147,7 @@ def _rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer keeps its classes to itself
     subcommands = getattr(command, "commands", None)
-    yield f"### goldset {name}\n"
+    yield f"### goldbench {name}\n"
     yield f"{command.help}\n"
     if subcommands is not None:
         for inner, found in subcommands.items():

@@ -1,1 +1,1 @@
-"""goldset: documents in, a retrieval test set out, retrievers scored."""
+"""goldbench: documents in, a retrieval test set out, retrievers scored."""

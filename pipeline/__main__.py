@@ -1,4 +1,4 @@
-"""``python -m pipeline`` and the command ``goldset``."""
+"""``python -m goldbench`` and the command ``goldbench``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """Run the command line; an interrupt while it is being imported is quiet."""
     try:
-        from pipeline.cli.app import main as run
+        from goldbench.pipeline.cli.app import main as run
     except KeyboardInterrupt:
         sys.exit(130)
     run()

@@ -1,4 +1,4 @@
-"""``goldset.toml`` and the command line become one frozen configuration, every wrong key named at once."""
+"""``goldbench.toml`` and the command line become one frozen configuration, every wrong key named at once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from pipeline.errors import ConfigError
-from pipeline.llm.server_settings import Model
-from pipeline.stages.critique import Critic
-from schemas.query import Constraints, QueryKind, QueryStyle
-from schemas.record import Record
-from schemas.settings import SHARE, Declared, Setting, declared
+from goldbench.pipeline.errors import ConfigError
+from goldbench.pipeline.llm.server_settings import Model
+from goldbench.pipeline.stages.critique import Critic
+from goldbench.schemas.query import Constraints, QueryKind, QueryStyle
+from goldbench.schemas.record import Record
+from goldbench.schemas.settings import SHARE, Declared, Setting, declared
 
 
 class Generator(StrEnum):
@@ -220,7 +220,7 @@ def load_config(path: Path | None, given: Mapping[str, Any]) -> Config:
     """Return the configuration: defaults, then the file, then OPENAI_BASE_URL, then the command line.
 
     Args:
-        path: A ``goldset.toml``, or None.
+        path: A ``goldbench.toml``, or None.
         given: The values of the command line: table -> key -> value, tables within tables likewise.
 
     Raises:
@@ -317,6 +317,6 @@ def _problem(item: Any, sources: Mapping[tuple[str, ...], str]) -> str:  # noqa:
 
 
 SETTINGS: tuple[Declared, ...] = tuple(declared(Config))
-"""Every setting of ``goldset.toml``, in the order of its tables."""
+"""Every setting of ``goldbench.toml``, in the order of its tables."""
 
 _OUT_OF_RANGE = frozenset({"greater_than", "greater_than_equal", "less_than", "less_than_equal"})

@@ -1,10 +1,10 @@
-"""Every exception that goldset raises on purpose: one class per reaction of the caller.
+"""Every exception that goldbench raises on purpose: one class per reaction of the caller.
 
 ::
 
-    GoldsetError                     show one line to the user, exit with 1
+    GoldbenchError                     show one line to the user, exit with 1
     ├── UsageError                   the command line or the configuration is wrong: exit with 2
-    │   └── ConfigError              several problems of goldset.toml: show each of them
+    │   └── ConfigError              several problems of goldbench.toml: show each of them
     ├── InputError                   an input is bad: show the path, the line, the problem and what to do
     │   └── UnreadableDocument       one document of many is bad: skip and count it, unless --strict is given
     ├── UnknownMeasure               names of measures are not known: show each of them
@@ -32,13 +32,13 @@ from pathlib import Path
 from typing import Self
 
 
-class GoldsetError(Exception):
-    """Any error that goldset raises on purpose. The command exits with ``exit_code``."""
+class GoldbenchError(Exception):
+    """Any error that goldbench raises on purpose. The command exits with ``exit_code``."""
 
     exit_code = 1
 
 
-class UsageError(GoldsetError):
+class UsageError(GoldbenchError):
     """The command line or the configuration asks for something impossible."""
 
     exit_code = 2
@@ -52,7 +52,7 @@ class ConfigError(UsageError):
         super().__init__(("" if path is None else f"{path}: ") + "; ".join(problems))
 
 
-class InputError(GoldsetError):
+class InputError(GoldbenchError):
     """An input is bad. ``line`` counts from 1."""
 
     def __init__(self, path: Path | str, problem: str, *, line: int | None = None) -> None:
@@ -65,7 +65,7 @@ class UnreadableDocument(InputError):
     """One document cannot be read; the others can."""
 
 
-class UnknownMeasure(GoldsetError):
+class UnknownMeasure(GoldbenchError):
     """Names of measures are not known; ``problems`` holds one line for each name."""
 
     def __init__(self, problems: list[str]) -> None:
@@ -73,7 +73,7 @@ class UnknownMeasure(GoldsetError):
         super().__init__("; ".join(problems))
 
 
-class OutputError(GoldsetError):
+class OutputError(GoldbenchError):
     """The output cannot be written."""
 
 
@@ -83,18 +83,18 @@ class NothingKept(OutputError):
     exit_code = 3
 
 
-class MissingExtra(GoldsetError):
+class MissingExtra(GoldbenchError):
     """A package is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
-        super().__init__(f"{package} is not installed: pip install 'goldset[{extra}]'")
+        super().__init__(f"{package} is not installed: pip install 'goldbench[{extra}]'")
 
 
-class RetrieverFailed(GoldsetError):
+class RetrieverFailed(GoldbenchError):
     """A retrieval system cannot be built, cannot index or search, or gave an answer that is not allowed.
 
-    A retriever raises the problem alone; ``pipeline.retrieval.guard`` adds the name of the system.
+    A retriever raises the problem alone; ``goldbench.pipeline.retrieval.guard`` adds the name of the system.
     """
 
     def __init__(self, problem: str, *, system: str | None = None) -> None:
@@ -102,7 +102,7 @@ class RetrieverFailed(GoldsetError):
         super().__init__(problem if system is None else f"system {system}: {problem}")
 
 
-class ModelError(GoldsetError):
+class ModelError(GoldbenchError):
     """No answer came from a model."""
 
     def at(self, place: str) -> Self:

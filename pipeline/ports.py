@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from schemas.corpus import Chunk
-from schemas.query import Assignment, Candidate, Constraints
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.query import Assignment, Candidate, Constraints
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,1 +1,1 @@
-"""The records of goldset: pydantic and the standard library only."""
+"""The records of goldbench: pydantic and the standard library only."""

@@ -6,7 +6,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from schemas.record import Record
+from goldbench.schemas.earlier_name import VersionedRecord
+from goldbench.schemas.record import Record
 
 
 class Estimate(Record):
@@ -108,7 +109,7 @@ class Ranking(Record):
     splits: int
 
 
-class Agreement(Record):
+class Agreement(VersionedRecord):
     """Two sets of labels compared; a function of the input, the seed and the number of resamples.
 
     ``only_reference`` and ``only_judge`` count pairs that the other side did not grade, ``clipped`` grades beyond the
@@ -117,7 +118,7 @@ class Agreement(Record):
     """
 
     format: int = 1
-    goldset: str
+    goldbench: str
     reference: str
     judge: str
     grades: list[int]

@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from schemas.record import Id, Record
+from goldbench.schemas.record import Id, Record
 
 
 class Span(Record):

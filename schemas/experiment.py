@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from schemas.record import Record
-from schemas.scorecard import Scorecard
+from goldbench.schemas.record import Record
+from goldbench.schemas.scorecard import Scorecard
 
 
 class Latency(Record):

@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 
 from pydantic import Field
 
-from schemas.record import Id, Record
+from goldbench.schemas.record import Id, Record
 
 
 class Relevance(IntEnum):

@@ -7,7 +7,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from schemas.record import Record
+from goldbench.schemas.earlier_name import VersionedRecord
+from goldbench.schemas.record import Record
 
 
 class Failure(Record):
@@ -112,11 +113,11 @@ class Grading(Record):
     agreement_measured: bool = False
 
 
-class Manifest(Record):
+class Manifest(VersionedRecord):
     """The record of one run. Everything else in the folder is a function of input, configuration and answers."""
 
     format: int = 1
-    goldset: str
+    goldbench: str
     created: str
     seconds: float
     generator: str

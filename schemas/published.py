@@ -7,19 +7,19 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from schemas.agreement_report import Agreement
-from schemas.calibrated import Calibration
-from schemas.corpus import Chunk, Document
-from schemas.experiment import Experiment, Timings
-from schemas.judgment import Feedback, Judgment, Pooled
-from schemas.manifest import Manifest
-from schemas.query import Candidate, DroppedQuery, Query, Rejection
-from schemas.replies import GeneratedQueries
-from schemas.review_event import Event
-from schemas.review_report import ReviewReport
-from schemas.scorecard import Baseline, HistoryEntry, Scorecard
-from schemas.set_card import Card
-from schemas.testset import TestSet
+from goldbench.schemas.agreement_report import Agreement
+from goldbench.schemas.calibrated import Calibration
+from goldbench.schemas.corpus import Chunk, Document
+from goldbench.schemas.experiment import Experiment, Timings
+from goldbench.schemas.judgment import Feedback, Judgment, Pooled
+from goldbench.schemas.manifest import Manifest
+from goldbench.schemas.query import Candidate, DroppedQuery, Query, Rejection
+from goldbench.schemas.replies import GeneratedQueries
+from goldbench.schemas.review_event import Event
+from goldbench.schemas.review_report import ReviewReport
+from goldbench.schemas.scorecard import Baseline, HistoryEntry, Scorecard
+from goldbench.schemas.set_card import Card
+from goldbench.schemas.testset import TestSet
 
 FOLDER = Path(__file__).parent / "json"
 

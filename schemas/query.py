@@ -7,10 +7,10 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from schemas.corpus import Evidence, Span
-from schemas.judgment import Relevance
-from schemas.record import Id, Record
-from schemas.settings import Setting
+from goldbench.schemas.corpus import Evidence, Span
+from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.record import Id, Record
+from goldbench.schemas.settings import Setting
 
 
 class Constraints(Record):

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from schemas.judgment import Flag
-from schemas.query import QueryKind, QueryStyle
+from goldbench.schemas.judgment import Flag
+from goldbench.schemas.query import QueryKind, QueryStyle
 
 
 class Answer(BaseModel):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from schemas.agreement_report import Estimate, PairFigures, RaterPair
-from schemas.record import Record
+from goldbench.schemas.agreement_report import Estimate, PairFigures, RaterPair
+from goldbench.schemas.record import Record
 
 
 class Annotator(Record):

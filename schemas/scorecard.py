@@ -8,7 +8,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from schemas.record import Record
+from goldbench.schemas.earlier_name import VersionedRecord
+from goldbench.schemas.record import Record
 
 
 class GoldReference(Record):
@@ -33,7 +34,7 @@ class Score(Record):
 
 
 class RunCounts(Record):
-    """Numbers of queries by how a run matches the judgments; see ``pipeline.measures.result.Counts``."""
+    """Numbers of queries by how a run matches the judgments; see ``goldbench.pipeline.measures.result.Counts``."""
 
     queries: int = Field(ge=0)
     missing: int = Field(ge=0)
@@ -100,11 +101,11 @@ class Method(Record):
     confidence: float = Field(default=0.95, gt=0, lt=1)
 
 
-class Scorecard(Record):
+class Scorecard(VersionedRecord):
     """Systems, best first by the first measure, and a comparison of every pair; a function of the input alone."""
 
     format: int = 1
-    goldset: str
+    goldbench: str
     gold: GoldReference
     measures: list[str] = Field(min_length=1)
     systems: list[SystemScores] = Field(min_length=1)
@@ -113,11 +114,11 @@ class Scorecard(Record):
     method: Method
 
 
-class Baseline(Record):
+class Baseline(VersionedRecord):
     """The reference of a gate: the values of one system, one per query, in the order of ``query_ids``."""
 
     format: int = 1
-    goldset: str
+    goldbench: str
     gold: GoldReference
     system: str
     query_ids: list[str] = Field(min_length=1)
@@ -137,12 +138,12 @@ class Baseline(Record):
         return {measure: fsum(values) / len(values) for measure, values in self.values.items()}
 
 
-class HistoryEntry(Record):
+class HistoryEntry(VersionedRecord):
     """One line of ``history.jsonl``: the means of one system at one time. ``at`` is ISO 8601 with its offset."""
 
     format: int = 1
     at: str
-    goldset: str
+    goldbench: str
     gold: GoldReference
     system: str
     label: str | None = None

@@ -7,7 +7,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from schemas.record import Record
+from goldbench.schemas.earlier_name import VersionedRecord
+from goldbench.schemas.record import Record
 
 Value = float | int | str | None
 
@@ -72,7 +73,7 @@ class Figure(Record):
         return self
 
 
-class Card(Record):
+class Card(VersionedRecord):
     """Every figure of one gold set; a function of its files and of the seed.
 
     ``baselines`` are the built-in retrievers behind the figures on rankings, not the user's systems. ``evidence_level``
@@ -80,7 +81,7 @@ class Card(Record):
     """
 
     format: int = 1
-    goldset: str
+    goldbench: str
     name: str
     evidence_level: str | None = None
     notice: str | None = None

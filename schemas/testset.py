@@ -7,8 +7,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from schemas.judgment import RELEVANT, Relevance
-from schemas.record import Id, Record
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.record import Id, Record
 
 
 class TestSet(Record):

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from pipeline.__main__ import main
+from goldbench.pipeline.__main__ import main
 
 pytest_plugins = ["tests.model_server.fixture"]
 
-settings.register_profile("goldset", deadline=None)  # time is measured in benchmarks
-settings.load_profile("goldset")
+settings.register_profile("goldbench", deadline=None)  # time is measured in benchmarks
+settings.load_profile("goldbench")
 
 ROOT = Path(__file__).parent.parent
-SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "GOLDSET_DEBUG")
+SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "GOLDBENCH_DEBUG")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,23 +43,23 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def collections() -> Path:
     """The real collections, where they are."""
-    folder = Path(os.environ.get("GOLDSET_COLLECTIONS", ROOT / ".." / "shared" / "data")).resolve()
+    folder = Path(os.environ.get("GOLDBENCH_COLLECTIONS", ROOT / ".." / "shared" / "data")).resolve()
     if not folder.is_dir():
-        pytest.skip(f"the real collections are not at {folder}; set GOLDSET_COLLECTIONS")
+        pytest.skip(f"the real collections are not at {folder}; set GOLDBENCH_COLLECTIONS")
     return folder
 
 
-Goldset = Callable[..., "subprocess.CompletedProcess[str]"]
+Goldbench = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def goldset(tmp_path: Path) -> Goldset:
+def goldbench(tmp_path: Path) -> Goldbench:
     """Run the command as a process of its own, in an empty folder."""
 
     def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
         return subprocess.run(
-            [sys.executable, "-m", "pipeline", *map(str, arguments)],
+            [sys.executable, "-m", "goldbench", *map(str, arguments)],
             cwd=tmp_path,
             env={**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment},
             capture_output=True,
@@ -72,11 +72,11 @@ def goldset(tmp_path: Path) -> Goldset:
 
 
 @pytest.fixture
-def goldset_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Goldset:
-    """Run the command as ``goldset`` does, but in this process: for tests of what it says, not of the process it is."""
+def goldbench_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Goldbench:
+    """Run the command in this process: for tests of what it says, not of the process it is."""
 
     def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        argv = ["goldset", *map(str, arguments)]
+        argv = ["goldbench", *map(str, arguments)]
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
         with monkeypatch.context() as patched:

@@ -8,27 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import KINDS, STYLES, Config, Generator, load_config
-from pipeline.errors import ConfigError
-from schemas.query import Constraints
-from tests.conftest import ROOT, Goldset
+from goldbench.pipeline.config import KINDS, STYLES, Config, Generator, load_config
+from goldbench.pipeline.errors import ConfigError
+from goldbench.schemas.query import Constraints
+from tests.conftest import ROOT, Goldbench
 
 
 def written(folder: Path, text: str) -> Path:
-    path = folder / "goldset.toml"
+    path = folder / "goldbench.toml"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def test_a_model_without_a_server_is_refused(goldset: Goldset, tmp_path: Path) -> None:
+def test_a_model_without_a_server_is_refused(goldbench: Goldbench, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\n" + "The pump starts when the valve opens. " * 20)
-    done = goldset("build", "a.md", "--out", "run", "--model", "m")
+    done = goldbench("build", "a.md", "--out", "run", "--model", "m")
     assert (done.returncode, (tmp_path / "run").exists()) == (2, False)
     assert "no server" in done.stderr
 
 
-def test_the_version_is_printed(goldset: Goldset) -> None:
-    assert goldset("--version").stdout.startswith("goldset 0.")
+def test_the_version_is_printed(goldbench: Goldbench) -> None:
+    assert goldbench("--version").stdout.startswith("goldbench 0.")
 
 
 def test_every_unknown_key_is_named_at_once(tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_a_key_never_shows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_example_names_every_key_with_its_default() -> None:
-    text = (ROOT / "data" / "example" / "goldset.toml").read_text(encoding="utf-8")
-    assert load_config(ROOT / "data" / "example" / "goldset.toml", {}).generate.queries == 100
+    text = (ROOT / "data" / "example" / "goldbench.toml").read_text(encoding="utf-8")
+    assert load_config(ROOT / "data" / "example" / "goldbench.toml", {}).generate.queries == 100
     live = re.sub(r"^# (?=\[|\w+ = )", "", text, flags=re.MULTILINE)
     shown = tomllib.loads(live)
     for table, record in Config.model_fields.items():

@@ -38,17 +38,17 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def commands_of(section: str) -> list[str]:
-    """The goldset commands of one part of the README."""
+    """The goldbench commands of one part of the README."""
     blocks = re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     lines = [line.split(" #")[0].strip() for block in blocks for line in block.splitlines()]
-    return [line for line in lines if line.startswith("goldset ")]
+    return [line for line in lines if line.startswith("goldbench ")]
 
 
 SECTIONS = {part.split("\n")[0]: found for part in README.split("\n## ")[1:] if (found := commands_of(part))}
 FIRST = [
     command
     for command in itertools.chain.from_iterable(SECTIONS.values())
-    if command.startswith(("goldset build data/example/documents --out runs/m", "goldset retrieve runs/mine"))
+    if command.startswith(("goldbench build data/example/documents --out runs/m", "goldbench retrieve runs/mine"))
     and not command.endswith(("--dry-run", "--replay"))
 ]
 """What later parts rest on: the sets and runs that earlier ones made."""
@@ -76,7 +76,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("section", SECTIONS)
-def test_every_goldset_command_of_the_readme_works(
+def test_every_goldbench_command_of_the_readme_works(
     section: str, made: Path, tmp_path: Path, model_server: ServerHandle
 ) -> None:
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
@@ -102,7 +102,7 @@ def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
 
 
 def test_the_experiment_in_the_readme_is_one(tmp_path: Path) -> None:
-    from pipeline.bench.bench_file import load_bench
+    from goldbench.pipeline.bench.bench_file import load_bench
 
     block = next(block for kind, block in BLOCKS if kind == "toml" and block.startswith("# bench.toml"))
     (tmp_path / "bench.toml").write_text(block, encoding="utf-8")
@@ -117,7 +117,7 @@ def test_every_make_target_of_the_readme_exists() -> None:
 
 
 def test_there_is_no_other_kind_of_command() -> None:
-    assert not [command for command in COMMANDS if command and not command.startswith(("goldset ", "make "))]
+    assert not [command for command in COMMANDS if command and not command.startswith(("goldbench ", "make "))]
 
 
 def test_the_python_of_the_readme_runs() -> None:

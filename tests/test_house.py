@@ -76,7 +76,7 @@ def folders() -> set[str]:
 
 
 def dotted(path: Path) -> str:
-    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(("goldbench", *path.with_suffix("").parts)).removesuffix(".__init__")
 
 
 def test_five_files_lie_loose_in_the_pipeline() -> None:
@@ -121,7 +121,7 @@ class TestTheMap:
         assert drawn == [*floors, ["prompts", "schemas"]]
 
     def test_the_picture_of_the_data_names_every_stage_in_order(self) -> None:
-        from pipeline.build.flow import STAGES
+        from goldbench.pipeline.build.flow import STAGES
 
         boxes = re.findall(r"(\w+)\[", self.drawn(1))
         places = [boxes.index(stage.name) for stage in STAGES]
@@ -140,7 +140,7 @@ class TestTheDoors:
         for contract in CONTRACTS:
             if contract["type"] == "protected":
                 doors |= dict.fromkeys(contract["protected_modules"], tuple(contract["allowed_importers"]))
-            elif contract["type"] == "forbidden" and set(contract["source_modules"]) == set(PACKAGES):
+            elif contract["type"] == "forbidden" and set(contract["source_modules"]) == {"goldbench"}:
                 doors |= dict.fromkeys(contract["forbidden_modules"], ())
         return doors
 
@@ -152,9 +152,7 @@ class TestTheDoors:
         assert set(wanted.split()) <= self.doors().keys()
 
     def test_an_import_outside_its_door_is_found(self, tmp_path: Path) -> None:
-        for package in PACKAGES:
-            shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "pyproject.toml", tmp_path)
+        self.copy_to(tmp_path)
         assert self.lint(tmp_path).returncode == 0
         seed = random.randrange(2**32)
         draw = random.Random(seed)
@@ -167,11 +165,16 @@ class TestTheDoors:
             assert allowed or pair in said.stdout, (seed, pair, said.stdout)
 
     def test_an_import_at_its_door_is_let_in(self, tmp_path: Path) -> None:
-        for package in PACKAGES:
-            shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "pyproject.toml", tmp_path)
+        self.copy_to(tmp_path)
         said = self.lint_with(tmp_path, Path("pipeline/llm/store.py"), "openai")
         assert said.returncode == 0, said.stdout
+
+    def copy_to(self, folder: Path) -> None:
+        """Copy the import package, the folders that it links to, and the contracts."""
+        for package in ("goldbench", *PACKAGES):
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / package, folder / package, symlinks=True, ignore=ignored)
+        shutil.copy(ROOT / "pyproject.toml", folder)
 
     def lint(self, folder: Path) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()"]
@@ -188,7 +191,7 @@ class TestTheDoors:
 
 
 def test_each_file_of_the_run_folder_is_named_in_one_place() -> None:
-    from pipeline.goldset import file_names
+    from goldbench.pipeline.goldset import file_names
 
     spelled: Counter[str] = Counter()
     constants = {name: value for name, value in vars(file_names).items() if name.isupper() and isinstance(value, str)}
@@ -202,7 +205,7 @@ def test_each_file_of_the_run_folder_is_named_in_one_place() -> None:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Every command with its words, groups among them."""
-    from pipeline.cli.app import COMMANDS, built
+    from goldbench.pipeline.cli.app import COMMANDS, built
 
     def walk(words: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield words, command
@@ -210,7 +213,7 @@ def commands() -> Iterator[tuple[str, Any]]:
             yield from walk(f"{words} {name}", inner)
 
     for name in COMMANDS:
-        yield from walk(f"goldset {name}", built(name))
+        yield from walk(f"goldbench {name}", built(name))
 
 
 HELP = dict(commands())

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.errors import InputError
-from pipeline.formats.faults import Fault, Place, in_file, read_rows
-from pipeline.formats.lines import csv_records, json_objects
-from pipeline.formats.packed_files import STDIN, Source, decoded
-from pipeline.formats.runs.judgments import Grades
-from pipeline.formats.runs.run_tables import kind_of, read_table
-from pipeline.formats.runs.trec import is_grade
-from pipeline.goldset.folder import GoldFolder
-from pipeline.goldset.gold_path import read_gold
-from pipeline.measures.ranks.columns import column_of
-from pipeline.text.display import amount, shown
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.pipeline.formats.lines import csv_records, json_objects
+from goldbench.pipeline.formats.packed_files import STDIN, Source, decoded
+from goldbench.pipeline.formats.runs.judgments import Grades
+from goldbench.pipeline.formats.runs.run_tables import kind_of, read_table
+from goldbench.pipeline.formats.runs.trec import is_grade
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.goldset.gold_path import read_gold
+from goldbench.pipeline.measures.ranks.columns import column_of
+from goldbench.pipeline.text.display import amount, shown
 
 _DOCUMENT = ("chunk_id", "doc_id", "docid", "corpus-id", "corpus_id")
 _QUERY = ("query_id", "query-id", "qid")

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.agreement.judgment_files import Labels
-from pipeline.errors import InputError
-from pipeline.formats.runs.judgments import Grades
-from pipeline.goldset.file_names import QUERIES
-from pipeline.goldset.gold_path import notes_of_queries
-from pipeline.measures.statistics.agreement_intervals import RESAMPLES, pair_figures, raters_alpha
-from pipeline.measures.statistics.calibration import effective_size
-from pipeline.measures.statistics.kappa import combined, query_tables
-from pipeline.text.display import shown
-from schemas.agreement_report import Agreement, PairFigures, RaterPair, Raters
+from goldbench.pipeline.agreement.judgment_files import Labels
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.runs.judgments import Grades
+from goldbench.pipeline.goldset.file_names import QUERIES
+from goldbench.pipeline.goldset.gold_path import notes_of_queries
+from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES, pair_figures, raters_alpha
+from goldbench.pipeline.measures.statistics.calibration import effective_size
+from goldbench.pipeline.measures.statistics.kappa import combined, query_tables
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.agreement_report import Agreement, PairFigures, RaterPair, Raters
 
 FEWEST_HIGHEST = 3
 """The scale ends at this grade, the highest of the rubric, or above it."""
@@ -63,7 +63,7 @@ class _Grading:
 
     def agreement(self, reference: Labels, judge: Labels, **found: Any) -> Agreement:  # noqa: ANN401  fields of the record
         return Agreement(
-            goldset=version("goldset"),
+            goldbench=version("goldbench"),
             reference=shown(reference.name),
             judge=shown(judge.name),
             grades=list(range(self.highest + 1)),

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.errors import InputError
-from pipeline.formats.runs.judgments import Grades
-from pipeline.formats.runs.score_tables import ScoreTable
-from pipeline.measures.statistics.rank_correlation import kendall_tau_b, split_halves, tau_ap, tau_ap_rows, tau_b_rows
-from pipeline.score.runs import Gold, Run, score_run
-from pipeline.text.display import shown
-from schemas.agreement_report import Estimate, RankedSystem, Ranking
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.runs.judgments import Grades
+from goldbench.pipeline.formats.runs.score_tables import ScoreTable
+from goldbench.pipeline.measures.statistics.rank_correlation import (
+    kendall_tau_b,
+    split_halves,
+    tau_ap,
+    tau_ap_rows,
+    tau_b_rows,
+)
+from goldbench.pipeline.score.runs import Gold, Run, score_run
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.agreement_report import Estimate, RankedSystem, Ranking
 
 if TYPE_CHECKING:
-    from pipeline.measures.names import Measure
-    from pipeline.measures.statistics.floats import Floats
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.measures.statistics.floats import Floats
 
 FEWEST_SYSTEMS = 3
 """A rank correlation needs at least this number of systems."""

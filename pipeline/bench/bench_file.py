@@ -11,15 +11,15 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from pipeline.bench.sweeps import Point, points_of
-from pipeline.config import Config, config_of, read_toml
-from pipeline.errors import ConfigError, UnknownMeasure
-from pipeline.measures.names import Measure, parse_measure, parse_measures
-from pipeline.measures.statistics.published_tables import printed_rows
-from pipeline.retrieval.system_settings import PRESETS
-from pipeline.systems import resolve
-from schemas.experiment import PublishedRow
-from schemas.record import ID_PATTERN, Record
+from goldbench.pipeline.bench.sweeps import Point, points_of
+from goldbench.pipeline.config import Config, config_of, read_toml
+from goldbench.pipeline.errors import ConfigError, UnknownMeasure
+from goldbench.pipeline.measures.names import Measure, parse_measure, parse_measures
+from goldbench.pipeline.measures.statistics.published_tables import printed_rows
+from goldbench.pipeline.retrieval.system_settings import PRESETS
+from goldbench.pipeline.systems import resolve
+from goldbench.schemas.experiment import PublishedRow
+from goldbench.schemas.record import ID_PATTERN, Record
 
 DEFAULT_SYSTEMS = ("bm25", "ngrams", "lsi", "hybrid")
 DECIDING_FAMILIES = ("ndcg", "mrr", "r")

@@ -12,16 +12,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pipeline.errors import InputError, explained
-from pipeline.formats.faults import Fault, in_file
-from pipeline.formats.json_maps import read_json
-from pipeline.formats.lines import csv_records
-from pipeline.formats.packed_files import Source, decoded
-from pipeline.formats.runs.scorecard_files import write_record, write_whole
-from pipeline.formats.runs.trec import write_run
-from pipeline.goldset.publication import sha256_of
-from schemas.experiment import Measured
-from schemas.record import Record
+from goldbench.pipeline.errors import InputError, explained
+from goldbench.pipeline.formats.faults import Fault, in_file
+from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.lines import csv_records
+from goldbench.pipeline.formats.packed_files import Source, decoded
+from goldbench.pipeline.formats.runs.scorecard_files import write_record, write_whole
+from goldbench.pipeline.formats.runs.trec import write_run
+from goldbench.pipeline.goldset.publication import sha256_of
+from goldbench.schemas.experiment import Measured
+from goldbench.schemas.record import Record
 
 RUNS, TIMES = "runs", "timings"
 

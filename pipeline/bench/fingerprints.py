@@ -11,13 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.goldset.publication import sha256_of
-from pipeline.systems.resolution import reached
+from goldbench.pipeline.goldset.publication import sha256_of
+from goldbench.pipeline.systems.resolution import reached
 
 if TYPE_CHECKING:
-    from pipeline.bench.bench_file import Bench
-    from pipeline.bench.sweeps import Point
-    from pipeline.retrieval.system_settings import SystemSettings
+    from goldbench.pipeline.bench.bench_file import Bench
+    from goldbench.pipeline.bench.sweeps import Point
+    from goldbench.pipeline.retrieval.system_settings import SystemSettings
 
 
 def fingerprint_of(
@@ -35,7 +35,7 @@ def fingerprint_of(
     own = parts_with_settings(settings, point.system, bench.folder)
     model = bench.config.model.model_dump(mode="json")
     shaping = {
-        "goldset": version("goldset"),
+        "goldbench": version("goldbench"),
         "settings": own,
         "files": [_contents(one, bench.folder) for one in own.values()],
         "model": {key: model[key] for key in ("name", "base_url", "embedding", "dimensions")},

@@ -10,33 +10,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.bench.experiment_files import RUNS, run_path
-from pipeline.bench.fingerprints import parts_with_settings
-from pipeline.bench.search import Outcome
-from pipeline.errors import InputError
-from pipeline.formats.runs.trec import read_run
-from pipeline.measures.assessment import assess
-from pipeline.measures.names import parse_measure
-from pipeline.measures.ranks.judged_ranks import place_mapping
-from pipeline.measures.ranks.text_match import match_texts
-from pipeline.measures.statistics.comparison import aligned, systems_of, warnings
-from pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
-from pipeline.measures.statistics.published_tables import differences
-from pipeline.measures.statistics.significance import compare, holm
-from pipeline.score.runs import load_run
-from pipeline.score.scorecards import notice_of, reference
-from pipeline.systems.resolution import reached
-from pipeline.text.display import queries
-from schemas.experiment import Chunking, Experiment, Measurable, PublishedRow
-from schemas.scorecard import Comparison, GoldReference, Method, Scorecard, SystemScores, Verdict
+from goldbench.pipeline.bench.experiment_files import RUNS, run_path
+from goldbench.pipeline.bench.fingerprints import parts_with_settings
+from goldbench.pipeline.bench.search import Outcome
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.runs.trec import read_run
+from goldbench.pipeline.measures.assessment import assess
+from goldbench.pipeline.measures.names import parse_measure
+from goldbench.pipeline.measures.ranks.judged_ranks import place_mapping
+from goldbench.pipeline.measures.ranks.text_match import match_texts
+from goldbench.pipeline.measures.statistics.comparison import aligned, systems_of, warnings
+from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
+from goldbench.pipeline.measures.statistics.published_tables import differences
+from goldbench.pipeline.measures.statistics.significance import compare, holm
+from goldbench.pipeline.score.runs import load_run
+from goldbench.pipeline.score.scorecards import notice_of, reference
+from goldbench.pipeline.systems.resolution import reached
+from goldbench.pipeline.text.display import queries
+from goldbench.schemas.experiment import Chunking, Experiment, Measurable, PublishedRow
+from goldbench.schemas.scorecard import Comparison, GoldReference, Method, Scorecard, SystemScores, Verdict
 
 if TYPE_CHECKING:
-    from pipeline.bench.bench_file import Bench
-    from pipeline.measures.names import Measure
-    from pipeline.measures.result import Result
-    from pipeline.measures.statistics.floats import Floats
-    from pipeline.retrieval.system_settings import SystemSettings
-    from pipeline.score.runs import Gold
+    from goldbench.pipeline.bench.bench_file import Bench
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.measures.result import Result
+    from goldbench.pipeline.measures.statistics.floats import Floats
+    from goldbench.pipeline.retrieval.system_settings import SystemSettings
+    from goldbench.pipeline.score.runs import Gold
 
 MOST_COMPARED = 40
 """Limits the systems of which every pair is tested: among more, no pair stands out after correcting for all of them."""
@@ -140,7 +140,7 @@ def card_of(bench: Bench, gold: GoldReference, results: Mapping[str, Result]) ->
     means = np.array([[result.mean(measure) for measure in measures] for result in ranked.values()])
     systems = systems_of(ranked, measures, judged=judged, means=means, ends=_ends(scores, method))
     return Scorecard(
-        goldset=version("goldset"),
+        goldbench=version("goldbench"),
         gold=gold,
         measures=measures,
         systems=systems,

@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.bench.experiment_files import earlier, write_measured
-from pipeline.bench.fingerprints import digest, fingerprint_of
-from pipeline.bench.sweeps import Cut, Point
-from pipeline.errors import MissingExtra, RetrieverFailed
-from pipeline.measures.statistics.latency import parts_of
-from pipeline.retrieval.stopwatch import Took
-from schemas.experiment import FailedSystem, Measured, Timing
+from goldbench.pipeline.bench.experiment_files import earlier, write_measured
+from goldbench.pipeline.bench.fingerprints import digest, fingerprint_of
+from goldbench.pipeline.bench.sweeps import Cut, Point
+from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
+from goldbench.pipeline.measures.statistics.latency import parts_of
+from goldbench.pipeline.retrieval.stopwatch import Took
+from goldbench.schemas.experiment import FailedSystem, Measured, Timing
 
 if TYPE_CHECKING:
-    from pipeline.bench.bench_file import Bench
-    from pipeline.bench.searched_texts import Corpus, Texts
-    from pipeline.ports import Progress, Step
-    from pipeline.systems import Systems
+    from goldbench.pipeline.bench.bench_file import Bench
+    from goldbench.pipeline.bench.searched_texts import Corpus, Texts
+    from goldbench.pipeline.ports import Progress, Step
+    from goldbench.pipeline.systems import Systems
 
 
 @dataclass(slots=True)

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.bench.fingerprints import digest
-from pipeline.errors import InputError, UsageError
-from pipeline.formats.json_maps import read_json
-from pipeline.formats.lines import json_objects
-from pipeline.formats.packed_files import Source
-from pipeline.goldset.file_names import DATASET
+from goldbench.pipeline.bench.fingerprints import digest
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.lines import json_objects
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.goldset.file_names import DATASET
 
 if TYPE_CHECKING:
-    from pipeline.bench.bench_file import Bench
-    from pipeline.bench.sweeps import Cut
-    from pipeline.score.runs import Gold
+    from goldbench.pipeline.bench.bench_file import Bench
+    from goldbench.pipeline.bench.sweeps import Cut
+    from goldbench.pipeline.score.runs import Gold
 
 _IDS = ("chunk_id", "_id", "id", "doc_id")
 _TEXTS = ("text", "contents", "content")
@@ -70,7 +70,7 @@ class Texts:
         """
         if cut is None:
             return self.own
-        from pipeline.goldset.projection import rechunk
+        from goldbench.pipeline.goldset.projection import rechunk
 
         path = self.gold.path
         found = rechunk(path if path.is_dir() else path.parent, size=cut.size, overlap=cut.overlap)
@@ -104,7 +104,7 @@ def texts_of(bench: Bench, gold: Gold) -> Texts:
 
 
 def read_passages(path: Path) -> dict[str, str]:
-    """Return passages by id: JSON Lines as ``goldset chunk`` and BEIR write them, or a ``dataset.json``.
+    """Return passages by id: JSON Lines as ``goldbench chunk`` and BEIR write them, or a ``dataset.json``.
 
     Raises:
         InputError: The file cannot be read, a line has no id or text, or an id comes twice.

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.bench.experiment_files import make_folders
-from pipeline.bench.measurements import experiment_of, results_of
-from pipeline.bench.search import Outcome, run_all
-from pipeline.bench.searched_texts import texts_of
-from pipeline.systems import open_systems
-from schemas.experiment import Experiment, Timings
+from goldbench.pipeline.bench.experiment_files import make_folders
+from goldbench.pipeline.bench.measurements import experiment_of, results_of
+from goldbench.pipeline.bench.search import Outcome, run_all
+from goldbench.pipeline.bench.searched_texts import texts_of
+from goldbench.pipeline.systems import open_systems
+from goldbench.schemas.experiment import Experiment, Timings
 
 if TYPE_CHECKING:
-    from pipeline.bench.bench_file import Bench
-    from pipeline.ports import Progress
-    from pipeline.score.runs import Gold
+    from goldbench.pipeline.bench.bench_file import Bench
+    from goldbench.pipeline.ports import Progress
+    from goldbench.pipeline.score.runs import Gold
 
 
 @dataclass(frozen=True, slots=True)

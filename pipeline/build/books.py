@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipeline.build.waves import Drawn
-from pipeline.config import Config
-from pipeline.goldset.file_names import CHUNKS, CORPUS_COPY
-from pipeline.goldset.folder import stamp
-from pipeline.offline.notice import notice
-from pipeline.ports import QueryGenerator
-from schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
+from goldbench.pipeline.build.waves import Drawn
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY
+from goldbench.pipeline.goldset.folder import stamp
+from goldbench.pipeline.offline.notice import notice
+from goldbench.pipeline.ports import QueryGenerator
+from goldbench.schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
 
 SHAPING_PACKAGES = ("langchain-text-splitters", "numpy", "openai", "py3langid", "pydantic", "scipy")
 """The packages whose behaviour shapes a gold set."""
@@ -113,7 +113,7 @@ def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[s
         "evidence_level": generator.evidence_level,
         "seed": config.generate.seed,
         "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
-        "goldset": importlib.metadata.version("goldset"),
+        "goldbench": importlib.metadata.version("goldbench"),
     }
     if config.documents.no_chunk:
         metadata["chunk"] = "ready chunks, as given"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipeline.config import Config
-from pipeline.llm.probe import probe, probe_local
-from pipeline.llm.server_settings import OPENAI
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.llm.probe import probe, probe_local
+from goldbench.pipeline.llm.server_settings import OPENAI
 
 
 @dataclass(frozen=True, slots=True)

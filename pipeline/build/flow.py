@@ -16,26 +16,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.build.books import Books, Counts, described
-from pipeline.build.inputs import brief_for, reading
-from pipeline.build.progress import Watched, calls_shown, counted
-from pipeline.build.waves import Drawing, Drawn
-from pipeline.config import Config
-from pipeline.errors import GoldsetError, UnreadableDocument
-from pipeline.formats.documents.reader import read_documents
-from pipeline.formats.documents.sources import Found
-from pipeline.formats.jsonl import RecordFile
-from pipeline.goldset.dataset import GoldSet, passages
-from pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
-from pipeline.goldset.folder import Claim, Draft, GoldFolder
-from pipeline.ports import Progress, QueryGenerator, Stored, Writing
-from pipeline.stages.assemble import label
-from pipeline.stages.chunk import chunk_documents
-from pipeline.stages.select import Selection, select
-from pipeline.text.display import amount
-from pipeline.text.language import detect_language
-from schemas.corpus import Chunk, Document
-from schemas.manifest import Failure, Manifest, StageUsage
+from goldbench.pipeline.build.books import Books, Counts, described
+from goldbench.pipeline.build.inputs import brief_for, reading
+from goldbench.pipeline.build.progress import Watched, calls_shown, counted
+from goldbench.pipeline.build.waves import Drawing, Drawn
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
+from goldbench.pipeline.formats.documents.reader import read_documents
+from goldbench.pipeline.formats.documents.sources import Found
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.dataset import GoldSet, passages
+from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
+from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
+from goldbench.pipeline.ports import Progress, QueryGenerator, Stored, Writing
+from goldbench.pipeline.stages.assemble import label
+from goldbench.pipeline.stages.chunk import chunk_documents
+from goldbench.pipeline.stages.select import Selection, select
+from goldbench.pipeline.text.display import amount
+from goldbench.pipeline.text.language import detect_language
+from goldbench.schemas.corpus import Chunk, Document
+from goldbench.schemas.manifest import Failure, Manifest, StageUsage
 
 FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 """How many unreadable documents are named on the screen and in the manifest; all are counted."""
@@ -102,7 +102,7 @@ async def load(run: Run) -> Counts:
     count = len(run.documents)
     if not count:
         first = f", the first: {failures[0].message}" if failures else ""
-        raise GoldsetError(f"no document could be read, {amount(failed, 'bad document')}{first}")
+        raise GoldbenchError(f"no document could be read, {amount(failed, 'bad document')}{first}")
     run.accept(run.documents)
     run.books.failures.extend(failures)
     return Counts(read=count + failed, written=count, failed=failed)
@@ -216,7 +216,7 @@ async def walk(run: Run, *, until: str) -> None:
 
 
 class Writer(Protocol):
-    """Writes queries once it is opened; see ``pipeline.build.writers``."""
+    """Writes queries once it is opened; see ``goldbench.pipeline.build.writers``."""
 
     @property
     def config(self) -> Config:
@@ -308,7 +308,7 @@ async def plan(config: Config, found: Found, place: Path, writing: Writing, *, p
         config: The configuration of the run.
         found: The files.
         place: An empty folder for what is read and cut, to be thrown away.
-        writing: Who answers from the store and counts what would be asked; see ``pipeline.llm.rehearsal``.
+        writing: Who answers from the store and counts what would be asked; see ``goldbench.pipeline.llm.rehearsal``.
         progress: Shows how far the run is.
     """
     run = Run(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from pipeline.config import Config
-from pipeline.errors import GoldsetError, UnreadableDocument
-from pipeline.formats.documents.fields import ReadOptions
-from pipeline.formats.documents.reader import read_documents
-from pipeline.formats.documents.sources import Found, find_files
-from pipeline.goldset.folder import GoldFolder
-from pipeline.ports import Brief
-from pipeline.stages.chunk import chunk_documents
-from pipeline.stages.generate import assign
-from pipeline.stages.select import READY, Limits, fault
-from pipeline.text.language import detect_language
-from schemas.corpus import Chunk
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
+from goldbench.pipeline.formats.documents.fields import ReadOptions
+from goldbench.pipeline.formats.documents.reader import read_documents
+from goldbench.pipeline.formats.documents.sources import Found, find_files
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.ports import Brief
+from goldbench.pipeline.stages.chunk import chunk_documents
+from goldbench.pipeline.stages.generate import assign
+from goldbench.pipeline.stages.select import READY, Limits, fault
+from goldbench.pipeline.text.language import detect_language
+from goldbench.schemas.corpus import Chunk
 
 
 def find_documents(paths: Sequence[str]) -> Found:
@@ -36,7 +36,7 @@ def reading(config: Config) -> ReadOptions:
 
 
 def cut(config: Config, found: Found, *, on_failure: Callable[[UnreadableDocument], None]) -> Iterator[Chunk]:
-    """Yield the chunks of files without storing anything, as ``goldset chunk`` prints them.
+    """Yield the chunks of files without storing anything, as ``goldbench chunk`` prints them.
 
     Args:
         config: The configuration.
@@ -64,13 +64,13 @@ def brief_for(config: Config, chunk: Chunk) -> Brief:
 
 
 def first_brief(config: Config, found: Found) -> Brief:
-    """Return the request about the first chunk that may be asked about, as ``goldset prompts render`` shows it.
+    """Return the request about the first chunk that may be asked about, as ``goldbench prompts render`` shows it.
 
     Raises:
-        GoldsetError: No chunk may be asked about.
+        GoldbenchError: No chunk may be asked about.
     """
     limits = READY if config.documents.no_chunk else Limits()
     for chunk in cut(config, found, on_failure=lambda _: None):
         if fault(chunk.text, limits) is None:
             return brief_for(config, chunk)
-    raise GoldsetError("no chunk of these documents may be asked about")
+    raise GoldbenchError("no chunk of these documents may be asked about")

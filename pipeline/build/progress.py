@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from pipeline.ports import Progress, Step, Stored, Traffic
-from schemas.corpus import Chunk
+from goldbench.pipeline.ports import Progress, Step, Stored, Traffic
+from goldbench.schemas.corpus import Chunk
 
 LOOK_S = 0.5
 """Seconds between two updates on the calls under way."""
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Calling(Protocol):
-    """Calls a model; see ``pipeline.ports.Writing``."""
+    """Calls a model; see ``goldbench.pipeline.ports.Writing``."""
 
     @property
     def traffic(self) -> Callable[[], Traffic] | None:

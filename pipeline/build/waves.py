@@ -16,14 +16,14 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
-from pipeline.ports import Brief, Critics, QueryGenerator, Stored
-from pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
-from pipeline.stages.critique import GOOD
-from pipeline.text.scripts import is_spaceless
-from schemas.corpus import Chunk
-from schemas.manifest import Failure
-from schemas.query import Candidate, Query, Rejection
+from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
+from goldbench.pipeline.ports import Brief, Critics, QueryGenerator, Stored
+from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
+from goldbench.pipeline.stages.critique import GOOD
+from goldbench.pipeline.text.scripts import is_spaceless
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.manifest import Failure
+from goldbench.schemas.query import Candidate, Query, Rejection
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -7,20 +7,20 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.config import Config, Generator
-from pipeline.errors import UsageError, explained
-from pipeline.llm.prices import check_price
-from pipeline.llm.server_settings import OPENAI, ModelSettings
-from pipeline.ports import ChatModel, Stored, Writing
-from pipeline.stages.critique import ModelCritics
-from pipeline.stages.generate import ModelGenerator
-from prompts.loader import Prompt, PromptError, load
-from schemas.corpus import Chunk
-from schemas.manifest import StageUsage
+from goldbench.pipeline.config import Config, Generator
+from goldbench.pipeline.errors import UsageError, explained
+from goldbench.pipeline.llm.prices import check_price
+from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
+from goldbench.pipeline.ports import ChatModel, Stored, Writing
+from goldbench.pipeline.stages.critique import ModelCritics
+from goldbench.pipeline.stages.generate import ModelGenerator
+from goldbench.prompts.loader import Prompt, PromptError, load
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.manifest import StageUsage
 
 if TYPE_CHECKING:
-    from pipeline.llm.rehearsal import Planning
-    from pipeline.llm.store import AnswerStore
+    from goldbench.pipeline.llm.rehearsal import Planning
+    from goldbench.pipeline.llm.store import AnswerStore
 
 GENERATE, REWRITE = "generate.v1", "rewrite.v1"
 
@@ -41,7 +41,7 @@ class OfflineWriter:
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:
         """Fit the generator to the corpus."""
-        from pipeline.offline.generator import OfflineGenerator
+        from goldbench.pipeline.offline.generator import OfflineGenerator
 
         generate = self.config.generate
         yield Writing(OfflineGenerator(chunks, recipe=generate.recipe.value, seed=generate.seed))
@@ -70,7 +70,7 @@ class ModelWriter:
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  it needs no corpus
         """Open the path to the model."""
-        from pipeline.llm.model_path import open_model
+        from goldbench.pipeline.llm.model_path import open_model
 
         settings = ModelSettings.of(self.config.model)
         with open_answers(self._answers, replay=self._replay) as answers:
@@ -89,7 +89,7 @@ class ModelWriter:
     @contextlib.asynccontextmanager
     async def rehearse(self) -> AsyncIterator[tuple[Writing, Planning]]:
         """Open a stand-in that answers from the store, and the counts of the requests a run would send."""
-        from pipeline.llm.rehearsal import Planning, recollect
+        from goldbench.pipeline.llm.rehearsal import Planning, recollect
 
         with recollect(self._answers) as known:
             items = {GENERATE: self.config.generate.constraints.per_chunk}
@@ -130,7 +130,7 @@ def open_answers(path: Path, *, replay: bool) -> Iterator[AnswerStore]:
         UsageError: There is no store to replay.
         OutputError: The folder of the store cannot be made.
     """
-    from pipeline.llm.store import AnswerStore
+    from goldbench.pipeline.llm.store import AnswerStore
 
     if replay and not path.exists():
         raise UsageError(f"{path}: no store of answers to replay; check --answers, or run without --replay")
@@ -204,7 +204,7 @@ async def only_model(config: Config) -> str:
     Raises:
         UsageError: It offers none or several, or cannot be reached.
     """
-    from pipeline.llm.probe import probe  # its HTTP client takes a while to import
+    from goldbench.pipeline.llm.probe import probe  # its HTTP client takes a while to import
 
     answer = await probe(config.model.base_url or OPENAI, config.api_key())
     if len(answer.models) == 1:

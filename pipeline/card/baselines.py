@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.card.described_set import DescribedSet
-from pipeline.errors import GoldsetError
-from pipeline.measures.assessment import assess
-from pipeline.measures.names import parse_measure
-from pipeline.measures.ranks.judged_ranks import place_mapping
-from pipeline.measures.statistics.floats import Floats
-from pipeline.systems import open_systems
+from goldbench.pipeline.card.described_set import DescribedSet
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.measures.assessment import assess
+from goldbench.pipeline.measures.names import parse_measure
+from goldbench.pipeline.measures.ranks.judged_ranks import place_mapping
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.systems import open_systems
 
 DEEP = 100
 """Results kept per baseline and query."""
@@ -89,7 +89,7 @@ def _search(
     ranked: dict[str, dict[str, list[str]]] = {}
     with open_systems(list(tables), tables, where="baselines") as systems:
         for name in tables:
-            with suppress(GoldsetError):
+            with suppress(GoldbenchError):
                 system = systems.retriever(name)
                 system.index(corpus)
                 found = system.search(queries, k=min(DEEP, len(corpus)))

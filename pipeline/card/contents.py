@@ -6,19 +6,20 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 
-from pipeline.card.baselines import run_baselines
-from pipeline.card.described_set import read_described
-from pipeline.card.figures import writable
-from pipeline.card.judge_trust import JUDGE
-from pipeline.card.labels import label_figures
-from pipeline.card.origin import CIRCULARITY, PROVENANCE, making_figures, origin_figures
-from pipeline.card.queries import asking_figures, overlaps
-from pipeline.card.stability import FEWEST, POWER, ordering_figures
-from pipeline.errors import InputError, OutputError, explained
-from pipeline.formats.jsonl import write_texts
-from pipeline.goldset.folder import GoldFolder
-from pipeline.report.card_text import markdown
-from schemas.set_card import Card, Figure, State
+from goldbench.pipeline.card.baselines import run_baselines
+from goldbench.pipeline.card.described_set import read_described
+from goldbench.pipeline.card.figures import writable
+from goldbench.pipeline.card.judge_trust import JUDGE
+from goldbench.pipeline.card.labels import label_figures
+from goldbench.pipeline.card.origin import CIRCULARITY, PROVENANCE, making_figures, origin_figures
+from goldbench.pipeline.card.queries import asking_figures, overlaps
+from goldbench.pipeline.card.stability import FEWEST, POWER, ordering_figures
+from goldbench.pipeline.errors import InputError, OutputError, explained
+from goldbench.pipeline.formats.jsonl import write_texts
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.report.card_text import markdown
+from goldbench.schemas.earlier_name import EARLIER_NAME
+from goldbench.schemas.set_card import Card, Figure, State
 
 _WHATEVER_THE_NUMBER = frozenset({POWER, JUDGE, CIRCULARITY, PROVENANCE})
 
@@ -51,7 +52,7 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
     if len(material.queries) < FEWEST:
         figures = [_of_few(one, len(material.queries)) for one in figures]
     return Card(
-        goldset=version("goldset"),
+        goldbench=version("goldbench"),
         name=writable(material.name),
         evidence_level=None if level is None else writable(level),
         notice=writable(notice) if isinstance(notice, str) else None,
@@ -79,18 +80,19 @@ def write_card(folder: Path, card: Card) -> tuple[Path, Path]:
         OutputError: The folder cannot be written, or holds a file of that name that is not a card.
     """
     home = GoldFolder(folder)
-    for path, begins in ((home.card_json, b'{\n "format": 1,\n "goldset": '), (home.card_markdown, b"# Card of ")):
-        _check_replaceable(path, begins)
+    names = ("goldbench", EARLIER_NAME)
+    _check_replaceable(home.card_json, *(f'{{\n "format": 1,\n "{name}": '.encode() for name in names))
+    _check_replaceable(home.card_markdown, b"# Card of ")
     with explained(folder):
         write_texts(home.card_json, card.model_dump_json(indent=1).split("\n"))
         write_texts(home.card_markdown, markdown(card).removesuffix("\n").split("\n"))
     return home.card_json, home.card_markdown
 
 
-def _check_replaceable(path: Path, begins: bytes) -> None:
+def _check_replaceable(path: Path, *beginnings: bytes) -> None:
     if not path.exists():
         return
     with explained(path):
-        found = path.read_bytes()[: len(begins)] if path.is_file() else b""
-    if found != begins:
-        raise OutputError(f"{path}: not a card that goldset wrote; move it away, or print the card with --no-write")
+        found = path.read_bytes()[:100] if path.is_file() else b""
+    if not found.startswith(beginnings):
+        raise OutputError(f"{path}: not a card that goldbench wrote; move it away, or print the card with --no-write")

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import GoldsetError, InputError
-from pipeline.goldset.folder import GoldFolder
-from pipeline.goldset.gold_path import metadata_of
-from pipeline.score.runs import Gold, load_gold, load_run, top_documents
-from pipeline.text.language import detect_language
-from schemas.judgment import Judgment, Pooled
-from schemas.manifest import Manifest
+from goldbench.pipeline.errors import GoldbenchError, InputError
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.goldset.gold_path import metadata_of
+from goldbench.pipeline.score.runs import Gold, load_gold, load_run, top_documents
+from goldbench.pipeline.text.language import detect_language
+from goldbench.schemas.judgment import Judgment, Pooled
+from goldbench.schemas.manifest import Manifest
 
 DEPTH = 10
 _IMPORT = "import"
@@ -138,7 +138,7 @@ def _runs(folder: GoldFolder, gold: Gold) -> tuple[dict[str, dict[str, list[str]
     for path in folder.runs():
         try:
             found = top_documents(gold, load_run(path), depth=DEPTH)
-        except GoldsetError:
+        except GoldbenchError:
             unreadable.append(path.stem)
         else:
             runs[path.stem] = {query_id: [one.doc_id for one in top] for query_id, top in found.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from schemas.set_card import Figure, State, Value
+from goldbench.schemas.set_card import Figure, State, Value
 
 DIGITS = 4
 """Decimal places of a figure; beyond them figures of retrieval differ between machines."""

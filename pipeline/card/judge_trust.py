@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from pipeline.card.described_set import DescribedSet
-from pipeline.card.figures import absent, figure
-from pipeline.stages.canaries import CONTROL_BELOW, FAIL_ABOVE, TRAPS, WARN_ABOVE, tally
-from schemas.judgment import Canary, Flag, Judgment
-from schemas.set_card import Figure, State
+from goldbench.pipeline.card.described_set import DescribedSet
+from goldbench.pipeline.card.figures import absent, figure
+from goldbench.pipeline.stages.canaries import CONTROL_BELOW, FAIL_ABOVE, TRAPS, WARN_ABOVE, tally
+from goldbench.schemas.judgment import Canary, Flag, Judgment
+from goldbench.schemas.set_card import Figure, State
 
 GRADES, JUDGE = "grades", "judge"
 NOT_GRADED = "the set was not graded: no pool was judged"
@@ -42,7 +42,7 @@ def _people(material: DescribedSet) -> Figure:
     given = [counts.get(who) for who in ("people", "model")] if isinstance(counts, Mapping) else []
     numbers = [count for count in given if isinstance(count, int) and count >= 0]
     if len(numbers) < 2 or not sum(numbers):
-        reason = "no review was applied to this set (goldset review, then goldset review apply)"
+        reason = "no review was applied to this set (goldbench review, then goldbench review apply)"
         return absent(GRADES, "judged by people", reason)
     people, model = numbers
     return figure(

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pipeline.card.baselines import DEEP, Baselines
-from pipeline.card.described_set import DEPTH, DescribedSet
-from pipeline.card.figures import absent, figure
-from pipeline.card.judge_trust import NOT_GRADED, grading_figures
-from pipeline.measures.judged import hole_rate, left_out_holes
-from pipeline.stages.pool import REACHED_WITHIN
-from schemas.set_card import Figure, State, Value
+from goldbench.pipeline.card.baselines import DEEP, Baselines
+from goldbench.pipeline.card.described_set import DEPTH, DescribedSet
+from goldbench.pipeline.card.figures import absent, figure
+from goldbench.pipeline.card.judge_trust import NOT_GRADED, grading_figures
+from goldbench.pipeline.measures.judged import hole_rate, left_out_holes
+from goldbench.pipeline.stages.pool import REACHED_WITHIN
+from goldbench.schemas.set_card import Figure, State, Value
 
 REACH, DIFFICULTY, POSITIVES, HOLES = "reachability", "difficulty", "positives", "holes"
 LISTED = 50
@@ -208,7 +208,7 @@ def _holes_of_runs(material: DescribedSet) -> Figure:
         name,
         max(found.values()),
         f"The share of unjudged results differs by {apart:.2f} between the runs, so comparing them is unsafe: judge "
-        "the missing results with goldset topup."
+        "the missing results with goldbench topup."
         if unsafe
         else f"Share of unjudged results in the top {DEPTH} of the run with the most.",
         unit="share of the first 10, greatest",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from pipeline.card.described_set import DescribedSet
-from pipeline.card.figures import NO_SOURCE, absent, figure
-from pipeline.card.vendors import overlapping, parties
-from pipeline.goldset.file_names import DATASET
-from pipeline.measures.statistics.shares import gini
-from pipeline.text.display import amount
-from schemas.manifest import StageReport
-from schemas.set_card import Figure, Value
+from goldbench.pipeline.card.described_set import DescribedSet
+from goldbench.pipeline.card.figures import NO_SOURCE, absent, figure
+from goldbench.pipeline.card.vendors import overlapping, parties
+from goldbench.pipeline.goldset.file_names import DATASET
+from goldbench.pipeline.measures.statistics.shares import gini
+from goldbench.pipeline.text.display import amount
+from goldbench.schemas.manifest import StageReport
+from goldbench.schemas.set_card import Figure, Value
 
 FUNNEL, COVERAGE, CIRCULARITY, PROVENANCE = "funnel", "coverage", "circularity", "provenance"
 
@@ -154,7 +154,7 @@ def _provenance(material: DescribedSet) -> Iterator[Figure]:
             "generator": manifest.generator,
             "model": manifest.model,
             "documents": manifest.documents,
-            "goldset": manifest.goldset,
+            "goldbench": manifest.goldbench,
         }
         values |= {f"prompt {name}": digest for name, digest in sorted(manifest.prompts.items())}
         values |= {f"package {name}": version for name, version in sorted(manifest.packages.items())}

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.card.described_set import DescribedSet
-from pipeline.card.figures import NO_SOURCE, absent, figure
-from pipeline.card.redundancy import alike_figures
-from pipeline.measures.statistics.shares import jensen_shannon
-from pipeline.stages.check.overlap import copied_run, overlap
-from pipeline.stages.check.set_checks import LOW_OVERLAP
-from pipeline.stages.check.single_checks import SHORTEST_COPIED_RUN
-from pipeline.stages.critique import GOOD, Critic
-from pipeline.text.deixis import deixis
-from pipeline.text.words import term_weight, terms
-from schemas.set_card import Figure, State, Value
+from goldbench.pipeline.card.described_set import DescribedSet
+from goldbench.pipeline.card.figures import NO_SOURCE, absent, figure
+from goldbench.pipeline.card.redundancy import alike_figures
+from goldbench.pipeline.measures.statistics.shares import jensen_shannon
+from goldbench.pipeline.stages.check.overlap import copied_run, overlap
+from goldbench.pipeline.stages.check.set_checks import LOW_OVERLAP
+from goldbench.pipeline.stages.check.single_checks import SHORTEST_COPIED_RUN
+from goldbench.pipeline.stages.critique import GOOD, Critic
+from goldbench.pipeline.text.deixis import deixis
+from goldbench.pipeline.text.words import term_weight, terms
+from goldbench.schemas.set_card import Figure, State, Value
 
 LENGTHS, MIX, OVERLAP, ALONE = "length", "mix", "overlap", "self-contained"
 

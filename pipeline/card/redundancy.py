@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from pipeline.card.described_set import DescribedSet
-from pipeline.card.figures import figure
-from pipeline.stages.check.set_checks import MOST_ALIKE
-from pipeline.stages.select.near_duplicates import NEAR_DUPLICATE, Sketches, cluster, write_sketch
-from pipeline.text.display import amount, queries
-from pipeline.text.similarity import WORDS
-from pipeline.text.words import terms
-from schemas.set_card import Figure
+from goldbench.pipeline.card.described_set import DescribedSet
+from goldbench.pipeline.card.figures import figure
+from goldbench.pipeline.stages.check.set_checks import MOST_ALIKE
+from goldbench.pipeline.stages.select.near_duplicates import NEAR_DUPLICATE, Sketches, cluster, write_sketch
+from goldbench.pipeline.text.display import amount, queries
+from goldbench.pipeline.text.similarity import WORDS
+from goldbench.pipeline.text.words import terms
+from goldbench.schemas.set_card import Figure
 
 ALIKE = "near-duplicates"
 _ROWS = 256

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from pipeline.agreement.rankings import SPLITS, halves
-from pipeline.card.baselines import DENSE, WORDS, Baselines
-from pipeline.card.described_set import DescribedSet
-from pipeline.card.figures import absent, figure
-from pipeline.measures.statistics.floats import Floats
-from pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
-from pipeline.measures.statistics.significance import power
-from schemas.set_card import Figure, Value
+from goldbench.pipeline.agreement.rankings import SPLITS, halves
+from goldbench.pipeline.card.baselines import DENSE, WORDS, Baselines
+from goldbench.pipeline.card.described_set import DescribedSet
+from goldbench.pipeline.card.figures import absent, figure
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
+from goldbench.pipeline.measures.statistics.significance import power
+from goldbench.schemas.set_card import Figure, Value
 
 ADVANTAGE, POWER, STABILITY = "lexical advantage", "power", "stability"
 FEWEST = 10

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
-from pipeline.card.described_set import DescribedSet
+from goldbench.pipeline.card.described_set import DescribedSet
 
 Parties = dict[str, list[tuple[str, str | None]]]
 """The models and systems in each role, by name, each with its vendor or None if it is not known."""
@@ -21,7 +21,7 @@ def vendor_of(name: str) -> str | None:
 
 @cache
 def _vendors() -> dict[str, str]:
-    return tomllib.loads(files("pipeline.card").joinpath("vendors.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(files("goldbench.pipeline.card").joinpath("vendors.toml").read_text(encoding="utf-8"))
 
 
 def parties(material: DescribedSet) -> Parties:

@@ -1,4 +1,4 @@
-"""``goldset agreement``: how far two sets of labels agree, on pairs and on which system is better."""
+"""``goldbench agreement``: how far two sets of labels agree, on pairs and on which system is better."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.options import input_option, measure_option, output_option, statistics_option
-from pipeline.cli.run_options import Seed
-from pipeline.errors import InputError, UsageError
+from goldbench.pipeline.cli.options import input_option, measure_option, output_option, statistics_option
+from goldbench.pipeline.cli.run_options import Seed
+from goldbench.pipeline.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from pipeline.agreement.judgment_files import Labels
-    from pipeline.formats.runs.score_tables import ScoreTable
-    from schemas.agreement_report import Agreement, Ranking
+    from goldbench.pipeline.agreement.judgment_files import Labels
+    from goldbench.pipeline.formats.runs.score_tables import ScoreTable
+    from goldbench.schemas.agreement_report import Agreement, Ranking
 
 
 def agreement(
@@ -75,9 +75,9 @@ def _compared(
     resamples: int,
     seed: int,
 ) -> Agreement:
-    from pipeline.agreement import agree, agree_within
-    from pipeline.agreement.judgment_files import read_labels
-    from pipeline.formats.runs.score_tables import read_scores
+    from goldbench.pipeline.agreement import agree, agree_within
+    from goldbench.pipeline.agreement.judgment_files import read_labels
+    from goldbench.pipeline.formats.runs.score_tables import read_scores
 
     table = None if scores is None else read_scores(scores)
     if table is not None and (first is None or _names_labels(table, first, second)):
@@ -86,7 +86,7 @@ def _compared(
     reference = read_labels(first)
     if second is None:
         if runs or table is not None or per_type:
-            raise UsageError("agreement: B is missing: give goldset agreement A B")
+            raise UsageError("agreement: B is missing: give goldbench agreement A B")
         return agree_within(reference, level=level, scale=scale, resamples=resamples, seed=seed)
     judge = read_labels(second)
     if judge.name == reference.name:
@@ -106,13 +106,13 @@ def _by_scores_alone(
 ) -> Agreement:
     from importlib.metadata import version
 
-    from pipeline.agreement import rank_scores
-    from schemas.agreement_report import Agreement
+    from goldbench.pipeline.agreement import rank_scores
+    from goldbench.schemas.agreement_report import Agreement
 
     one, other = _two_sets(table, first, second)
     ranking = rank_scores(table, one, other, measure=measure or table.measures[0], seed=seed)
     return Agreement(
-        goldset=version("goldset"),
+        goldbench=version("goldbench"),
         reference=one,
         judge=other,
         grades=[],
@@ -143,9 +143,9 @@ def _ranking(
     level: int,
     seed: int,
 ) -> Ranking | None:
-    from pipeline.agreement import final_grades, rank_runs, rank_scores
-    from pipeline.measures.names import parse_measure
-    from pipeline.score.runs import named_runs
+    from goldbench.pipeline.agreement import final_grades, rank_runs, rank_scores
+    from goldbench.pipeline.measures.names import parse_measure
+    from goldbench.pipeline.score.runs import named_runs
 
     if table is not None:
         one, other = _two_sets(table, None, None)
@@ -162,7 +162,7 @@ def _ranking(
 
 
 def _print(found: Agreement, form: str) -> None:
-    from pipeline.report.agreement_text import comma_separated, markdown, text
+    from goldbench.pipeline.report.agreement_text import comma_separated, markdown, text
 
     if form == "json":
         typer.echo(found.model_dump_json(indent=2))

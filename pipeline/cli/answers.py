@@ -1,4 +1,4 @@
-"""``goldset answers``: inspect, prune, export and import stores of model answers."""
+"""``goldbench answers``: inspect, prune, export and import stores of model answers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.options import input_option, subcommands
-from pipeline.goldset.file_names import ANSWERS
-from pipeline.text.display import amount, dollars, printable
+from goldbench.pipeline.cli.options import input_option, subcommands
+from goldbench.pipeline.goldset.file_names import ANSWERS
+from goldbench.pipeline.text.display import amount, dollars, printable
 
 app = subcommands("Manage a store of model answers.")
 
@@ -22,7 +22,7 @@ Store = Annotated[Path, typer.Argument(metavar="STORE", help=f"The store, as {AN
 @app.command()
 def stats(store: Store) -> None:
     """Show what a store holds and what it cost."""
-    from pipeline.llm.upkeep import stats as look
+    from goldbench.pipeline.llm.upkeep import stats as look
 
     report = look(store)
     for held in report.holdings:
@@ -47,7 +47,7 @@ def prune(
     rejected: Annotated[bool, input_option("--rejected", help="Only replies that were rejected.")] = False,
 ) -> None:
     """Delete the answers that meet every condition."""
-    from pipeline.llm.upkeep import prune as throw_away
+    from goldbench.pipeline.llm.upkeep import prune as throw_away
 
     count = throw_away(store, stage=stage, prompt=prompt, model=model, rejected=rejected)
     typer.echo(f"{count:,} deleted")
@@ -56,7 +56,7 @@ def prune(
 @app.command("export")
 def export_answers(store: Store, out: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")]) -> None:
     """Write all answers as JSON Lines."""
-    from pipeline.llm.transfer import write_export
+    from goldbench.pipeline.llm.transfer import write_export
 
     typer.echo(f"{write_export(store, out):,} written to {out}")
 
@@ -69,7 +69,7 @@ def import_answers(
 
     Answers that the store holds already stay as they are.
     """
-    from pipeline.llm.transfer import import_answers as imported
+    from goldbench.pipeline.llm.transfer import import_answers as imported
 
     typer.echo(f"{imported(store, source):,} new in {store}")
 

@@ -1,4 +1,4 @@
-"""The ``goldset`` command: wires the parts together and prints. Heavy imports happen inside the commands."""
+"""The ``goldbench`` command: wires the parts together and prints. Heavy imports happen inside the commands."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pipeline.cli.options import GO_ON, GroupedCommand, Interrupted, complete
-from pipeline.errors import GoldsetError, UsageError
-from pipeline.text.display import one_line
-from prompts.loader import PromptError
+from goldbench.pipeline.cli.options import GO_ON, GroupedCommand, Interrupted, complete
+from goldbench.pipeline.errors import GoldbenchError, UsageError
+from goldbench.pipeline.text.display import one_line
+from goldbench.prompts.loader import PromptError
 
 COMMANDS = {
     "build": "build.build",
@@ -66,7 +66,7 @@ class _Commands(TyperGroup):
 
 def _found(name: str) -> Any:  # noqa: ANN401  a function, or a typer.Typer with subcommands
     module, _, attribute = COMMANDS[name].rpartition(".")
-    return getattr(import_module(f"pipeline.cli.{module}"), attribute)
+    return getattr(import_module(f"goldbench.pipeline.cli.{module}"), attribute)
 
 
 def _summary(name: str) -> str:
@@ -94,7 +94,7 @@ def built(name: str) -> Any:  # noqa: ANN401  typer keeps its classes to itself
 def command_line() -> typer.Typer:
     """Return the command line."""
     return typer.Typer(
-        name="goldset",
+        name="goldbench",
         cls=_Commands,
         help="Turn a folder of documents into a retrieval test set one can trust.",
         no_args_is_help=True,
@@ -109,7 +109,7 @@ def _print_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        typer.echo(f"goldset {version('goldset')}")
+        typer.echo(f"goldbench {version('goldbench')}")
         raise typer.Exit
 
 
@@ -140,7 +140,7 @@ def main() -> None:
         code = _failed(f"output cannot be written ({reason}); check free space and permissions", 1)
     except PromptError as error:
         code = _failed(str(error), UsageError.exit_code)
-    except GoldsetError as error:
+    except GoldbenchError as error:
         code = _failed(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
         code = _unexpected(error)
@@ -149,7 +149,7 @@ def main() -> None:
 
 def _failed(problem: str, code: int) -> int:
     """Print one line on standard error, and return the exit code."""
-    print(f"goldset: {one_line(problem)}", file=sys.stderr)
+    print(f"goldbench: {one_line(problem)}", file=sys.stderr)
     return code
 
 
@@ -184,13 +184,13 @@ def _unexpected(error: Exception) -> int:
         print(error, file=sys.stderr)
         return UsageError.exit_code
     if format_message is not None:
-        return _failed(f"{format_message()} (see goldset --help)", UsageError.exit_code)
-    if os.environ.get("GOLDSET_DEBUG"):
+        return _failed(f"{format_message()} (see goldbench --help)", UsageError.exit_code)
+    if os.environ.get("GOLDBENCH_DEBUG"):
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
     return _failed(
         f"internal error: {type(error).__name__} at {place}; no existing set was replaced. "
-        "Set GOLDSET_DEBUG=1 to see the traceback, and report it.",
+        "Set GOLDBENCH_DEBUG=1 to see the traceback, and report it.",
         1,
     )

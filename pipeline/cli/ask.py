@@ -1,4 +1,4 @@
-"""``goldset ask``: a small loop of question, passages and answer, to feel a retriever before it is measured."""
+"""``goldbench ask``: a small loop of question, passages and answer, to feel a retriever before it is measured."""
 
 from __future__ import annotations
 
@@ -9,14 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli.options import Answers, Given, Replay, input_option, model_option, output_option, system_option, takes
-from pipeline.cli.run_options import BenchConfig, GoldPath, answers_of
-from pipeline.errors import InputError, UsageError
+from goldbench.pipeline.cli.options import (
+    Answers,
+    Given,
+    Replay,
+    input_option,
+    model_option,
+    output_option,
+    system_option,
+    takes,
+)
+from goldbench.pipeline.cli.run_options import BenchConfig, GoldPath, answers_of
+from goldbench.pipeline.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pipeline.explore.dialogue import Chat, Dialogue
+    from goldbench.pipeline.explore.dialogue import Chat, Dialogue
 
 _ENDS = frozenset({"exit", "quit", ":q"})
 _RERANKERS = frozenset({"mmr", "listwise", "rerank", "cross-encoder"})
@@ -48,11 +57,11 @@ def ask(
 
     Shows the passages, a model's answer from them, and figures for questions of the gold set.
     """
-    from pipeline.bench.bench_file import load_bench
-    from pipeline.config import load_config
-    from pipeline.score.runs import load_gold
-    from pipeline.systems import open_systems
-    from pipeline.systems.models import Models
+    from goldbench.pipeline.bench.bench_file import load_bench
+    from goldbench.pipeline.config import load_config
+    from goldbench.pipeline.score.runs import load_gold
+    from goldbench.pipeline.systems import open_systems
+    from goldbench.pipeline.systems.models import Models
 
     bench = load_bench(config, level=1, given=given) if config else None
     settings = bench.config if bench else load_config(None, given)
@@ -83,7 +92,7 @@ def ask(
             chat = stack.enter_context(Models(settings, answers=store, replay=replay)).chat()
         retriever = systems.retriever(name)
         retriever.index(corpus)
-        from pipeline.explore.dialogue import Dialogue
+        from goldbench.pipeline.explore.dialogue import Dialogue
 
         asking = Dialogue(loaded, corpus, retriever=retriever, k=k, chat=chat)
         answering = f"answers by {settings.model.name}" if asks else "no model: passages only"
@@ -93,7 +102,7 @@ def ask(
 
 def _converse(asking: Dialogue, questions: Iterable[str], *, k: int, width: int) -> None:
     """Answer every question and print passages, answer and figures."""
-    from pipeline.explore.dialogue import LONGEST, shown
+    from goldbench.pipeline.explore.dialogue import LONGEST, shown
 
     for question in questions:
         if len(question) > LONGEST:
@@ -107,7 +116,7 @@ def _converse(asking: Dialogue, questions: Iterable[str], *, k: int, width: int)
 
 def _given(questions: list[str]) -> Iterator[str]:
     """Yield the questions of the command line, each shown as if it had been typed."""
-    from pipeline.text.display import one_line
+    from goldbench.pipeline.text.display import one_line
 
     for text in questions:
         if question := one_line(text):
@@ -117,7 +126,7 @@ def _given(questions: list[str]) -> Iterator[str]:
 
 def _questions() -> Iterator[str]:
     """Yield questions: typed at a prompt, or line by line if standard input is not a terminal."""
-    from pipeline.text.display import one_line
+    from goldbench.pipeline.text.display import one_line
 
     typed = sys.stdin.isatty()
     while True:

@@ -1,4 +1,4 @@
-"""``goldset bench``: many retrieval systems, or one with many settings, on one gold set."""
+"""``goldbench bench``: many retrieval systems, or one with many settings, on one gold set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli.options import (
+from goldbench.pipeline.cli.options import (
     DONE_WITH_FAILURES,
     Answers,
     Replay,
@@ -16,13 +16,13 @@ from pipeline.cli.options import (
     output_option,
     system_option,
 )
-from pipeline.cli.run_options import BenchConfig, CutoffOption, GoldPath, MeasureOption, cutoffs_of
-from pipeline.errors import OutputError
-from pipeline.goldset.file_names import BENCH, MANIFEST, answers_beside
+from goldbench.pipeline.cli.run_options import BenchConfig, CutoffOption, GoldPath, MeasureOption, cutoffs_of
+from goldbench.pipeline.errors import OutputError
+from goldbench.pipeline.goldset.file_names import BENCH, MANIFEST, answers_beside
 
 if TYPE_CHECKING:
-    from pipeline.bench.trial import Found
-    from schemas.experiment import Experiment, Timings
+    from goldbench.pipeline.bench.trial import Found
+    from goldbench.schemas.experiment import Experiment, Timings
 
 
 def bench(
@@ -50,12 +50,12 @@ def bench(
     Shows figures at every cutoff, latency and tests. An interrupted experiment continues where it stopped. Without a
     gold set's folder the output folder is bench-GOLD in the working directory.
     """
-    from pipeline.bench.bench_file import load_bench
-    from pipeline.bench.experiment_files import read_published
-    from pipeline.bench.trial import conduct
-    from pipeline.goldset.gold_path import check_apart, folder_of
-    from pipeline.report.terminal import TerminalProgress
-    from pipeline.score.runs import load_gold
+    from goldbench.pipeline.bench.bench_file import load_bench
+    from goldbench.pipeline.bench.experiment_files import read_published
+    from goldbench.pipeline.bench.trial import conduct
+    from goldbench.pipeline.goldset.gold_path import check_apart, folder_of
+    from goldbench.pipeline.report.terminal import TerminalProgress
+    from goldbench.pipeline.score.runs import load_gold
 
     loaded = load_gold(gold)
     check_apart({"--html": html, "--out": out}, [loaded.path, *(one for one in (config, published) if one)])
@@ -98,10 +98,10 @@ def _stem(gold: Path) -> str:
 
 
 def _show(found: Experiment, timings: Timings) -> None:
-    from pipeline.report import experiment_text as report
-    from pipeline.report.scorecard_text import method_line
-    from pipeline.report.text_tables import terminal_table
-    from pipeline.text.display import printable
+    from goldbench.pipeline.report import experiment_text as report
+    from goldbench.pipeline.report.scorecard_text import method_line
+    from goldbench.pipeline.report.text_tables import terminal_table
+    from goldbench.pipeline.text.display import printable
 
     order = [system.system for system in found.card.systems]
     console = console_for(wide=True)
@@ -129,10 +129,10 @@ def _show(found: Experiment, timings: Timings) -> None:
 
 
 def _write(found: Experiment, timings: Timings, folder: Path, html: Path | None) -> None:
-    from pipeline.bench.experiment_files import write_tables
-    from pipeline.formats.runs.scorecard_files import write_whole
-    from pipeline.report import experiment_text as report
-    from pipeline.report.text_tables import csv_text
+    from goldbench.pipeline.bench.experiment_files import write_tables
+    from goldbench.pipeline.formats.runs.scorecard_files import write_whole
+    from goldbench.pipeline.report import experiment_text as report
+    from goldbench.pipeline.report.text_tables import csv_text
 
     order = [system.system for system in found.card.systems]
     records: dict[str, Any] = {"experiment.json": found, "timings.json": timings}
@@ -148,7 +148,7 @@ def _write(found: Experiment, timings: Timings, folder: Path, html: Path | None)
     write_tables(folder, records, kept)
     typer.echo(f"Written: {folder}: experiment.json, {', '.join(kept)}, runs/, timings/", err=True)
     if html is not None:
-        from pipeline.report.experiment_page import page
+        from goldbench.pipeline.report.experiment_page import page
 
         write_whole(html, page(found, timings).encode())
         typer.echo(f"Written: {html}", err=True)

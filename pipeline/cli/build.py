@@ -1,4 +1,4 @@
-"""``goldset build`` and ``goldset chunk``: documents in, a gold set or its chunks out."""
+"""``goldbench build`` and ``goldbench chunk``: documents in, a gold set or its chunks out."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.grade import show as show_grading
-from pipeline.cli.options import (
+from goldbench.pipeline.cli.grade import show as show_grading
+from goldbench.pipeline.cli.options import (
     DONE_WITH_FAILURES,
     GO_ON,
     Answers,
@@ -24,14 +24,14 @@ from pipeline.cli.options import (
     output_option,
     takes,
 )
-from pipeline.errors import GoldsetError, UsageError
-from pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
+from goldbench.pipeline.errors import GoldbenchError, UsageError
+from goldbench.pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pipeline.build.flow import Result
-    from pipeline.config import Config
+    from goldbench.pipeline.build.flow import Result
+    from goldbench.pipeline.config import Config
 
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
 
@@ -46,7 +46,7 @@ def build(
     replay: Replay = False,
     batch: Batch = False,
     dry_run: DryRun = False,
-    grade: Annotated[bool, judging_option("--grade", help="Also judge a pool, as goldset grade does.")] = False,
+    grade: Annotated[bool, judging_option("--grade", help="Also judge a pool, as goldbench grade does.")] = False,
 ) -> None:
     """Build a gold set from documents.
 
@@ -72,11 +72,11 @@ def build(
 async def _build(
     config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool, replay: bool, grade: bool
 ) -> Result:
-    from pipeline.build import flow
-    from pipeline.build.inputs import find_documents
-    from pipeline.build.writers import ModelWriter, writer_for
-    from pipeline.report.build_text import passed_over
-    from pipeline.report.terminal import TerminalProgress
+    from goldbench.pipeline.build import flow
+    from goldbench.pipeline.build.inputs import find_documents
+    from goldbench.pipeline.build.writers import ModelWriter, writer_for
+    from goldbench.pipeline.report.build_text import passed_over
+    from goldbench.pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
     found = find_documents(paths)
@@ -91,7 +91,7 @@ async def _build(
         result = await building()
         _report(console, messages, result, out, writer.config)
         return result
-    from pipeline.grade import preparation
+    from goldbench.pipeline.grade import preparation
 
     judging = await preparation.judging(writer.config, asks=not replay, replay=replay)
     progress = TerminalProgress(messages)
@@ -112,12 +112,12 @@ async def _plan(
 ) -> None:
     from tempfile import TemporaryDirectory
 
-    from pipeline.build import flow
-    from pipeline.build.inputs import find_documents
-    from pipeline.build.writers import OfflineWriter, writer_for
-    from pipeline.goldset.folder import Claim, GoldFolder
-    from pipeline.report.build_text import plan_notes, plan_table
-    from pipeline.report.terminal import TerminalProgress
+    from goldbench.pipeline.build import flow
+    from goldbench.pipeline.build.inputs import find_documents
+    from goldbench.pipeline.build.writers import OfflineWriter, writer_for
+    from goldbench.pipeline.goldset.folder import Claim, GoldFolder
+    from goldbench.pipeline.report.build_text import plan_notes, plan_table
+    from goldbench.pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
     found = find_documents(paths)
@@ -126,14 +126,14 @@ async def _plan(
     claim = Claim(writer.config.shaping(), fingerprint, replace=replace, graded=grade)
     GoldFolder(out).check_usable(claim)
     if grade:
-        from pipeline.grade import preparation
+        from goldbench.pipeline.grade import preparation
 
         await preparation.judging(writer.config, asks=False)
         console.print(preparation.expected(writer.config, writer.config.generate.queries or flow.UP_TO))
     if isinstance(writer, OfflineWriter):
         console.print(f"{writer.announcement} 0 requests, no cost.")
         return
-    with TemporaryDirectory(prefix="goldset-") as place:
+    with TemporaryDirectory(prefix="goldbench-") as place:
         async with writer.rehearse() as (writing, planning):
             drawn = await flow.plan(writer.config, found, Path(place), writing, progress=TerminalProgress(messages))
             stages = planning.report(batch=batch)
@@ -154,14 +154,14 @@ def chunk(
 
     Each line is a JSON object; nothing else is built.
     """
-    from pipeline.build.inputs import cut, find_documents
-    from pipeline.errors import explained
-    from pipeline.formats.jsonl import write_lines
-    from pipeline.text.display import amount
+    from goldbench.pipeline.build.inputs import cut, find_documents
+    from goldbench.pipeline.errors import explained
+    from goldbench.pipeline.formats.jsonl import write_lines
+    from goldbench.pipeline.text.display import amount
 
     messages, failures = console_for(stderr=True), []
 
-    def on_failure(error: GoldsetError) -> None:
+    def on_failure(error: GoldbenchError) -> None:
         failures.append(error)
         messages.print(f"skipped {error}", style="yellow")
 
@@ -176,9 +176,9 @@ def chunk(
 
 
 def _report(console: Console, messages: Console, result: Result, out: Path, config: Config) -> None:
-    from pipeline.offline.notice import notice
-    from pipeline.report.build_text import funnel, mixture, shortfall, spending
-    from pipeline.text.display import queries
+    from goldbench.pipeline.offline.notice import notice
+    from goldbench.pipeline.report.build_text import funnel, mixture, shortfall, spending
+    from goldbench.pipeline.text.display import queries
 
     manifest = result.manifest
     console.print(funnel(manifest))
@@ -189,4 +189,4 @@ def _report(console: Console, messages: Console, result: Result, out: Path, conf
     if manifest.evidence_level == "smoke":
         messages.print(f"Warning: {notice(config.generate.recipe.value)}", style="yellow")
     console.print(f"\n{queries(manifest.queries)} in {out / DATASET} (also {out / BEIR}, {out / TREC})")
-    console.print(f"Next: goldset validate {out}")
+    console.print(f"Next: goldbench validate {out}")

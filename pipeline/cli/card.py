@@ -1,4 +1,4 @@
-"""``goldset card``: how far a gold set can be trusted."""
+"""``goldbench card``: how far a gold set can be trusted."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.options import output_option
-from pipeline.cli.run_options import Seed
+from goldbench.pipeline.cli.options import output_option
+from goldbench.pipeline.cli.run_options import Seed
 
 if TYPE_CHECKING:
-    from schemas.set_card import Card
+    from goldbench.schemas.set_card import Card
 
 
 def card(
@@ -29,7 +29,7 @@ def card(
 
     Covers coverage, overlap, unjudged passages, the judge, and what rankings by the set are worth.
     """
-    from pipeline.card import make_card, write_card
+    from goldbench.pipeline.card import make_card, write_card
 
     made = make_card(folder, seed=seed)
     if write:
@@ -40,8 +40,8 @@ def card(
 
 
 def _print(made: Card, form: str) -> None:
-    from pipeline.report import card_text as report
-    from pipeline.text.display import printable
+    from goldbench.pipeline.report import card_text as report
+    from goldbench.pipeline.text.display import printable
 
     if form == "json":
         typer.echo(made.model_dump_json(indent=1))

@@ -1,4 +1,4 @@
-"""``goldset compare``: which of several runs is better, and whether the difference is real."""
+"""``goldbench compare``: which of several runs is better, and whether the difference is real."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.options import console_for, output_option, statistics_option
-from pipeline.cli.run_options import (
+from goldbench.pipeline.cli.options import console_for, output_option, statistics_option
+from goldbench.pipeline.cli.run_options import (
     Alpha,
     CutoffOption,
     GoldPath,
@@ -22,11 +22,11 @@ from pipeline.cli.run_options import (
     check_alpha,
     chosen,
 )
-from pipeline.errors import UsageError
+from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.measures.names import Measure
-    from schemas.scorecard import Scorecard
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.schemas.scorecard import Scorecard
 
 
 def compare(
@@ -52,11 +52,11 @@ def compare(
 
     Shows confidence intervals, tests with Holm's correction, and the difference that the queries can detect.
     """
-    from pipeline.formats.runs.scorecard_files import write_record
-    from pipeline.goldset.gold_path import check_apart
-    from pipeline.score.runs import load_gold, named_runs
-    from pipeline.score.scorecards import DECIDING, card_of, notice_of, score_all
-    from schemas.scorecard import Method
+    from goldbench.pipeline.formats.runs.scorecard_files import write_record
+    from goldbench.pipeline.goldset.gold_path import check_apart
+    from goldbench.pipeline.score.runs import load_gold, named_runs
+    from goldbench.pipeline.score.scorecards import DECIDING, card_of, notice_of, score_all
+    from goldbench.schemas.scorecard import Method
 
     check_alpha(alpha)
     runs = named_runs(run)
@@ -87,7 +87,7 @@ def compare(
 
 def judged_beside(measures: list[Measure]) -> Measure:
     """Return the judged@k to show beside the measures: at the first cutoff among them, else at 10."""
-    from pipeline.measures.names import parse_measure
+    from goldbench.pipeline.measures.names import parse_measure
 
     cutoff = next((measure.k for measure in measures if measure.k), 10)
     return parse_measure(f"judged@{cutoff}")
@@ -101,8 +101,8 @@ def show(card: Scorecard, form: str, notice: str | None) -> None:
         form: ``table``, ``markdown`` or ``json``.
         notice: The gold set's warning, or None.
     """
-    from pipeline.report.scorecard_text import markdown, method_line, tables, words
-    from pipeline.text.display import printable
+    from goldbench.pipeline.report.scorecard_text import markdown, method_line, tables, words
+    from goldbench.pipeline.text.display import printable
 
     if form == "json":
         typer.echo(card.model_dump_json(indent=2))

@@ -1,4 +1,4 @@
-"""``goldset doctor``: what is configured and what can be reached."""
+"""``goldbench doctor``: what is configured and what can be reached."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pipeline.cli.options import console_for, takes
+from goldbench.pipeline.cli.options import console_for, takes
 
 if TYPE_CHECKING:
-    from pipeline.config import Config
+    from goldbench.pipeline.config import Config
 
 
 @takes("model.name", "model.base_url")
@@ -20,7 +20,7 @@ def doctor(settings: Config) -> None:
     """
     import asyncio
 
-    from pipeline.build.diagnosis import examine
+    from goldbench.pipeline.build.diagnosis import examine
 
     healthy = True
     console = console_for()

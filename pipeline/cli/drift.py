@@ -1,4 +1,4 @@
-"""``goldset drift``: how well a log of users' queries is covered."""
+"""``goldbench drift``: how well a log of users' queries is covered."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pipeline.cli.options import Answers, input_option, output_option, statistics_option, system_option
-from pipeline.cli.run_options import BenchConfig, GoldPath, Seed, opened_system
-from pipeline.errors import UsageError
+from goldbench.pipeline.cli.options import Answers, input_option, output_option, statistics_option, system_option
+from goldbench.pipeline.cli.run_options import BenchConfig, GoldPath, Seed, opened_system
+from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.explore.log_coverage import Settings
-    from pipeline.formats.query_logs import Log
-    from pipeline.score.runs import Gold
+    from goldbench.pipeline.explore.log_coverage import Settings
+    from goldbench.pipeline.formats.query_logs import Log
+    from goldbench.pipeline.score.runs import Gold
 
 
 def drift(
@@ -47,14 +47,14 @@ def drift(
     """
     import json
 
-    from pipeline.errors import explained
-    from pipeline.explore.log_coverage import Settings, check_quantile
-    from pipeline.formats.jsonl import write_texts
-    from pipeline.formats.query_logs import read_log
-    from pipeline.goldset.gold_path import check_apart
-    from pipeline.report.drift_text import advice, lines
-    from pipeline.score.runs import load_gold
-    from pipeline.text.display import printable
+    from goldbench.pipeline.errors import explained
+    from goldbench.pipeline.explore.log_coverage import Settings, check_quantile
+    from goldbench.pipeline.formats.jsonl import write_texts
+    from goldbench.pipeline.formats.query_logs import read_log
+    from goldbench.pipeline.goldset.gold_path import check_apart
+    from goldbench.pipeline.report.drift_text import advice, lines
+    from goldbench.pipeline.score.runs import load_gold
+    from goldbench.pipeline.text.display import printable
 
     check_quantile(quantile)
     check_apart({"--out": out}, [gold, queries, *([config] if config else [])])
@@ -77,11 +77,11 @@ def drift(
 def _compare(
     gold: Gold, log: Log, settings: Settings, *, system: str | None, config: Path | None, answers: Path | None
 ) -> dict[str, Any]:
-    from pipeline.explore.log_coverage import drift as compare
+    from goldbench.pipeline.explore.log_coverage import drift as compare
 
     if system is None:
         return compare(gold, log, settings)
-    from pipeline.retrieval.system_settings import Vectors
+    from goldbench.pipeline.retrieval.system_settings import Vectors
 
     with opened_system(system, config, gold.path, answers=answers) as opened:
         if not isinstance(opened.settings[system], Vectors):
@@ -91,7 +91,7 @@ def _compare(
 
 
 def _warn(gold: Gold) -> None:
-    from pipeline.goldset.gold_path import metadata_of
+    from goldbench.pipeline.goldset.gold_path import metadata_of
 
     if metadata_of(gold.path).get("evidence_level") == "smoke":
         typer.echo(

@@ -1,4 +1,4 @@
-"""``goldset feedback``: users' clicks and thumbs, counted in a file of their own."""
+"""``goldbench feedback``: users' clicks and thumbs, counted in a file of their own."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.options import output_option, print_list
-from pipeline.cli.run_options import SearchedGold
-from pipeline.errors import InputError, OutputError, UsageError
+from goldbench.pipeline.cli.options import output_option, print_list
+from goldbench.pipeline.cli.run_options import SearchedGold
+from goldbench.pipeline.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.formats.feedback_files import Vote
+    from goldbench.pipeline.formats.feedback_files import Vote
 
 SHOWN = 20
 """Most rows without a match that are named on the screen."""
@@ -29,10 +29,10 @@ def feedback(
 
     The counts go into a file of their own and never change the judgments.
     """
-    from pipeline.errors import explained
-    from pipeline.formats.feedback_files import gather, read_votes
-    from pipeline.formats.jsonl import write_lines
-    from pipeline.score.runs import load_gold
+    from goldbench.pipeline.errors import explained
+    from goldbench.pipeline.formats.feedback_files import gather, read_votes
+    from goldbench.pipeline.formats.jsonl import write_lines
+    from goldbench.pipeline.score.runs import load_gold
 
     _check_target(out, gold, file)
     loaded = load_gold(gold)
@@ -57,8 +57,8 @@ def _check_target(out: Path, gold: str, file: str) -> None:
     if out.resolve() == Path(file).resolve():
         raise UsageError(f"{out}: is the input file; give another --out")
     if out.exists():
-        from pipeline.formats.jsonl import RecordFile
-        from schemas.judgment import Feedback
+        from goldbench.pipeline.formats.jsonl import RecordFile
+        from goldbench.schemas.judgment import Feedback
 
         try:
             for _ in RecordFile.open(out, Feedback):
@@ -71,7 +71,7 @@ def _check_target(out: Path, gold: str, file: str) -> None:
 
 def _name(what: str, votes: Sequence[Vote], *, by_query: bool) -> None:
     """Print the rows that match no query or no passage of the set."""
-    from pipeline.text.display import amount, printable
+    from goldbench.pipeline.text.display import amount, printable
 
     if votes:
         typer.echo(f"{amount(len(votes), 'row')} {what}:", err=True)

@@ -1,4 +1,4 @@
-"""``goldset gate``: stops a regression, for CI."""
+"""``goldbench gate``: stops a regression, for CI."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.options import console_for, input_option, measure_option, output_option, statistics_option
-from pipeline.cli.run_options import (
+from goldbench.pipeline.cli.options import console_for, input_option, measure_option, output_option, statistics_option
+from goldbench.pipeline.cli.run_options import (
     Alpha,
     GoldPath,
     MatchOption,
@@ -22,12 +22,12 @@ from pipeline.cli.run_options import (
     chosen,
     warn,
 )
-from pipeline.errors import UsageError
+from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.measures.statistics.regression import Check
-    from pipeline.score.runs import Gold
-    from schemas.scorecard import Baseline
+    from goldbench.pipeline.measures.statistics.regression import Check
+    from goldbench.pipeline.score.runs import Gold
+    from goldbench.schemas.scorecard import Baseline
 
 FAILED = 1
 
@@ -64,13 +64,13 @@ def gate(
 
     Compares the run with lowest means and with a baseline; exits 1 and names the queries that fell most.
     """
-    from pipeline.formats.runs.scorecard_files import write_record
-    from pipeline.goldset.gold_path import check_apart
-    from pipeline.measures.names import parse_measure
-    from pipeline.score.demands import Demands, allowed_drops, checks_of, differences, lowest_means
-    from pipeline.score.runs import load_gold, named_runs
-    from pipeline.score.scorecards import DECIDING, baseline_of, score_all
-    from pipeline.text.display import queries
+    from goldbench.pipeline.formats.runs.scorecard_files import write_record
+    from goldbench.pipeline.goldset.gold_path import check_apart
+    from goldbench.pipeline.measures.names import parse_measure
+    from goldbench.pipeline.score.demands import Demands, allowed_drops, checks_of, differences, lowest_means
+    from goldbench.pipeline.score.runs import load_gold, named_runs
+    from goldbench.pipeline.score.scorecards import DECIDING, baseline_of, score_all
+    from goldbench.pipeline.text.display import queries
 
     check_alpha(alpha)
     before = _earlier(baseline, init=init, update=update)
@@ -109,8 +109,8 @@ def gate(
 
 def _earlier(path: Path | None, *, init: bool, update: bool) -> Baseline | None:
     """Return the baseline to compare with, or None."""
-    from pipeline.formats.runs.scorecard_files import read_record
-    from schemas.scorecard import Baseline
+    from goldbench.pipeline.formats.runs.scorecard_files import read_record
+    from goldbench.schemas.scorecard import Baseline
 
     if path is None:
         if init or update:
@@ -129,9 +129,9 @@ def _earlier(path: Path | None, *, init: bool, update: bool) -> Baseline | None:
 
 def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit: Path | None, github: bool) -> None:
     """Print the result of every check, and write the JUnit file."""
-    from pipeline.formats.runs.scorecard_files import write_whole
-    from pipeline.report import gate_text as shown
-    from pipeline.text.display import printable
+    from goldbench.pipeline.formats.runs.scorecard_files import write_whole
+    from goldbench.pipeline.report import gate_text as shown
+    from goldbench.pipeline.text.display import printable
 
     texts = gold.queries() if any(check.fallen for check in checks) else {}
     console = console_for(wide=True)

@@ -1,4 +1,4 @@
-"""``goldset grade`` and ``goldset topup``: a model grades a pool of chunks for every query from 0 to 3."""
+"""``goldbench grade`` and ``goldbench topup``: a model grades a pool of chunks for every query from 0 to 3."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.options import (
+from goldbench.pipeline.cli.options import (
     DONE_WITH_FAILURES,
     Answers,
     Batch,
@@ -21,13 +21,13 @@ from pipeline.cli.options import (
     output_option,
     takes,
 )
-from pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
+from goldbench.pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pipeline.config import Config
-    from pipeline.grade.session import Graded, Work
+    from goldbench.pipeline.config import Config
+    from goldbench.pipeline.grade.session import Graded, Work
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, built or imported.")]
 
@@ -92,10 +92,10 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How) -> None:
 
     check_replay(replay=how.replay, batch=how.batch, dry_run=how.dry_run)
     _check_folder(folder)
-    from pipeline.grade.panel import ModelPanel
-    from pipeline.grade.preparation import judging, pools
-    from pipeline.grade.session import Work, grade_folder
-    from pipeline.report.terminal import TerminalProgress
+    from goldbench.pipeline.grade.panel import ModelPanel
+    from goldbench.pipeline.grade.preparation import judging, pools
+    from goldbench.pipeline.grade.session import Work, grade_folder
+    from goldbench.pipeline.report.terminal import TerminalProgress
 
     config = asyncio.run(judging(config, asks=not how.replay and not how.dry_run, replay=how.replay))
     store = answers or answers_beside(folder)
@@ -112,7 +112,7 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How) -> None:
         graded = asyncio.run(grade_folder(folder, work))
     show(console, messages, graded)
     console.print(f"\nGraded labels in {folder / DATASET} (also {folder / BEIR}, {folder / TREC})")
-    console.print(f"Next: goldset validate {folder}")
+    console.print(f"Next: goldbench validate {folder}")
     if not graded.complete:
         raise typer.Exit(DONE_WITH_FAILURES)
 
@@ -123,7 +123,7 @@ def _check_folder(folder: Path) -> None:
     Raises:
         InputError: The folder holds no finished set.
     """
-    from pipeline.goldset.folder import GoldFolder
+    from goldbench.pipeline.goldset.folder import GoldFolder
 
     home = GoldFolder(folder)
     if not home.is_half_published():
@@ -131,10 +131,10 @@ def _check_folder(folder: Path) -> None:
 
 
 async def _plan(folder: Path, work: Work, console: Console) -> None:
-    from pipeline.grade.session import EXPECTED_RELEVANT, plan_folder
-    from pipeline.report.build_text import plan_table
-    from pipeline.text.display import amount, dollars
-    from pipeline.text.display import queries as count_of
+    from goldbench.pipeline.grade.session import EXPECTED_RELEVANT, plan_folder
+    from goldbench.pipeline.report.build_text import plan_table
+    from goldbench.pipeline.text.display import amount, dollars
+    from goldbench.pipeline.text.display import queries as count_of
 
     stages, queries = await plan_folder(folder, work)
     console.print(plan_table(stages))
@@ -162,8 +162,8 @@ def show(console: Console, messages: Console, graded: Graded, *, accounts: bool 
         graded: The result.
         accounts: Also print the cost per stage; False where the build printed it already.
     """
-    from pipeline.report.build_text import spending
-    from pipeline.report.grading_text import cost_per_query, graded_lines, grading_warnings
+    from goldbench.pipeline.report.build_text import spending
+    from goldbench.pipeline.report.grading_text import cost_per_query, graded_lines, grading_warnings
 
     manifest = graded.manifest
     for line in graded_lines(graded.grading, manifest):

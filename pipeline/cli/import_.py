@@ -1,4 +1,4 @@
-"""``goldset import``: a public benchmark as a gold set."""
+"""``goldbench import``: a public benchmark as a gold set."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.options import input_option, judging_option, output_option, print_list
-from pipeline.goldset.file_names import MANIFEST, RENAMED
+from goldbench.pipeline.cli.options import input_option, judging_option, output_option, print_list
+from goldbench.pipeline.goldset.file_names import MANIFEST, RENAMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.goldset.importer import Imported
+    from goldbench.pipeline.goldset.importer import Imported
 
 SHOWN = 20
 """Most broken items that are named on the screen; manifest.json lists them all."""
@@ -58,16 +58,16 @@ def import_(
 
     The output folder has the files of a build. ``--evidence-level`` is model by default for llamaindex.
     """
-    from pipeline.formats.benchmarks.collection import Chosen
-    from pipeline.formats.benchmarks.kinds import open_collection
-    from pipeline.goldset.gold_path import metadata_of
-    from pipeline.goldset.importer import Options, import_collection
-    from pipeline.text.display import amount, printable
-    from pipeline.text.display import queries as count_of
+    from goldbench.pipeline.formats.benchmarks.collection import Chosen
+    from goldbench.pipeline.formats.benchmarks.kinds import open_collection
+    from goldbench.pipeline.goldset.gold_path import metadata_of
+    from goldbench.pipeline.goldset.importer import Options, import_collection
+    from goldbench.pipeline.text.display import amount, printable
+    from goldbench.pipeline.text.display import queries as count_of
 
     chosen = Chosen(split=split, corpus=corpus, queries=queries, qrels=qrels)
     level, notice = evidence_level, None
-    if evidence_level is None and Path(path).exists():  # a gold set exported by goldset keeps its evidence level
+    if evidence_level is None and Path(path).exists():  # a gold set exported by goldbench keeps its evidence level
         known = metadata_of(Path(path))
         level, notice = known.get("evidence_level"), known.get("notice")
     options = Options(chosen, grades, relevant_from, drop_broken, level, replace, notice)
@@ -80,12 +80,12 @@ def import_(
     labels = manifest.stages[-1].written
     passages, judgments = amount(manifest.documents, "passage"), amount(labels, "judgment")
     typer.echo(f"{passages}, {count_of(manifest.queries)}, {judgments} in {out}")
-    typer.echo(f"Next: goldset validate {out}")
+    typer.echo(f"Next: goldbench validate {out}")
 
 
 def _remarks(imported: Imported) -> Iterator[str]:
     """Yield what the import changed: grades with a new number, items left out, new ids."""
-    from pipeline.text.display import amount
+    from goldbench.pipeline.text.display import amount
 
     changed = {old: new for old, new in imported.grades.items() if old != new}
     if changed:

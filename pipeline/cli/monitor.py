@@ -1,4 +1,4 @@
-"""``goldset monitor``: a run's scores over time."""
+"""``goldbench monitor``: a run's scores over time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.options import DefaultGroup, console_for, input_option, measure_option, output_option, subcommands
-from pipeline.cli.run_options import (
+from goldbench.pipeline.cli.options import (
+    DefaultGroup,
+    console_for,
+    input_option,
+    measure_option,
+    output_option,
+    subcommands,
+)
+from goldbench.pipeline.cli.run_options import (
     GoldPath,
     MatchOption,
     MeasureOption,
@@ -20,16 +27,18 @@ from pipeline.cli.run_options import (
     chosen,
     warn,
 )
-from pipeline.errors import UsageError
+from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.measures.result import Result
-    from schemas.scorecard import HistoryEntry
+    from goldbench.pipeline.measures.result import Result
+    from goldbench.schemas.scorecard import HistoryEntry
 
 ALERT = 1
 """The exit code when a mean is below ``--alert-below``."""
 
-app = subcommands("Keep a history of scores.\n\n`goldset monitor GOLD --run …` is short for record.", cls=DefaultGroup)
+app = subcommands(
+    "Keep a history of scores.\n\n`goldbench monitor GOLD --run …` is short for record.", cls=DefaultGroup
+)
 
 
 @app.command()
@@ -38,12 +47,12 @@ def record(
     run: RunOption,
     history: Annotated[Path, output_option(metavar="FILE", help="History file, one line per score.")],
     measure: MeasureOption = None,
-    baseline: Annotated[Path | None, input_option(metavar="FILE", help="Baseline written by goldset gate.")] = None,
+    baseline: Annotated[Path | None, input_option(metavar="FILE", help="Baseline written by goldbench gate.")] = None,
     alert_below: Annotated[
         list[str] | None, measure_option(metavar="M=X", help="Exit 1 if a mean is lower, as recall@10=0.75.")
     ] = None,
     webhook: Annotated[
-        str | None, output_option(metavar="URL", envvar="GOLDSET_WEBHOOK", help="Post alerts to this URL, as JSON.")
+        str | None, output_option(metavar="URL", envvar="GOLDBENCH_WEBHOOK", help="Post alerts to this URL, as JSON.")
     ] = None,
     label: Annotated[str | None, input_option(metavar="TEXT", help="What was scored, as a commit.")] = None,
     at: Annotated[str | None, input_option(metavar="TIME", help="Time in ISO 8601 (default: now).")] = None,
@@ -55,14 +64,14 @@ def record(
 
     Compares with the last entry; exits 1 on an alert.
     """
-    from pipeline.formats.runs.history import append_history, read_history
-    from pipeline.formats.runs.scorecard_files import read_record
-    from pipeline.measures.names import parse_measure
-    from pipeline.score.demands import lowest_means
-    from pipeline.score.runs import load_gold, named_runs
-    from pipeline.score.scorecards import DECIDING, entry_of, score_all
-    from pipeline.score.webhook import check_address
-    from schemas.scorecard import Baseline
+    from goldbench.pipeline.formats.runs.history import append_history, read_history
+    from goldbench.pipeline.formats.runs.scorecard_files import read_record
+    from goldbench.pipeline.measures.names import parse_measure
+    from goldbench.pipeline.score.demands import lowest_means
+    from goldbench.pipeline.score.runs import load_gold, named_runs
+    from goldbench.pipeline.score.scorecards import DECIDING, entry_of, score_all
+    from goldbench.pipeline.score.webhook import check_address
+    from goldbench.schemas.scorecard import Baseline
 
     if webhook:
         check_address(webhook)
@@ -90,23 +99,23 @@ def record(
 
 @app.command()
 def plot(
-    history: Annotated[Path, typer.Argument(metavar="HISTORY", help="History written by goldset monitor.")],
+    history: Annotated[Path, typer.Argument(metavar="HISTORY", help="History written by goldbench monitor.")],
     out: Annotated[Path, output_option(metavar="FILE", help="Output file (default: history.html).")] = Path(
         "history.html"
     ),
 ) -> None:
     """Draw the history as an HTML page."""
-    from pipeline.errors import InputError
-    from pipeline.formats.runs.history import read_history
-    from pipeline.formats.runs.scorecard_files import write_whole
-    from pipeline.goldset.gold_path import check_apart
-    from pipeline.report.score_history import page
-    from pipeline.text.display import amount
+    from goldbench.pipeline.errors import InputError
+    from goldbench.pipeline.formats.runs.history import read_history
+    from goldbench.pipeline.formats.runs.scorecard_files import write_whole
+    from goldbench.pipeline.goldset.gold_path import check_apart
+    from goldbench.pipeline.report.score_history import page
+    from goldbench.pipeline.text.display import amount
 
     check_apart({"--out": out}, [history])
     entries = read_history(history)
     if not entries:
-        raise InputError(history, "is missing or empty; goldset monitor GOLD --run … --history fills it")
+        raise InputError(history, "is missing or empty; goldbench monitor GOLD --run … --history fills it")
     write_whole(out, page(entries).encode())
     typer.echo(f"{amount(len(entries), 'entry', 'entries')} drawn in {out}")
 
@@ -139,8 +148,8 @@ def _alerts(system: str, result: Result, lowest: Mapping[str, float]) -> list[st
 
 def _show(entry: HistoryEntry, earlier: Sequence[HistoryEntry], baseline: Mapping[str, float] | None) -> None:
     """Print an entry beside its system's last entry and the baseline (by default the system's first entry)."""
-    from pipeline.report.score_history import change_table, notes
-    from pipeline.text.display import printable
+    from goldbench.pipeline.report.score_history import change_table, notes
+    from goldbench.pipeline.text.display import printable
 
     if baseline is None:
         baseline = {name: score.mean for name, score in earlier[0].means.items()} if earlier else {}
@@ -154,7 +163,7 @@ def _show(entry: HistoryEntry, earlier: Sequence[HistoryEntry], baseline: Mappin
 
 def _tell(webhook: str, entries: Sequence[HistoryEntry]) -> None:
     """Post the alerts; a failure is printed and does not end the command."""
-    from pipeline.score.webhook import tell
+    from goldbench.pipeline.score.webhook import tell
 
     alerting = [entry for entry in entries if entry.alerts]
     message = {

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pipeline.errors import UsageError
-from pipeline.goldset.file_names import ANSWERS
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.goldset.file_names import ANSWERS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from schemas.settings import Declared
+    from goldbench.schemas.settings import Declared
 
 DONE_WITH_FAILURES = 3
 """The exit code of a command that finished its work, though parts of it failed."""
@@ -65,7 +65,7 @@ output_option = functools.partial(_option, rich_help_panel="Output")
 Given = dict[str, Any]
 """What the command line says of the tables of the configuration: table -> key -> value."""
 
-ConfigFile = Annotated[Path | None, input_option("--config", metavar="FILE", help="A goldset.toml.")]
+ConfigFile = Annotated[Path | None, input_option("--config", metavar="FILE", help="A goldbench.toml.")]
 Answers = Annotated[
     Path | None, model_option(metavar="FILE", help=f"Store of model answers (default: {ANSWERS} beside DIR).")
 ]
@@ -98,7 +98,7 @@ def complete(command: Callable[..., Any]) -> Callable[..., Any]:
     names = command.__dict__.get("settings")
     if names is None:
         return command
-    from pipeline.config import SETTINGS, Config, load_config
+    from goldbench.pipeline.config import SETTINGS, Config, load_config
 
     chosen = {_parameter(one): one for one in SETTINGS if one.setting.option and _is_in(one, names)}
     own = inspect.signature(command, eval_str=True, locals={"Config": Config}).parameters
@@ -160,7 +160,7 @@ def listed(text: str) -> list[str]:
 
 
 class DefaultGroup(TyperGroup):
-    """Subcommands of which the first may be left out: ``goldset review DIR`` runs ``goldset review serve DIR``."""
+    """Subcommands of which the first may be left out: ``goldbench review DIR`` runs ``goldbench review serve DIR``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer keeps its classes to itself
         """Put the first subcommand in front of arguments that name none."""

@@ -1,4 +1,4 @@
-"""``goldset prompts``: the exact prompts that a model is sent."""
+"""``goldbench prompts``: the exact prompts that a model is sent."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.options import input_option, subcommands, takes
+from goldbench.pipeline.cli.options import input_option, subcommands, takes
 
 if TYPE_CHECKING:
-    from pipeline.config import Config
+    from goldbench.pipeline.config import Config
 
 app = subcommands("Show exactly what a model is sent.")
 
@@ -22,7 +22,7 @@ Folder = Annotated[
 @app.command("list")
 def list_prompts(folder: Folder = None) -> None:
     """List the prompts with their digests."""
-    from prompts.loader import available, load
+    from goldbench.prompts.loader import available, load
 
     for name in available():
         prompt = load(name, folder)
@@ -35,7 +35,7 @@ def show(
     folder: Folder = None,
 ) -> None:
     """Show a prompt with its placeholders."""
-    from prompts.loader import load
+    from goldbench.prompts.loader import load
 
     prompt = load(prompt_id, folder)
     typer.echo(f"# System\n\n{prompt.system}\n\n# User\n\n{prompt.user}")
@@ -48,9 +48,9 @@ def render(
     settings: Config,
 ) -> None:
     """Show the prompt for a chunk of documents."""
-    from pipeline.build.inputs import find_documents, first_brief
-    from pipeline.stages.generate import generation_prompt
-    from prompts.loader import load
+    from goldbench.pipeline.build.inputs import find_documents, first_brief
+    from goldbench.pipeline.stages.generate import generation_prompt
+    from goldbench.prompts.loader import load
 
     brief = first_brief(settings, find_documents(paths))
     generate = settings.generate

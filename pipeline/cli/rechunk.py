@@ -1,4 +1,4 @@
-"""``goldset rechunk``: the same gold set on another chunking."""
+"""``goldbench rechunk``: the same gold set on another chunking."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.options import chunk_option, output_option, print_list
-from pipeline.goldset.file_names import DATASET, REJECTIONS
+from goldbench.pipeline.cli.options import chunk_option, output_option, print_list
+from goldbench.pipeline.goldset.file_names import DATASET, REJECTIONS
 
 SHOWN = 10
 """Most queries left out that are named on the screen."""
@@ -30,8 +30,8 @@ def rechunk(
 
     The queries and the documents stay the same, and no model is called. Retrievers on both chunkings can be compared.
     """
-    from pipeline.goldset.projection import write_rechunked
-    from pipeline.text.display import amount, queries
+    from goldbench.pipeline.goldset.projection import write_rechunked
+    from goldbench.pipeline.text.display import amount, queries
 
     overlap = chunk_size // 10 if chunk_overlap is None else chunk_overlap
     place = out or folder.with_name(f"{folder.name}-{chunk_size}-{overlap}")

@@ -1,4 +1,4 @@
-"""``goldset retrieve``: a retrieval system over the corpus of a gold set, its results as a TREC run."""
+"""``goldbench retrieve``: a retrieval system over the corpus of a gold set, its results as a TREC run."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.options import Answers, Replay, output_option, system_option
-from pipeline.cli.run_options import BenchConfig, SearchedGold, SystemParameters, opened_system
-from pipeline.errors import InputError, UsageError
-from pipeline.goldset.file_names import RUNS
-from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.text.display import amount, one_line
-from pipeline.text.display import queries as count_of
+from goldbench.pipeline.cli.options import Answers, Replay, output_option, system_option
+from goldbench.pipeline.cli.run_options import BenchConfig, SearchedGold, SystemParameters, opened_system
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.goldset.file_names import RUNS
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.text.display import amount, one_line
+from goldbench.pipeline.text.display import queries as count_of
 
 if TYPE_CHECKING:
-    from pipeline.score.runs import Gold
+    from goldbench.pipeline.score.runs import Gold
 
 
 def retrieve(
@@ -45,10 +45,10 @@ def retrieve(
     opensearch://..., python:MODULE:FUNCTION, http://... or run:FILE. --analyzer, --language, --k1 and --b are short for
     --set.
     """
-    from pipeline.errors import explained
-    from pipeline.formats.runs.trec import write_run
-    from pipeline.goldset.gold_path import check_apart
-    from pipeline.score.runs import load_gold
+    from goldbench.pipeline.errors import explained
+    from goldbench.pipeline.formats.runs.trec import write_run
+    from goldbench.pipeline.goldset.gold_path import check_apart
+    from goldbench.pipeline.score.runs import load_gold
 
     target = None if str(output) == "-" else output
     if target and target.resolve().is_relative_to(Path(gold).resolve()) and target.parent.name != RUNS:

@@ -1,4 +1,4 @@
-"""``goldset review``: the page on which people judge."""
+"""``goldbench review``: the page on which people judge."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.options import DefaultGroup, judging_option, people_option, subcommands
-from pipeline.cli.review_files import Folder, LedgerOption, commands
-from pipeline.errors import UsageError
+from goldbench.pipeline.cli.options import DefaultGroup, judging_option, people_option, subcommands
+from goldbench.pipeline.cli.review_files import Folder, LedgerOption, commands
+from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.review.ledger import Ledger
-    from pipeline.review.queue import QueueSettings
-    from schemas.review_event import Lane
+    from goldbench.pipeline.review.ledger import Ledger
+    from goldbench.pipeline.review.queue import QueueSettings
+    from goldbench.schemas.review_event import Lane
 
 PORT = 8808
 
-app = subcommands("Let people judge.\n\n`goldset review DIR` is short for serve.", cls=DefaultGroup)
+app = subcommands("Let people judge.\n\n`goldbench review DIR` is short for serve.", cls=DefaultGroup)
 
 
 @app.command()
@@ -64,11 +64,11 @@ def serve(
     One key per judgment. --lanes chooses parts of the queue: A random sample, B likely judge errors, C queries judged
     completely.
     """
-    from pipeline.report.review_text import LANES
-    from pipeline.review.queue import QueueSettings
-    from pipeline.review.server import Place, opened
-    from pipeline.review.server import serve as run
-    from pipeline.text.display import amount, queries
+    from goldbench.pipeline.report.review_text import LANES
+    from goldbench.pipeline.review.queue import QueueSettings
+    from goldbench.pipeline.review.server import Place, opened
+    from goldbench.pipeline.review.server import serve as run
+    from goldbench.pipeline.text.display import amount, queries
 
     _check_host(host, allowed=allow_network)
     settings = QueueSettings(
@@ -93,7 +93,7 @@ def serve(
 
 
 def _check_host(host: str, *, allowed: bool) -> None:
-    from pipeline.llm.proxies import is_loopback
+    from goldbench.pipeline.llm.proxies import is_loopback
 
     if not is_loopback(host) and not allowed:
         raise UsageError(
@@ -102,8 +102,8 @@ def _check_host(host: str, *, allowed: bool) -> None:
 
 
 def _lanes(given: str) -> frozenset[Lane]:
-    from pipeline.report.review_text import LANES
-    from schemas.review_event import Lane
+    from goldbench.pipeline.report.review_text import LANES
+    from goldbench.schemas.review_event import Lane
 
     chosen = given.upper().replace(",", "")
     if not chosen or set(chosen) - LANES.keys():
@@ -116,7 +116,7 @@ def _names(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
     """Return who judges: the given names, else the only person in the ledger, else the user of this machine."""
     names = [" ".join(name.split()) for name in given or ()]
     if not names:
-        from pipeline.review.state import fold
+        from goldbench.pipeline.review.state import fold
 
         known = fold(ledger.events()).annotators()
         names = known if len(known) == 1 else [_asked()]
@@ -139,7 +139,7 @@ def _asked() -> str:
 
 
 def _explain(settings: QueueSettings, *, training: bool, network: bool, host: str) -> None:
-    from pipeline.llm.proxies import is_loopback
+    from goldbench.pipeline.llm.proxies import is_loopback
 
     if training:
         typer.echo("Warning: --reveal shows the judge's grade first; these judgments count in no agreement figure.")
@@ -160,7 +160,7 @@ def _tell(name: str, address: str) -> None:
 
 
 def _complain(problem: str) -> None:
-    typer.echo(f"goldset: {problem}", err=True)
+    typer.echo(f"goldbench: {problem}", err=True)
 
 
 for _name, _command in commands.items():

@@ -1,4 +1,4 @@
-"""``goldset review apply``, ``report``, ``export`` and ``import``: the use of people's decisions."""
+"""``goldbench review apply``, ``report``, ``export`` and ``import``: the use of people's decisions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from pipeline.cli.options import input_option, judging_option, output_option, people_option, statistics_option
-from pipeline.cli.run_options import Seed
-from pipeline.errors import UsageError
+from goldbench.pipeline.cli.options import input_option, judging_option, output_option, people_option, statistics_option
+from goldbench.pipeline.cli.run_options import Seed
+from goldbench.pipeline.errors import UsageError
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")]
 LedgerOption = Annotated[
@@ -36,8 +36,8 @@ def apply(
 
     People's grades replace the model's; queries are accepted, edited or left out.
     """
-    from pipeline.review.apply import apply_review
-    from pipeline.text.display import amount, queries
+    from goldbench.pipeline.review.apply import apply_review
+    from goldbench.pipeline.text.display import amount, queries
 
     made = apply_review(folder, ledger=ledger, out=out, reject_bad=reject_bad)
     dropped = ", ".join(f"{number:,} {reason}" for reason, number in made.dropped.items()) or "none"
@@ -65,9 +65,9 @@ def report(
 
     Compares people with the model, with one another and with themselves, and says whether to stop judging.
     """
-    from pipeline.report.review_text import lines
-    from pipeline.review.findings import report as made
-    from pipeline.review.people import load_reviewed
+    from goldbench.pipeline.report.review_text import lines
+    from goldbench.pipeline.review.findings import report as made
+    from goldbench.pipeline.review.people import load_reviewed
 
     found = made(load_reviewed(folder, ledger), resamples=resamples, seed=seed)
     if form == "json":
@@ -92,8 +92,8 @@ def export(
     ] = 1,
 ) -> None:
     """Write people's decisions for other tools."""
-    from pipeline.review.exports import export as write
-    from pipeline.review.people import load_reviewed
+    from goldbench.pipeline.review.exports import export as write
+    from goldbench.pipeline.review.people import load_reviewed
 
     if with_model_labels and form in {"native", "trec", "beir"}:
         raise UsageError(f"--with-model-labels: {form} holds only people's decisions; leave the option out")
@@ -104,7 +104,7 @@ def export(
 
 def import_(
     folder: Folder,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that goldset or the other tool exported.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that goldbench or the other tool exported.")],
     form: FormatOption = "native",
     ledger: LedgerOption = None,
     annotator: Annotated[
@@ -117,9 +117,9 @@ def import_(
     """
     from datetime import UTC, datetime
 
-    from pipeline.review.imports import import_file
-    from pipeline.review.ledger import ledger_url, open_ledger
-    from pipeline.review.reviewable_set import load_reviewable
+    from goldbench.pipeline.review.imports import import_file
+    from goldbench.pipeline.review.ledger import ledger_url, open_ledger
+    from goldbench.pipeline.review.reviewable_set import load_reviewable
 
     material = load_reviewable(folder)
     at = datetime.now(UTC).isoformat(timespec="seconds")

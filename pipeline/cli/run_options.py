@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.options import input_option, measure_option, statistics_option, system_option
-from pipeline.errors import UnknownMeasure, UsageError
-from pipeline.goldset.file_names import DATASET, answers_beside
+from goldbench.pipeline.cli.options import input_option, measure_option, statistics_option, system_option
+from goldbench.pipeline.errors import UnknownMeasure, UsageError
+from goldbench.pipeline.goldset.file_names import DATASET, answers_beside
 
 if TYPE_CHECKING:
-    from pipeline.measures.names import Measure
-    from pipeline.score.runs import Gold
-    from pipeline.systems import Systems
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.score.runs import Gold
+    from goldbench.pipeline.systems import Systems
 
 GoldPath = Annotated[
     str, typer.Argument(metavar="GOLD", help=f"Folder of a gold set, {DATASET}, TREC or BEIR judgments.")
@@ -82,7 +82,7 @@ def chosen(measure: list[str] | None, k: str | None, gold: Gold) -> list[Measure
     Raises:
         UnknownMeasure: A name or a cutoff cannot be understood.
     """
-    from pipeline.measures.names import DEFAULT, parse_measures
+    from goldbench.pipeline.measures.names import DEFAULT, parse_measures
 
     cutoffs = cutoffs_of(k)
     return parse_measures(measure or (_WITHOUT_CUTOFF if cutoffs else DEFAULT), cutoffs=cutoffs, rel=gold.level)
@@ -100,8 +100,8 @@ def check_alpha(alpha: float) -> None:
 
 def warn(gold: Gold) -> None:
     """Print the gold set's warning, if it has one."""
-    from pipeline.goldset.gold_path import notice_of
-    from pipeline.text.display import printable
+    from goldbench.pipeline.goldset.gold_path import notice_of
+    from goldbench.pipeline.text.display import printable
 
     notice = notice_of(gold.path)
     if notice:
@@ -110,7 +110,7 @@ def warn(gold: Gold) -> None:
 
 def answers_of(gold: Path) -> Path:
     """Return the default store of answers: beside the gold set that the path belongs to, never in it."""
-    from pipeline.goldset.gold_path import folder_of
+    from goldbench.pipeline.goldset.gold_path import folder_of
 
     return answers_beside(folder_of(gold) or (gold if gold.is_dir() else gold.parent))
 
@@ -134,12 +134,12 @@ def opened_system(
         replay: Whether every answer comes from the store.
         overrides: Parameters as KEY=VALUE.
     """
-    from pipeline.systems import open_systems
+    from goldbench.pipeline.systems import open_systems
 
     store = answers or answers_of(gold)
     if config is None:
         return open_systems([name], answers=store, replay=replay, overrides=overrides)
-    from pipeline.bench.bench_file import load_bench  # knows measures and tests, and takes a while to import
+    from goldbench.pipeline.bench.bench_file import load_bench  # knows measures and tests, and takes a while to import
 
     bench = load_bench(config, level=1)
     return open_systems(

@@ -1,4 +1,4 @@
-"""``goldset score``: runs against a gold set."""
+"""``goldbench score``: runs against a gold set."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.options import console_for, input_option, measure_option, output_option
-from pipeline.cli.run_options import (
+from goldbench.pipeline.cli.options import console_for, input_option, measure_option, output_option
+from goldbench.pipeline.cli.run_options import (
     CutoffOption,
     GoldPath,
     MatchOption,
@@ -20,13 +20,13 @@ from pipeline.cli.run_options import (
     chosen,
     warn,
 )
-from pipeline.errors import UsageError
+from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipeline.measures.result import Result
-    from schemas.calibrated import Calibration
+    from goldbench.pipeline.measures.result import Result
+    from goldbench.schemas.calibrated import Calibration
 
 
 def score(
@@ -57,9 +57,9 @@ def score(
     """Score runs with trec_eval's measures."""
     import gc
 
-    from pipeline.formats.runs.scorecard_files import scorecard_beside
-    from pipeline.goldset.gold_path import check_apart
-    from pipeline.score.runs import load_gold, named_runs, score_run
+    from goldbench.pipeline.formats.runs.scorecard_files import scorecard_beside
+    from goldbench.pipeline.goldset.gold_path import check_apart
+    from goldbench.pipeline.score.runs import load_gold, named_runs, score_run
 
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
     _check_calibrated(form, missing, ledger, calibrated=calibrated)
@@ -76,7 +76,7 @@ def score(
     }
     corrected = None
     if calibrated:
-        from pipeline.review.corrected_scores import Reading, calibrate
+        from goldbench.pipeline.review.corrected_scores import Reading, calibrate
 
         deciding = chosen(["ndcg@10", "mrr@10", "r@10"], None, loaded) if measure is None and k is None else asked
         corrected = calibrate(loaded, runs, deciding, ledger=ledger, reading=Reading(scores, match))
@@ -90,9 +90,9 @@ def score(
         _print_calibrated(corrected)
     warn(loaded)
     if html is not None:
-        from pipeline.score.page_data import write_report
-        from pipeline.score.scorecards import DECIDING
-        from schemas.scorecard import Method
+        from goldbench.pipeline.score.page_data import write_report
+        from goldbench.pipeline.score.scorecards import DECIDING
+        from goldbench.schemas.scorecard import Method
 
         shown = chosen(list(DECIDING), None, loaded) if measure is None and k is None else asked
         written = write_report(html, loaded, runs, shown, match=match, method=Method(missing=missing, scores=scores))
@@ -114,14 +114,14 @@ def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated
 def _print_both(results: Mapping[str, Result], corrected: Calibration, **method: str) -> None:
     import json
 
-    from pipeline.report.score_text import as_json
+    from goldbench.pipeline.report.score_text import as_json
 
     both = {**json.loads(as_json(results, **method)), "calibrated": corrected.model_dump(mode="json")}
     typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
 
 
 def _print_calibrated(corrected: Calibration) -> None:
-    from pipeline.report.calibrated_text import lines, remarks
+    from goldbench.pipeline.report.calibrated_text import lines, remarks
 
     typer.echo()
     for line in lines(corrected):
@@ -131,15 +131,15 @@ def _print_calibrated(corrected: Calibration) -> None:
 
 
 def _write(path: Path, results: Mapping[str, Result]) -> None:
-    from pipeline.formats.runs.scorecard_files import write_whole
-    from pipeline.report.score_text import per_query
+    from goldbench.pipeline.formats.runs.scorecard_files import write_whole
+    from goldbench.pipeline.report.score_text import per_query
 
     # Half of a surrogate pair becomes what JSON writes for it: the file is UTF-8 and says the same id.
     write_whole(path, per_query(results, path.suffix.lower()).encode("utf-8", "backslashreplace"))
 
 
 def _print(results: Mapping[str, Result], form: str, **method: str) -> None:
-    from pipeline.report import score_text
+    from goldbench.pipeline.report import score_text
 
     texts = {"csv": score_text.comma_separated, "markdown": score_text.markdown, "latex": score_text.latex}
     if form == "json":

@@ -1,4 +1,4 @@
-"""``goldset validate``: a run folder read again and checked."""
+"""``goldbench validate``: a run folder read again and checked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.options import console_for
+from goldbench.pipeline.cli.options import console_for
 
 
 def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")]) -> None:
@@ -15,8 +15,8 @@ def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder 
 
     Reads the set again and also checks spans and copies of texts.
     """
-    from pipeline.goldset.integrity import validate as check
-    from pipeline.text.display import amount, queries
+    from goldbench.pipeline.goldset.integrity import validate as check
+    from goldbench.pipeline.text.display import amount, queries
 
     found = check(folder)
     console = console_for()

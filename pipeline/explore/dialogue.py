@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from pipeline.errors import AnswerRejected, GoldsetError, ModelError
-from pipeline.formats.query_logs import folded
-from pipeline.measures.evaluation import evaluate
-from pipeline.measures.names import parse_measures
-from pipeline.ports import ChatRequest, Completion, Retriever
-from pipeline.score.runs import Gold
-from pipeline.text.display import one_line
-from pipeline.text.injection import delimiter
-from prompts.loader import Prompt, load
-from schemas.replies import Answer
+from goldbench.pipeline.errors import AnswerRejected, GoldbenchError, ModelError
+from goldbench.pipeline.formats.query_logs import folded
+from goldbench.pipeline.measures.evaluation import evaluate
+from goldbench.pipeline.measures.names import parse_measures
+from goldbench.pipeline.ports import ChatRequest, Completion, Retriever
+from goldbench.pipeline.score.runs import Gold
+from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.text.injection import delimiter
+from goldbench.prompts.loader import Prompt, load
+from goldbench.schemas.replies import Answer
 
 PROMPT = "answer.v1"
 STAGE = "ask"
@@ -99,7 +99,7 @@ class Dialogue:
         """Return the reply to one line of at most ``LONGEST`` characters; a failure is part of the reply."""
         try:
             scores = self._retriever.search({_QUESTION: question}, k=self._k)[_QUESTION]
-        except GoldsetError as error:
+        except GoldbenchError as error:
             return Reply((), problem=str(error))
         query_id = self._known.get(folded(question))
         grades = self._gold.qrels[query_id] if query_id is not None else {}

@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.errors import InputError, UsageError
-from pipeline.formats.query_logs import Asked, Log, folded
-from pipeline.measures.statistics.coverage import Nearest, Words
-from pipeline.measures.statistics.floats import Floats
-from pipeline.measures.statistics.query_forms import distributions
-from pipeline.measures.statistics.salient_terms import salient_terms
-from pipeline.measures.statistics.shares import divergence_by_chance, jensen_shannon
-from pipeline.ports import Retriever
-from pipeline.score.runs import Gold
-from pipeline.text.display import one_line
-from pipeline.text.language import detect_language
-from pipeline.text.words import content_terms, terms
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.formats.query_logs import Asked, Log, folded
+from goldbench.pipeline.measures.statistics.coverage import Nearest, Words
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.query_forms import distributions
+from goldbench.pipeline.measures.statistics.salient_terms import salient_terms
+from goldbench.pipeline.measures.statistics.shares import divergence_by_chance, jensen_shannon
+from goldbench.pipeline.ports import Retriever
+from goldbench.pipeline.score.runs import Gold
+from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.text.language import detect_language
+from goldbench.pipeline.text.words import content_terms, terms
 
 Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]

@@ -16,9 +16,9 @@ from typing import BinaryIO
 
 from chardet import EncodingEra, detect
 
-from pipeline.formats.faults import Fault
-from pipeline.formats.lines import MAX_LINE
-from pipeline.formats.regular_files import open_regular, read_whole
+from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.lines import MAX_LINE
+from goldbench.pipeline.formats.regular_files import open_regular, read_whole
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

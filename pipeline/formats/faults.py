@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pipeline.errors import GoldsetError, InputError
-from pipeline.text.display import shown
+from goldbench.pipeline.errors import GoldbenchError, InputError
+from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -20,7 +20,7 @@ Place = int | str
 """The place of an item in its file: the number of a line from 1, or words (``row 3``) if there are no lines."""
 
 
-class Fault(GoldsetError):
+class Fault(GoldbenchError):
     """Something is wrong with a part of a file; ``in_file`` or ``of`` adds the file.
 
     ``line`` counts from 1 at the beginning of that part; None means that the problem is not in one line.

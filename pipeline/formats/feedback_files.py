@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.formats.faults import Fault, in_file, read_rows
-from pipeline.formats.lines import all_lines, csv_records, json_objects
-from pipeline.formats.packed_files import Source
-from pipeline.formats.query_logs import folded
-from pipeline.text.display import shown
-from schemas.judgment import Feedback
+from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
+from goldbench.pipeline.formats.lines import all_lines, csv_records, json_objects
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.query_logs import folded
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.judgment import Feedback
 
 _QUERY = ("query_id", "query", "question", "q")
 _CHUNK = ("chunk_id", "doc_id", "passage_id", "docid", "document", "chunk")

@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pipeline.formats.faults import Fault, in_file
-from pipeline.formats.packed_files import Source, decoded
-from pipeline.text.display import shown
+from goldbench.pipeline.formats.faults import Fault, in_file
+from goldbench.pipeline.formats.packed_files import Source, decoded
+from goldbench.pipeline.text.display import shown
 
 
 def read_json(source: Source) -> Any:  # noqa: ANN401  what the file holds

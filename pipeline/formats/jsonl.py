@@ -10,9 +10,9 @@ from typing import BinaryIO, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from pipeline.errors import InputError, OutputError
-from pipeline.formats.faults import Fault, explain
-from schemas.record import Record
+from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.formats.faults import Fault, explain
+from goldbench.schemas.record import Record
 
 R = TypeVar("R", bound=Record)
 
@@ -26,7 +26,7 @@ def as_line(json_text: str) -> str:
 
 
 class RecordFile(Generic[R]):
-    """Records in a JSON Lines file; see ``pipeline.ports.Stored``."""
+    """Records in a JSON Lines file; see ``goldbench.pipeline.ports.Stored``."""
 
     def __init__(self, path: Path, kind: type[R], offsets: array.array[int]) -> None:
         self.path, self._kind, self._offsets = path, kind, offsets

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from pipeline.formats.faults import Fault
-from pipeline.formats.packed_files import Source, decoded, without_mark
+from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.packed_files import Source, decoded, without_mark
 
 MAX_LINE = 16 * 2**20
 """The longest line that is read, in bytes (of a table also the longest record, in characters): 16 MB."""

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from pipeline.formats.faults import Fault, in_file, unreadable
-from pipeline.text.display import shown
+from goldbench.pipeline.formats.faults import Fault, in_file, unreadable
+from goldbench.pipeline.text.display import shown
 
 STDIN = "-"
 NOT_UTF8 = "is not UTF-8 here; convert the whole file to UTF-8"

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from pipeline.errors import UsageError
-from pipeline.formats.faults import Fault
-from pipeline.formats.packed_files import Source
-from pipeline.text.display import one_line, shown
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.text.display import one_line, shown
 
 COLUMNS = ("query", "question", "q", "search", "keywords", "text")
 """The names of the column of queries that are tried if none is given."""

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from pipeline.formats.faults import Fault, reason
+from goldbench.pipeline.formats.faults import Fault, reason
 
 _FLAGS = (
     os.O_RDONLY

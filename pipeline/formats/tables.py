@@ -20,11 +20,11 @@ from typing import Literal
 
 import jsonlines
 
-from pipeline.formats.charsets import encoding_of, read_text
-from pipeline.formats.faults import Fault, Place
-from pipeline.formats.lines import MAX_LINE, csv_records
-from pipeline.formats.regular_files import open_regular
-from pipeline.text.display import shown
+from goldbench.pipeline.formats.charsets import encoding_of, read_text
+from goldbench.pipeline.formats.faults import Fault, Place
+from goldbench.pipeline.formats.lines import MAX_LINE, csv_records
+from goldbench.pipeline.formats.regular_files import open_regular
+from goldbench.pipeline.text.display import shown
 
 _Quoting = Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
 _MAX_COLUMNS = 10_000

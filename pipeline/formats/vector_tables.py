@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.formats.faults import Fault, in_file
-from pipeline.formats.packed_files import Source, decoded
-from pipeline.text.display import shown
+from goldbench.pipeline.formats.faults import Fault, in_file
+from goldbench.pipeline.formats.packed_files import Source, decoded
+from goldbench.pipeline.text.display import shown
 
 _ROWS_AT_ONCE = 2**14
 

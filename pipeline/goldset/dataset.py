@@ -11,15 +11,15 @@ from typing import Any, TextIO
 
 from pydantic import ValidationError
 
-from pipeline.errors import InputError
-from pipeline.formats.faults import explain, unreadable
-from pipeline.formats.jsonl import as_line
-from pipeline.goldset.file_names import CORPUS_COPY, DATASET, QRELS, QRELS_COPY, QUERIES_COPY, TOPICS
-from pipeline.goldset.gold_path import METADATA
-from schemas.corpus import Chunk, Evidence
-from schemas.judgment import RELEVANT, Relevance
-from schemas.query import Query
-from schemas.testset import TestSet
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.faults import explain, unreadable
+from goldbench.pipeline.formats.jsonl import as_line
+from goldbench.pipeline.goldset.file_names import CORPUS_COPY, DATASET, QRELS, QRELS_COPY, QUERIES_COPY, TOPICS
+from goldbench.pipeline.goldset.gold_path import METADATA
+from goldbench.schemas.corpus import Chunk, Evidence
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.query import Query
+from goldbench.schemas.testset import TestSet
 
 
 @dataclass(frozen=True, slots=True)

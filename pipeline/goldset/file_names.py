@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.formats.interchange_names import BEIR_CORPUS, BEIR_QUERIES, BEIR_TEST_QRELS, TREC_QRELS, TREC_TOPICS
+from goldbench.pipeline.formats.interchange_names import (
+    BEIR_CORPUS,
+    BEIR_QUERIES,
+    BEIR_TEST_QRELS,
+    TREC_QRELS,
+    TREC_TOPICS,
+)
 
 MANIFEST = "manifest.json"
 DATASET = "dataset.json"

@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from pipeline.errors import InputError, OutputError, explained
-from pipeline.formats.jsonl import R, RecordFile
-from pipeline.formats.toml import write_toml
-from pipeline.goldset import file_names as names
-from pipeline.goldset import publication
-from pipeline.goldset.dataset import GoldSet, read_dataset, write_gold
-from pipeline.goldset.gold_path import read_metadata
-from schemas.corpus import Chunk, Document
-from schemas.judgment import Judgment, Pooled
-from schemas.manifest import Manifest, StageReport
-from schemas.query import Candidate, DroppedQuery, Query, Rejection, TextRelevance
-from schemas.testset import TestSet
+from goldbench.pipeline.errors import InputError, OutputError, explained
+from goldbench.pipeline.formats.jsonl import R, RecordFile
+from goldbench.pipeline.formats.toml import write_toml
+from goldbench.pipeline.goldset import file_names as names
+from goldbench.pipeline.goldset import publication
+from goldbench.pipeline.goldset.dataset import GoldSet, read_dataset, write_gold
+from goldbench.pipeline.goldset.gold_path import read_metadata
+from goldbench.schemas.corpus import Chunk, Document
+from goldbench.schemas.judgment import Judgment, Pooled
+from goldbench.schemas.manifest import Manifest, StageReport
+from goldbench.schemas.query import Candidate, DroppedQuery, Query, Rejection, TextRelevance
+from goldbench.schemas.testset import TestSet
 
 _DOCUMENTS_COMPARED = 10_000
 """How many documents of an earlier run are compared with those of a new one; the others are not looked at."""
@@ -237,7 +237,7 @@ class GoldFolder:
         found = {entry.name for entry in self.path.iterdir()}
         if names.MANIFEST not in found:
             if publication.STAGING not in found and found - {publication.LOCK}:
-                raise OutputError(f"{self.path}: holds files that are not a goldset run; give another --out")
+                raise OutputError(f"{self.path}: holds files that are not a goldbench run; give another --out")
             return ()
         try:
             manifest = self.manifest()
@@ -359,7 +359,7 @@ def stamp(started: float) -> dict[str, Any]:
         started: The time of ``time.monotonic`` at the beginning, in seconds.
     """
     return {
-        "goldset": importlib.metadata.version("goldset"),
+        "goldbench": importlib.metadata.version("goldbench"),
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - started, 3),
     }

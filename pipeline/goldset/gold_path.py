@@ -11,15 +11,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError, OutputError
-from pipeline.formats.interchange_names import BEIR_CORPUS, BEIR_LOOSE_QRELS, BEIR_QRELS, BEIR_QUERIES, BEIR_TEST_QRELS
-from pipeline.formats.json_maps import read_json
-from pipeline.formats.lines import json_objects
-from pipeline.formats.packed_files import Source
-from pipeline.formats.runs.judgments import Grades, level_of, read_judgments
-from pipeline.formats.runs.trec import read_qrels
-from pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, QRELS, QUERIES, TREC
-from pipeline.text.display import shown
+from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.formats.interchange_names import (
+    BEIR_CORPUS,
+    BEIR_LOOSE_QRELS,
+    BEIR_QRELS,
+    BEIR_QUERIES,
+    BEIR_TEST_QRELS,
+)
+from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.lines import json_objects
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.runs.judgments import Grades, level_of, read_judgments
+from goldbench.pipeline.formats.runs.trec import read_qrels
+from goldbench.pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, QRELS, QUERIES, TREC
+from goldbench.pipeline.text.display import shown
 
 METADATA = '"metadata": '
 """How the line of the metadata in a ``dataset.json`` begins, the last but one."""
@@ -33,7 +39,7 @@ _DEPTH = 3
 def read_gold(path: Path | str) -> tuple[Grades, int]:
     """Return the grade of each judged document by query, and the smallest grade that counts as relevant.
 
-    That is 1, as everywhere in the field, but 2 in a gold set of goldset with documents of grade 1: these are of the
+    That is 1, as everywhere in the field, but 2 in a gold set of goldbench with documents of grade 1: these are of the
     same topic and no help, and its ``relevant_docs`` leaves them out.
 
     Args:

@@ -1,4 +1,4 @@
-"""A public benchmark made into the folder that ``goldset build`` writes, so that everything works on it.
+"""A public benchmark made into the folder that ``goldbench build`` writes, so that everything works on it.
 
 A passage of the benchmark is a document and one ready chunk, its id kept wherever it can stand in a TREC file. A query
 without a relevant passage measures nothing and is left out, counted. A reference to something that is not there, a
@@ -17,23 +17,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError, UsageError
-from pipeline.formats.benchmarks.checked_items import Reading
-from pipeline.formats.benchmarks.collection import Chosen, Collection, Qrel
-from pipeline.formats.benchmarks.grades import Grading, choose_grading, in_words, parse_grades, suggestion
-from pipeline.formats.benchmarks.left_out import Books, Names
-from pipeline.formats.faults import unreadable
-from pipeline.formats.jsonl import RecordFile, write_texts
-from pipeline.goldset.dataset import GoldSet, Passage
-from pipeline.goldset.file_names import CHUNKS, DATASET, QUERIES, RENAMED
-from pipeline.goldset.folder import Claim, Draft, GoldFolder, stamp
-from pipeline.goldset.publication import sha256_of
-from pipeline.stages.chunk import chunk_documents
-from pipeline.text.display import shown
-from schemas.corpus import Chunk, Evidence
-from schemas.judgment import RELEVANT, Relevance
-from schemas.manifest import Manifest, StageReport
-from schemas.query import Query
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.formats.benchmarks.checked_items import Reading
+from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Qrel
+from goldbench.pipeline.formats.benchmarks.grades import Grading, choose_grading, in_words, parse_grades, suggestion
+from goldbench.pipeline.formats.benchmarks.left_out import Books, Names
+from goldbench.pipeline.formats.faults import unreadable
+from goldbench.pipeline.formats.jsonl import RecordFile, write_texts
+from goldbench.pipeline.goldset.dataset import GoldSet, Passage
+from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, QUERIES, RENAMED
+from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, stamp
+from goldbench.pipeline.goldset.publication import sha256_of
+from goldbench.pipeline.stages.chunk import chunk_documents
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.corpus import Chunk, Evidence
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.manifest import Manifest, StageReport
+from goldbench.schemas.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class _Import:
             **self.collection.notes,
             "generator": self.generator,
             "evidence_level": options.level or self.collection.level,
-            "goldset": importlib.metadata.version("goldset"),
+            "goldbench": importlib.metadata.version("goldbench"),
             "chunk": "ready chunks, as given" + (", title and text" if self.collection.joins_titles else ""),
             "grades": dict(grades),
             "source": [self.reading.file(which) for which in range(3)],

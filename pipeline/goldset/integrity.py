@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.formats.jsonl import RecordFile
-from pipeline.goldset.file_names import CHUNKS, CORPUS_COPY, DATASET, QRELS, QRELS_COPY, QUERIES, QUERIES_COPY
-from pipeline.goldset.folder import GoldFolder, is_graded
-from schemas.corpus import Chunk, Document, Evidence
-from schemas.judgment import Relevance, settled
-from schemas.query import Query
-from schemas.testset import TestSet
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY, DATASET, QRELS, QRELS_COPY, QUERIES, QUERIES_COPY
+from goldbench.pipeline.goldset.folder import GoldFolder, is_graded
+from goldbench.schemas.corpus import Chunk, Document, Evidence
+from goldbench.schemas.judgment import Relevance, settled
+from goldbench.schemas.query import Query
+from goldbench.schemas.testset import TestSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.errors import InputError, UsageError
-from pipeline.goldset.dataset import GoldSet, passages
-from pipeline.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
-from pipeline.goldset.folder import Claim, GoldFolder, stamp
-from pipeline.stages.chunk import check_sizes, chunk_documents
-from pipeline.stages.project import Cuts, Projection, judged_passage, project
-from schemas.corpus import Chunk, Span
-from schemas.judgment import RELEVANT, Relevance
-from schemas.manifest import Manifest, StageReport
-from schemas.query import Query, Rejection, TextRelevance
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.goldset.dataset import GoldSet, passages
+from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
+from goldbench.pipeline.goldset.folder import Claim, GoldFolder, stamp
+from goldbench.pipeline.stages.chunk import check_sizes, chunk_documents
+from goldbench.pipeline.stages.project import Cuts, Projection, judged_passage, project
+from goldbench.schemas.corpus import Chunk, Span
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.manifest import Manifest, StageReport
+from goldbench.schemas.query import Query, Rejection, TextRelevance
 
 NOT_PROJECTED = "not-projected"
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from pipeline.errors import InputError, OutputError, explained
-from pipeline.formats.faults import unreadable
-from pipeline.goldset.file_names import MANIFEST
-from schemas.manifest import Manifest
+from goldbench.pipeline.errors import InputError, OutputError, explained
+from goldbench.pipeline.formats.faults import unreadable
+from goldbench.pipeline.goldset.file_names import MANIFEST
+from goldbench.schemas.manifest import Manifest
 
 STAGING, LOCK = ".unfinished", ".lock"
 _PUBLISHING = ".publishing"

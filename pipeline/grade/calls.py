@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.build.waves import HOPELESS, bounded
-from pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
-from pipeline.grade.gradable_set import Earlier, GradableSet
-from pipeline.grade.panel import CANARY, CHECK, ESCALATION, GRADING, Assessors
-from pipeline.grade.retriever_pool import Pool
-from pipeline.stages.canaries import Planted, how_many, plant
-from pipeline.stages.judge import Pair, escalates, of_one_mind
-from pipeline.stages.pool import shuffled
-from schemas.judgment import RELEVANT, Canary, Flag, Judgment, Origin
-from schemas.manifest import Failure
-from schemas.query import Query
+from goldbench.pipeline.build.waves import HOPELESS, bounded
+from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
+from goldbench.pipeline.grade.gradable_set import Earlier, GradableSet
+from goldbench.pipeline.grade.panel import CANARY, CHECK, ESCALATION, GRADING, Assessors
+from goldbench.pipeline.grade.retriever_pool import Pool
+from goldbench.pipeline.stages.canaries import Planted, how_many, plant
+from goldbench.pipeline.stages.judge import Pair, escalates, of_one_mind
+from goldbench.pipeline.stages.pool import shuffled
+from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Origin
+from goldbench.schemas.manifest import Failure
+from goldbench.schemas.query import Query
 
 Known = dict[tuple[str, str, str, Canary | None], Judgment]
 

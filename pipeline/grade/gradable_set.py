@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pipeline.errors import InputError
-from pipeline.formats.jsonl import RecordFile
-from pipeline.goldset.dataset import passages
-from pipeline.goldset.file_names import CHUNKS
-from pipeline.goldset.folder import GoldFolder, is_graded
-from schemas.corpus import Chunk
-from schemas.judgment import Judgment, Origin, Pooled
-from schemas.manifest import Manifest
-from schemas.query import DroppedQuery, Query
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.dataset import passages
+from goldbench.pipeline.goldset.file_names import CHUNKS
+from goldbench.pipeline.goldset.folder import GoldFolder, is_graded
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.judgment import Judgment, Origin, Pooled
+from goldbench.schemas.manifest import Manifest
+from goldbench.schemas.query import DroppedQuery, Query
 
 Rankings = dict[str, dict[str, list[str]]]
 """By the name of a retriever and the id of a query: the ids of chunks, best first."""

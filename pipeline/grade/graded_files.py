@@ -6,14 +6,14 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.build.flow import FAILURES_LISTED
-from pipeline.goldset.dataset import GoldSet, passages
-from pipeline.goldset.folder import Draft, with_reports
-from pipeline.grade.gradable_set import GradableSet
-from pipeline.grade.outcome import Outcome
-from pipeline.grade.panel import ACCOUNTS, added
-from pipeline.grade.retriever_pool import Pool
-from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
+from goldbench.pipeline.build.flow import FAILURES_LISTED
+from goldbench.pipeline.goldset.dataset import GoldSet, passages
+from goldbench.pipeline.goldset.folder import Draft, with_reports
+from goldbench.pipeline.grade.gradable_set import GradableSet
+from goldbench.pipeline.grade.outcome import Outcome
+from goldbench.pipeline.grade.panel import ACCOUNTS, added
+from goldbench.pipeline.grade.retriever_pool import Pool
+from goldbench.schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
 
 _ACCOUNTS = (*ACCOUNTS, "embed")
 

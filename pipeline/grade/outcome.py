@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.config import GradeSettings
-from pipeline.goldset.file_names import DATASET, JUDGMENTS, POOL, QUERIES
-from pipeline.grade.calls import Answers
-from pipeline.grade.gradable_set import GradableSet
-from pipeline.grade.retriever_pool import Pool
-from pipeline.stages.canaries import findings, tally
-from schemas.judgment import RELEVANT, Flag, Judgment, Pooled, Relevance, settled
-from schemas.manifest import CanaryCount, CanaryVerdict, Grading, StageReport
-from schemas.query import DroppedQuery, Query
+from goldbench.pipeline.config import GradeSettings
+from goldbench.pipeline.goldset.file_names import DATASET, JUDGMENTS, POOL, QUERIES
+from goldbench.pipeline.grade.calls import Answers
+from goldbench.pipeline.grade.gradable_set import GradableSet
+from goldbench.pipeline.grade.retriever_pool import Pool
+from goldbench.pipeline.stages.canaries import findings, tally
+from goldbench.schemas.judgment import RELEVANT, Flag, Judgment, Pooled, Relevance, settled
+from goldbench.schemas.manifest import CanaryCount, CanaryVerdict, Grading, StageReport
+from goldbench.schemas.query import DroppedQuery, Query
 
 TOO_MANY, TOO_MUCH = 8, 0.40
 """A query is too broad with this many relevant chunks in its pool, or with more than this share (0.40 = 40 %)."""

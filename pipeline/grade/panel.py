@@ -7,18 +7,18 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.build.writers import PATIENCE_S, open_answers, prompt_of
-from pipeline.config import Config, Panel
-from pipeline.errors import UsageError
-from pipeline.llm.budget import Budget
-from pipeline.llm.model_path import ModelPath, open_model
-from pipeline.llm.prices import check_price
-from pipeline.llm.rehearsal import PlannedStage, Planning, recollect
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.ports import ChatModel, Traffic
-from pipeline.stages.judge import Judge, ManyJudge, assessor
-from prompts.loader import Prompt
-from schemas.manifest import StageUsage
+from goldbench.pipeline.build.writers import PATIENCE_S, open_answers, prompt_of
+from goldbench.pipeline.config import Config, Panel
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.llm.budget import Budget
+from goldbench.pipeline.llm.model_path import ModelPath, open_model
+from goldbench.pipeline.llm.prices import check_price
+from goldbench.pipeline.llm.rehearsal import PlannedStage, Planning, recollect
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.ports import ChatModel, Traffic
+from goldbench.pipeline.stages.judge import Judge, ManyJudge, assessor
+from goldbench.prompts.loader import Prompt
+from goldbench.schemas.manifest import StageUsage
 
 GRADE, MANY, PARAPHRASES = "grade.v1", "grade-many.v1", ("grade-b.v1", "grade-c.v1")
 

@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.build.flow import Finish
-from pipeline.build.writers import only_model
-from pipeline.config import Config
-from pipeline.errors import UsageError
-from pipeline.goldset.folder import Draft, GoldFolder
-from pipeline.grade.gradable_set import carried_rankings
-from pipeline.grade.panel import ModelPanel
-from pipeline.grade.retriever_pool import Pools
-from pipeline.grade.session import Graded, Work, grade_place
-from pipeline.ports import Progress, Retriever
-from pipeline.retrieval.system_settings import BM25Settings, LSISettings, SystemSettings
-from pipeline.score.runs import named_runs
-from pipeline.systems import Systems, open_systems
-from schemas.manifest import Manifest, StageUsage
+from goldbench.pipeline.build.flow import Finish
+from goldbench.pipeline.build.writers import only_model
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder
+from goldbench.pipeline.grade.gradable_set import carried_rankings
+from goldbench.pipeline.grade.panel import ModelPanel
+from goldbench.pipeline.grade.retriever_pool import Pools
+from goldbench.pipeline.grade.session import Graded, Work, grade_place
+from goldbench.pipeline.ports import Progress, Retriever
+from goldbench.pipeline.retrieval.system_settings import BM25Settings, LSISettings, SystemSettings
+from goldbench.pipeline.score.runs import named_runs
+from goldbench.pipeline.systems import Systems, open_systems
+from goldbench.schemas.manifest import Manifest, StageUsage
 
 NEEDS_A_MODEL = (
     "grading needs a model: give --model and --base-url (or set {key} or OPENAI_BASE_URL); no judge works offline"
@@ -162,5 +162,5 @@ def expected(config: Config, queries: int) -> str:
     calls = queries * (2 * depth + 2) * (1 + config.grade.canaries) / config.grade.passages_per_call
     return (
         f"grading: about {calls:,.0f} requests for {queries:,} queries, {calls / queries:.0f} a query, plus "
-        "about 50 % for pairs in doubt; once the set is built, goldset grade DIR --dry-run counts them exactly"
+        "about 50 % for pairs in doubt; once the set is built, goldbench grade DIR --dry-run counts them exactly"
     )

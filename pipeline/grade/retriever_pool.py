@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipeline.build.progress import counted
-from pipeline.errors import InputError, UsageError
-from pipeline.goldset.folder import is_graded
-from pipeline.grade.gradable_set import GradableSet, Rankings, rankings_of
-from pipeline.ports import Progress, Retriever, Stored
-from pipeline.score.runs import Gold, Run, top_documents
-from pipeline.stages.pool import SOUGHT_WITHIN, Reach, pool_query, reach
-from pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
-from pipeline.text.language import detect_language
-from schemas.corpus import Chunk
-from schemas.judgment import Pooled
-from schemas.manifest import StageUsage
+from goldbench.pipeline.build.progress import counted
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.goldset.folder import is_graded
+from goldbench.pipeline.grade.gradable_set import GradableSet, Rankings, rankings_of
+from goldbench.pipeline.ports import Progress, Retriever, Stored
+from goldbench.pipeline.score.runs import Gold, Run, top_documents
+from goldbench.pipeline.stages.pool import SOUGHT_WITHIN, Reach, pool_query, reach
+from goldbench.pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from goldbench.pipeline.text.language import detect_language
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.judgment import Pooled
+from goldbench.schemas.manifest import StageUsage
 
 _LANGUAGE_SAMPLE = 200
 """How many chunks are looked at to tell the language of a corpus."""

@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pipeline.build.progress import calls_shown
-from pipeline.build.writers import WAVE
-from pipeline.config import Panel as Setting
-from pipeline.errors import NothingKept, OutputError, UsageError
-from pipeline.goldset.folder import Draft, GoldFolder, is_graded
-from pipeline.grade.calls import Answers, Asking, Slot, grouped, remembered, slots_of
-from pipeline.grade.gradable_set import GradableSet, read_gradable
-from pipeline.grade.graded_files import manifest_of, write_graded
-from pipeline.grade.outcome import figures, outcome_of
-from pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
-from pipeline.grade.retriever_pool import Pool, Pools, pool_of
-from pipeline.llm.rehearsal import PlannedStage
-from pipeline.ports import Progress
-from pipeline.text.display import amount, dollars, queries
-from schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
+from goldbench.pipeline.build.progress import calls_shown
+from goldbench.pipeline.build.writers import WAVE
+from goldbench.pipeline.config import Panel as Setting
+from goldbench.pipeline.errors import NothingKept, OutputError, UsageError
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
+from goldbench.pipeline.grade.calls import Answers, Asking, Slot, grouped, remembered, slots_of
+from goldbench.pipeline.grade.gradable_set import GradableSet, read_gradable
+from goldbench.pipeline.grade.graded_files import manifest_of, write_graded
+from goldbench.pipeline.grade.outcome import figures, outcome_of
+from goldbench.pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
+from goldbench.pipeline.grade.retriever_pool import Pool, Pools, pool_of
+from goldbench.pipeline.llm.rehearsal import PlannedStage
+from goldbench.pipeline.ports import Progress
+from goldbench.pipeline.text.display import amount, dollars, queries
+from goldbench.schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
 
 EXPECTED_RELEVANT = 0.23
 """The share of a pool that a judge finds relevant (0.23 = 23 %): GPT-4 on the TREC Deep Learning track of 2023."""
@@ -179,17 +179,17 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     """
     grading, place = manifest.grading, folder.path
     if work.pools.again and not is_graded(manifest):
-        raise UsageError(f"{place}: is not graded yet; goldset grade {place} takes --run as well")
+        raise UsageError(f"{place}: is not graded yet; goldbench grade {place} takes --run as well")
     problem = next(folder.changed_files(), None)
     if problem is not None:
-        raise OutputError(f"{place}: {problem}; build the set again, or see goldset validate {place}")
+        raise OutputError(f"{place}: {problem}; build the set again, or see goldbench validate {place}")
     if work.replace:
         return
     reviewed = folder.is_reviewed()
     if reviewed and work.pools.again:
         raise OutputError(
             f"{place}: holds what people decided in a review, which new labels of the judge would replace; "
-            "top up the set as it was before its review, then run goldset review apply"
+            "top up the set as it was before its review, then run goldbench review apply"
         )
     if reviewed:
         raise OutputError(f"{place}: holds what people decided in a review; give --replace to grade over it")

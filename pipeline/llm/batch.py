@@ -17,20 +17,20 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelError, ModelUnavailable
-from pipeline.llm.batch_book import BatchBook, SentBatch
-from pipeline.llm.batch_files import ENDED, MOST_BYTES, MOST_LINES, BatchFiles, BatchState, Line, line_of
-from pipeline.llm.budget import Reservation
-from pipeline.llm.chat import CONTENT_FILTER, Answered, answered, input_at_most, is_filtered, priced, usage_of
-from pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
-from pipeline.llm.exchange_end import NotThere, ParameterRefused
-from pipeline.llm.layers.answer_record import request_key
-from pipeline.llm.layers.retry import persist
-from pipeline.llm.prices import BATCH_SHARE, PriceList
-from pipeline.llm.throttle import Gate
-from pipeline.llm.wire import RETRIED
-from pipeline.ports import ChatRequest, Usage
-from pipeline.text.display import amount
+from goldbench.pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelError, ModelUnavailable
+from goldbench.pipeline.llm.batch_book import BatchBook, SentBatch
+from goldbench.pipeline.llm.batch_files import ENDED, MOST_BYTES, MOST_LINES, BatchFiles, BatchState, Line, line_of
+from goldbench.pipeline.llm.budget import Reservation
+from goldbench.pipeline.llm.chat import CONTENT_FILTER, Answered, answered, input_at_most, is_filtered, priced, usage_of
+from goldbench.pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
+from goldbench.pipeline.llm.exchange_end import NotThere, ParameterRefused
+from goldbench.pipeline.llm.layers.answer_record import request_key
+from goldbench.pipeline.llm.layers.retry import persist
+from goldbench.pipeline.llm.prices import BATCH_SHARE, PriceList
+from goldbench.pipeline.llm.throttle import Gate
+from goldbench.pipeline.llm.wire import RETRIED
+from goldbench.pipeline.ports import ChatRequest, Usage
+from goldbench.pipeline.text.display import amount
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipeline.llm.store import AnswerStore
+from goldbench.pipeline.llm.store import AnswerStore
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS batches (

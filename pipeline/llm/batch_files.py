@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.errors import ModelUnavailable
-from pipeline.llm.batch_book import SentBatch
-from pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
-from pipeline.llm.wire import Wire
+from goldbench.pipeline.errors import ModelUnavailable
+from goldbench.pipeline.llm.batch_book import SentBatch
+from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
+from goldbench.pipeline.llm.wire import Wire
+from goldbench.schemas.earlier_name import by_either_name
 
 MOST_LINES, MOST_BYTES = 50_000, 200_000_000
 """The most lines and bytes that OpenAI takes in one batch."""
@@ -63,7 +64,7 @@ class BatchFiles:
             "input_file_id": file_id,
             "endpoint": "/v1/chat/completions",
             "completion_window": "24h",
-            "metadata": {"goldset": token},
+            "metadata": {"goldbench": token},
         }
         try:
             found, _ = await self._wire.post("/batches", body)
@@ -82,7 +83,7 @@ class BatchFiles:
                 return None
             rows = [row for row in page.get("data") or [] if isinstance(row, dict)]
             for row in rows:
-                named = (row.get("metadata") or {}).get("goldset") == sent.token
+                named = by_either_name(row.get("metadata") or {}) == sent.token
                 if named or (sent.file_id is not None and row.get("input_file_id") == sent.file_id):
                     return _id(row)
             if not page.get("has_more") or not rows:

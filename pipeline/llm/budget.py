@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from pipeline.errors import LimitReached
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.text.display import dollars
+from goldbench.pipeline.errors import LimitReached
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.text.display import dollars
 
 _RESUME = "raise the limit and run the command again; every answer so far is kept"
 

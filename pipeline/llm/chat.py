@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.errors import AnswerRejected
-from pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
-from pipeline.llm.exchange_end import Cause, ExchangeFailed, ParameterRefused, Reply, ReplyRejected
-from pipeline.llm.headers import allowance
-from pipeline.llm.prices import PriceList
-from pipeline.llm.reply import Misfit, read_answer
-from pipeline.llm.reply_schema import schema_text
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.token_counts import tokens_at_most
-from pipeline.llm.wire import Wire
-from pipeline.ports import ChatRequest, Completion, Usage
+from goldbench.pipeline.errors import AnswerRejected
+from goldbench.pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
+from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, ParameterRefused, Reply, ReplyRejected
+from goldbench.pipeline.llm.headers import allowance
+from goldbench.pipeline.llm.prices import PriceList
+from goldbench.pipeline.llm.reply import Misfit, read_answer
+from goldbench.pipeline.llm.reply_schema import schema_text
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.token_counts import tokens_at_most
+from goldbench.pipeline.llm.wire import Wire
+from goldbench.pipeline.ports import ChatRequest, Completion, Usage
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pipeline.llm.exchange_end import Cause
+from goldbench.pipeline.llm.exchange_end import Cause
 
 _CALLS_BEFORE_OPEN = 3
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 5.0

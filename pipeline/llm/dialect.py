@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.llm.reply_schema import answer_schema, schema_text
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.store import AnswerStore
-from pipeline.ports import ChatRequest
+from goldbench.pipeline.llm.reply_schema import answer_schema, schema_text
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.store import AnswerStore
+from goldbench.pipeline.ports import ChatRequest
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.llm.chat import priced, usage_of
-from pipeline.llm.dialect import sendable
-from pipeline.llm.exchange_end import Reply, ReplyRejected
-from pipeline.llm.headers import allowance
-from pipeline.llm.prices import PriceList
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.token_counts import tokens_at_most
-from pipeline.llm.wire import Wire
+from goldbench.pipeline.llm.chat import priced, usage_of
+from goldbench.pipeline.llm.dialect import sendable
+from goldbench.pipeline.llm.exchange_end import Reply, ReplyRejected
+from goldbench.pipeline.llm.headers import allowance
+from goldbench.pipeline.llm.prices import PriceList
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.token_counts import tokens_at_most
+from goldbench.pipeline.llm.wire import Wire
 
 
 @dataclass(frozen=True, slots=True)

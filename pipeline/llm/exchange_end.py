@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from pipeline.errors import AnswerRejected, CallFailed
-from pipeline.llm.headers import Allowance
-from pipeline.ports import Usage
+from goldbench.pipeline.errors import AnswerRejected, CallFailed
+from goldbench.pipeline.llm.headers import Allowance
+from goldbench.pipeline.ports import Usage
 
 
 class Cause(Enum):

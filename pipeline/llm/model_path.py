@@ -11,28 +11,28 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from pydantic import BaseModel
 
-from pipeline.errors import CallFailed, UsageError
-from pipeline.llm.batch import Batch, BatchLimits
-from pipeline.llm.batch_book import BatchBook
-from pipeline.llm.batch_files import BatchFiles
-from pipeline.llm.budget import Budget
-from pipeline.llm.chat import ChatExchange
-from pipeline.llm.dialect import Lessons
-from pipeline.llm.embeddings import EmbeddingExchange, Texts, Vectors, embedding_key, most_tokens
-from pipeline.llm.layers import Call, Layer, every, stacked
-from pipeline.llm.layers.admission import Admission
-from pipeline.llm.layers.answer_record import AnswerRecord
-from pipeline.llm.layers.repair import Repair
-from pipeline.llm.layers.retry import Retry
-from pipeline.llm.layers.vector_record import VectorRecord
-from pipeline.llm.prices import PriceList, check_price
-from pipeline.llm.rerank_endpoint import MOST_PASSAGES, RerankExchange, RerankSettings, rerank_key
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.store import AnswerStore
-from pipeline.llm.throttle import Gate, Snapshot
-from pipeline.llm.wire import Wire, open_wire
-from pipeline.ports import ChatRequest, Completion, Embedder
-from schemas.manifest import StageUsage
+from goldbench.pipeline.errors import CallFailed, UsageError
+from goldbench.pipeline.llm.batch import Batch, BatchLimits
+from goldbench.pipeline.llm.batch_book import BatchBook
+from goldbench.pipeline.llm.batch_files import BatchFiles
+from goldbench.pipeline.llm.budget import Budget
+from goldbench.pipeline.llm.chat import ChatExchange
+from goldbench.pipeline.llm.dialect import Lessons
+from goldbench.pipeline.llm.embeddings import EmbeddingExchange, Texts, Vectors, embedding_key, most_tokens
+from goldbench.pipeline.llm.layers import Call, Layer, every, stacked
+from goldbench.pipeline.llm.layers.admission import Admission
+from goldbench.pipeline.llm.layers.answer_record import AnswerRecord
+from goldbench.pipeline.llm.layers.repair import Repair
+from goldbench.pipeline.llm.layers.retry import Retry
+from goldbench.pipeline.llm.layers.vector_record import VectorRecord
+from goldbench.pipeline.llm.prices import PriceList, check_price
+from goldbench.pipeline.llm.rerank_endpoint import MOST_PASSAGES, RerankExchange, RerankSettings, rerank_key
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.store import AnswerStore
+from goldbench.pipeline.llm.throttle import Gate, Snapshot
+from goldbench.pipeline.llm.wire import Wire, open_wire
+from goldbench.pipeline.ports import ChatRequest, Completion, Embedder
+from goldbench.schemas.manifest import StageUsage
 
 T = TypeVar("T", bound=BaseModel)
 

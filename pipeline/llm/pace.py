@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from pipeline.llm.headers import Allowance
+from goldbench.pipeline.llm.headers import Allowance
 
 _WINDOW_S = 60.0
 _DEFAULT_RESET_S = 1.0

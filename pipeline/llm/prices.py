@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from pipeline.errors import UsageError
-from pipeline.llm.budget import Reservation
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.ports import Usage
-from schemas.manifest import StageUsage
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.llm.budget import Reservation
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.ports import Usage
+from goldbench.schemas.manifest import StageUsage
 
 BATCH_SHARE = 0.5
 """The share of the price of single calls that a batch costs (0.5 = 50 %), at every provider with batches."""

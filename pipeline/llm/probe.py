@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from pipeline.llm.proxies import is_loopback
+from goldbench.pipeline.llm.proxies import is_loopback
 
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",

@@ -7,7 +7,7 @@ import os
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from pipeline.errors import UsageError
+from goldbench.pipeline.errors import UsageError
 
 
 def is_loopback(host: str) -> bool:

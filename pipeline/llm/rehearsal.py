@@ -13,16 +13,16 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.errors import InputError, NotAsked
-from pipeline.llm.dialect import Dialect, dialect_for, request_body
-from pipeline.llm.layers.answer_record import replayed, request_key
-from pipeline.llm.prices import BATCH_SHARE, PriceList
-from pipeline.llm.reply_schema import answer_schema
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.store import StoredReply, find_answer
-from pipeline.llm.store_tables import connect_unchanged
-from pipeline.llm.token_counts import estimate_answer, estimate_body
-from pipeline.ports import ChatRequest, Completion, Usage
+from goldbench.pipeline.errors import InputError, NotAsked
+from goldbench.pipeline.llm.dialect import Dialect, dialect_for, request_body
+from goldbench.pipeline.llm.layers.answer_record import replayed, request_key
+from goldbench.pipeline.llm.prices import BATCH_SHARE, PriceList
+from goldbench.pipeline.llm.reply_schema import answer_schema
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.store import StoredReply, find_answer
+from goldbench.pipeline.llm.store_tables import connect_unchanged
+from goldbench.pipeline.llm.token_counts import estimate_answer, estimate_body
+from goldbench.pipeline.ports import ChatRequest, Completion, Usage
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from pipeline.llm.reply_schema import field_names
+from goldbench.pipeline.llm.reply_schema import field_names
 
 T = TypeVar("T", bound=BaseModel)
 

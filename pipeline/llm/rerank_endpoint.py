@@ -10,14 +10,14 @@ from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 
-from pipeline.llm.chat import priced, usage_of
-from pipeline.llm.dialect import sendable
-from pipeline.llm.embeddings import Texts, Vectors
-from pipeline.llm.exchange_end import Reply, ReplyRejected
-from pipeline.llm.headers import allowance
-from pipeline.llm.prices import PriceList
-from pipeline.llm.server_settings import Model, ModelSettings
-from pipeline.llm.wire import Wire
+from goldbench.pipeline.llm.chat import priced, usage_of
+from goldbench.pipeline.llm.dialect import sendable
+from goldbench.pipeline.llm.embeddings import Texts, Vectors
+from goldbench.pipeline.llm.exchange_end import Reply, ReplyRejected
+from goldbench.pipeline.llm.headers import allowance
+from goldbench.pipeline.llm.prices import PriceList
+from goldbench.pipeline.llm.server_settings import Model, ModelSettings
+from goldbench.pipeline.llm.wire import Wire
 
 MOST_PASSAGES = 100
 """The most passages of one exchange; more go in several."""

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
-from pipeline.errors import UsageError
-from schemas.record import Record
-from schemas.settings import Setting
+from goldbench.pipeline.errors import UsageError
+from goldbench.schemas.record import Record
+from goldbench.schemas.settings import Setting
 
 OPENAI = "https://api.openai.com/v1"
 

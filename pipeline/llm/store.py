@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.errors import GoldsetError, OutputError
-from pipeline.llm.store_tables import TAKE_OVER, connect, is_alive, process_start, store_problem
-from pipeline.ports import Usage
+from goldbench.pipeline.errors import GoldbenchError, OutputError
+from goldbench.pipeline.llm.store_tables import TAKE_OVER, connect, is_alive, process_start, store_problem
+from goldbench.pipeline.ports import Usage
 
 R = TypeVar("R")
 
@@ -72,7 +72,7 @@ class AnswerStore:
         """Open the file, or make it; raises as ``connect``."""
         connection = connect(self.path)
         self._file = _identity(self.path)
-        self._thread = threading.Thread(target=self._work, args=(connection,), name="goldset-answers", daemon=True)
+        self._thread = threading.Thread(target=self._work, args=(connection,), name="goldbench-answers", daemon=True)
         self._thread.start()
         return self
 
@@ -143,7 +143,7 @@ class AnswerStore:
 
     async def _do(self, job: Callable[[sqlite3.Connection], R]) -> R:
         if self._thread is None or not self._thread.is_alive():
-            raise GoldsetError(f"{self.path}: the answer store is not open")
+            raise GoldbenchError(f"{self.path}: the answer store is not open")
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._jobs.put((job, future))
         return await future
@@ -196,7 +196,7 @@ class AnswerStore:
 
     def _run(self, connection: sqlite3.Connection, jobs: list[Job]) -> None:
         results: list[Any] = []
-        problem: GoldsetError | None = None
+        problem: GoldbenchError | None = None
         try:
             connection.execute("BEGIN IMMEDIATE")
             results = [job(connection) for job, _ in jobs]
@@ -216,8 +216,8 @@ class AnswerStore:
                 "leave it in its place and run again"
             )
 
-    def _problem(self, error: Exception) -> GoldsetError:
-        if isinstance(error, GoldsetError):
+    def _problem(self, error: Exception) -> GoldbenchError:
+        if isinstance(error, GoldbenchError):
             return error
         if isinstance(error, sqlite3.Error):
             return store_problem(self.path, error)
@@ -232,7 +232,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _hand_over(jobs: list[Job], results: list[Any], problem: GoldsetError | None) -> None:
+def _hand_over(jobs: list[Job], results: list[Any], problem: GoldbenchError | None) -> None:
     futures = [future for _, future in jobs]
     loop = next((future.get_loop() for future in futures if future is not None), None)
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.errors import InputError, OutputError
+from goldbench.pipeline.errors import InputError, OutputError
 
 APPLICATION_ID = 0x676F6C64
 """«gold»: marks an SQLite file as an answer store."""
@@ -40,7 +40,7 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
     """Open an answer store, and set up a new file; two processes may do so at once.
 
     Raises:
-        InputError: The file is not an answer store, is damaged, or comes from a newer goldset.
+        InputError: The file is not an answer store, is damaged, or comes from a newer goldbench.
         OutputError: It cannot be made or opened.
     """
     if not create and not path.is_file():
@@ -99,7 +99,9 @@ def _version(connection: sqlite3.Connection, path: Path, *, may_be_new: bool) ->
         raise InputError(path, _FOREIGN)
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
-        raise InputError(path, f"the answer store has version {version}, this goldset reads up to {VERSION}: update it")
+        raise InputError(
+            path, f"the answer store has version {version}, this goldbench reads up to {VERSION}: update it"
+        )
     return version
 
 

@@ -9,16 +9,16 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
-from pipeline.errors import ModelUnavailable
-from pipeline.llm.budget import Budget, Reservation
-from pipeline.llm.circuit import Circuit
-from pipeline.llm.exchange_end import Cause
-from pipeline.llm.headers import Allowance
-from pipeline.llm.pace import Rates, Width
-from pipeline.llm.prices import Accounts
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.ports import Usage
-from pipeline.text.display import dollars
+from goldbench.pipeline.errors import ModelUnavailable
+from goldbench.pipeline.llm.budget import Budget, Reservation
+from goldbench.pipeline.llm.circuit import Circuit
+from goldbench.pipeline.llm.exchange_end import Cause
+from goldbench.pipeline.llm.headers import Allowance
+from goldbench.pipeline.llm.pace import Rates, Width
+from goldbench.pipeline.llm.prices import Accounts
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.ports import Usage
+from goldbench.pipeline.text.display import dollars
 
 HEAD_START_TICKS, TICK_S = 4, 0.01
 """How long the first call to a server goes alone. A server that refuses a parameter usually does so within that time,

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, ValidationError
 
-from pipeline.errors import InputError, OutputError, UsageError
-from pipeline.llm.store import KEPT_REJECTIONS
-from pipeline.llm.store_tables import opened_store
+from goldbench.pipeline.errors import InputError, OutputError, UsageError
+from goldbench.pipeline.llm.store import KEPT_REJECTIONS
+from goldbench.pipeline.llm.store_tables import opened_store
 
 _MOST_TOKENS = 2**53
 """The limit of a token count; JSON numbers beyond it are not exact everywhere."""

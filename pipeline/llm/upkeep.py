@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.errors import UsageError
-from pipeline.llm.batch_book import forget_answered
-from pipeline.llm.store_tables import opened_store
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.llm.batch_book import forget_answered
+from goldbench.pipeline.llm.store_tables import opened_store
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ import httpx2
 import openai
 from openai import RequestOptions
 
-from pipeline.errors import CallFailed, GoldsetError, ModelError, ModelUnavailable, UsageError
-from pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
-from pipeline.llm.headers import allowance, retry_after_s
-from pipeline.llm.proxies import uses_proxies
-from pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable, UsageError
+from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
+from goldbench.pipeline.llm.headers import allowance, retry_after_s
+from goldbench.pipeline.llm.proxies import uses_proxies
+from goldbench.pipeline.llm.server_settings import ModelSettings
 
 R = TypeVar("R")
 
@@ -230,6 +230,6 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
     except httpx2.InvalidURL:
         raise UsageError("NO_PROXY: not a valid list of hosts: correct it or unset it") from None
     except (openai.OpenAIError, ValueError) as error:
-        raise GoldsetError(f"{settings.shown_url()}: no client can be made ({type(error).__name__})") from None
+        raise GoldbenchError(f"{settings.shown_url()}: no client can be made ({type(error).__name__})") from None
     async with client:
         yield Wire(client, settings)

@@ -1,6 +1,6 @@
 """Measures, significance and agreement: arithmetic on ids and numbers, without services and file formats.
 
-``from pipeline.measures import evaluate`` scores dicts and frames.
+``from goldbench.pipeline.measures import evaluate`` scores dicts and frames.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.measures.evaluation import evaluate
+    from goldbench.pipeline.measures.evaluation import evaluate
 
 __all__ = ["evaluate"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  a module's attribute can be anything
     if name == "evaluate":
-        from pipeline.measures.evaluation import evaluate
+        from goldbench.pipeline.measures.evaluation import evaluate
 
         return evaluate
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

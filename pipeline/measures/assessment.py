@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Literal
 
-from pipeline.errors import InputError
-from pipeline.measures.family import UNCUT, Ranked
-from pipeline.measures.names import FAMILIES, Measure
-from pipeline.measures.ranks.judged_ranks import Hit, Placed, Qrels
-from pipeline.measures.result import Counts, Result
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.measures.family import UNCUT, Ranked
+from goldbench.pipeline.measures.names import FAMILIES, Measure
+from goldbench.pipeline.measures.ranks.judged_ranks import Hit, Placed, Qrels
+from goldbench.pipeline.measures.result import Counts, Result
 
 Missing = Literal["zero", "skip", "error"]
 """A judged query that the run lacks counts 0, is left out of the mean, or is an error."""

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any, Literal
 
-from pipeline.errors import InputError, UsageError
-from pipeline.measures.assessment import Missing, assess
-from pipeline.measures.names import DEFAULT, Measure, parse_measures
-from pipeline.measures.ranks.judged_ranks import (
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.measures.assessment import Missing, assess
+from goldbench.pipeline.measures.names import DEFAULT, Measure, parse_measures
+from goldbench.pipeline.measures.ranks.judged_ranks import (
     GRADES,
     HIGHEST_GRADE,
     BadScore,
@@ -20,7 +20,7 @@ from pipeline.measures.ranks.judged_ranks import (
     Scores,
     place_mapping,
 )
-from pipeline.measures.result import Result
+from goldbench.pipeline.measures.result import Result
 
 
 def evaluate(
@@ -55,7 +55,7 @@ def evaluate(
     with _named("qrels"):
         grades = _read_qrels(qrels)
     if not isinstance(run, Mapping):
-        from pipeline.measures.ranks.frames import place_frame
+        from goldbench.pipeline.measures.ranks.frames import place_frame
 
         placed, extra = place_frame(grades, run, scores=scores)
         return assess(grades, placed, asked, extra=extra, missing=missing)
@@ -88,7 +88,7 @@ def _named(name: str) -> Iterator[None]:
 def _read_qrels(qrels: Any) -> Qrels:  # noqa: ANN401  a mapping or a frame
     """Return judgments as a grade per document and query; a list of documents gives each the grade 1."""
     if not isinstance(qrels, Mapping):
-        from pipeline.measures.ranks.frames import qrels_of_frame
+        from goldbench.pipeline.measures.ranks.frames import qrels_of_frame
 
         return qrels_of_frame(qrels)
     grades: dict[str, dict[str, int]] = {}

@@ -48,7 +48,7 @@ Value = Callable[[Ranked, int, int, Options], float]
 class Family:
     """A family of measures, such as nDCG at any cutoff.
 
-    ``name`` is how goldset prints it, ``aliases`` are other spellings (lower case, only letters and digits),
+    ``name`` is how goldbench prints it, ``aliases`` are other spellings (lower case, only letters and digits),
     ``ir_name`` is the one of ir_measures. ``options`` maps each option to its values, the default first.
     """
 

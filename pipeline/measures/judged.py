@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from pipeline.measures.family import Family, Options, Ranked
+from goldbench.pipeline.measures.family import Family, Options, Ranked
 
 
 def judged(ranked: Ranked, k: int, _: int, __: Options) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.measures.family import Family, Options, Ranked
+from goldbench.pipeline.measures.family import Family, Options, Ranked
 
 
 def reciprocal_rank(ranked: Ranked, k: int, rel: int, _: Options) -> float:

@@ -1,6 +1,6 @@
-"""The measures that there are, and their names: read as goldset, ir_measures and trec_eval spell them.
+"""The measures that there are, and their names: read as goldbench, ir_measures and trec_eval spell them.
 
-``ndcg@10``, ``recall@5``, ``map@10(norm=hits)``, ``p@10(rel=2)`` are goldset's; ``P(rel=2)@10`` is ir_measures';
+``ndcg@10``, ``recall@5``, ``map@10(norm=hits)``, ``p@10(rel=2)`` are goldbench's; ``P(rel=2)@10`` is ir_measures';
 ``ndcg_cut_10`` and ``map_cut.100`` are trec_eval's and pytrec_eval's.
 """
 
@@ -10,18 +10,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.errors import UnknownMeasure
-from pipeline.measures.bpref import BPREF
-from pipeline.measures.f1 import F1
-from pipeline.measures.family import UNCUT, Family, Ranked
-from pipeline.measures.hit import HIT
-from pipeline.measures.judged import JUDGED
-from pipeline.measures.map import AVERAGE_PRECISION
-from pipeline.measures.mrr import RECIPROCAL_RANK
-from pipeline.measures.ndcg import DCG, IDEAL_DCG, NDCG
-from pipeline.measures.precision import PRECISION
-from pipeline.measures.recall import RECALL
-from pipeline.measures.rprec import R_PRECISION
+from goldbench.pipeline.errors import UnknownMeasure
+from goldbench.pipeline.measures.bpref import BPREF
+from goldbench.pipeline.measures.f1 import F1
+from goldbench.pipeline.measures.family import UNCUT, Family, Ranked
+from goldbench.pipeline.measures.hit import HIT
+from goldbench.pipeline.measures.judged import JUDGED
+from goldbench.pipeline.measures.map import AVERAGE_PRECISION
+from goldbench.pipeline.measures.mrr import RECIPROCAL_RANK
+from goldbench.pipeline.measures.ndcg import DCG, IDEAL_DCG, NDCG
+from goldbench.pipeline.measures.precision import PRECISION
+from goldbench.pipeline.measures.recall import RECALL
+from goldbench.pipeline.measures.rprec import R_PRECISION
 
 FAMILIES: dict[str, Family] = {
     family.name: family
@@ -29,7 +29,7 @@ FAMILIES: dict[str, Family] = {
         HIT, PRECISION, RECALL, F1, RECIPROCAL_RANK, AVERAGE_PRECISION, DCG, IDEAL_DCG, NDCG, R_PRECISION, BPREF, JUDGED
     )
 }  # fmt: skip
-"""Each family by the name goldset prints, in the order of every table."""
+"""Each family by the name goldbench prints, in the order of every table."""
 
 DEFAULT = ("hit@10", "p@10", "r@10", "f1@10", "mrr@10", "map@100", "ndcg@10", "judged@10")
 """The measures of a command that names none."""
@@ -56,7 +56,7 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """The name in goldset's spelling, which ``parse_measure`` reads back."""
+        """The name in goldbench's spelling, which ``parse_measure`` reads back."""
         inside = [f"rel={self.rel}"] * (self.rel != 1) + [f"{key}={value}" for key, value in self.options]
         cut = "" if self.k is None else f"@{self.k}"
         return self.family + cut + (f"({','.join(inside)})" if inside else "")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from math import log2
 
-from pipeline.measures.family import Family, Options, Ranked
+from goldbench.pipeline.measures.family import Family, Options, Ranked
 
 
 @cache

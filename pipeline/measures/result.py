@@ -46,7 +46,7 @@ class Result:
         """
         values = self.values.get(measure)
         if values is None:
-            from pipeline.measures.names import parse_measure
+            from goldbench.pipeline.measures.names import parse_measure
 
             values = self.values.get(parse_measure(measure).name)
         if values is None:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import regex
 
-from pipeline.offline.lexicon import Lexicon, clusters
-from pipeline.text.language import detect_language
-from pipeline.text.scripts import SPACELESS, script_of
-from pipeline.text.words import stems, stop_words
+from goldbench.pipeline.offline.lexicon import Lexicon, clusters
+from goldbench.pipeline.text.language import detect_language
+from goldbench.pipeline.text.scripts import SPACELESS, script_of
+from goldbench.pipeline.text.words import stems, stop_words
 
 _SPACELESS_SET = "[" + "".join(rf"\p{{Script={name}}}" for name in sorted(SPACELESS)) + "]"
 _WORD_SET = rf"[[\p{{L}}\p{{M}}\p{{N}}]--{_SPACELESS_SET}]"

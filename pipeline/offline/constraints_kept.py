@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import regex
 
-from pipeline.text.words import words
-from schemas.query import Constraints
+from goldbench.pipeline.text.words import words
+from goldbench.schemas.query import Constraints
 
 _SPACE = regex.compile(r"[\s\p{Cc}\p{Cs}\p{Co}\p{Cn}\p{Z}\ufeff\u202a-\u202e\u2066-\u2069]+")
 _MARK = regex.compile(r"[\p{P}\p{S}]+")

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from pipeline.offline.analysis import Analysis
-from pipeline.text.draws import key_of
-from schemas.corpus import Chunk
+from goldbench.pipeline.offline.analysis import Analysis
+from goldbench.pipeline.text.draws import key_of
+from goldbench.schemas.corpus import Chunk
 
 MEASURED = 100
 """Chunks that the density of the corpus is measured on."""

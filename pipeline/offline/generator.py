@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from pipeline.offline.analysis import LONGEST_TEXT, Analysis
-from pipeline.offline.corpus_sample import Pool, Sample
-from pipeline.offline.heading_queries import Headings
-from pipeline.offline.recipes import BORROWED_AGAIN, Draft, Passage, Recipes
-from pipeline.offline.stretches import SentencesSeen
-from pipeline.ports import Brief, Proposal
-from pipeline.text.draws import Draws
-from pipeline.text.scripts import letter_count
-from schemas.corpus import Chunk
-from schemas.query import Candidate, Constraints, QueryStyle, Recipe
+from goldbench.pipeline.offline.analysis import LONGEST_TEXT, Analysis
+from goldbench.pipeline.offline.corpus_sample import Pool, Sample
+from goldbench.pipeline.offline.heading_queries import Headings
+from goldbench.pipeline.offline.recipes import BORROWED_AGAIN, Draft, Passage, Recipes
+from goldbench.pipeline.offline.stretches import SentencesSeen
+from goldbench.pipeline.ports import Brief, Proposal
+from goldbench.pipeline.text.draws import Draws
+from goldbench.pipeline.text.scripts import letter_count
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.query import Candidate, Constraints, QueryStyle, Recipe
 
 RecipeName = Literal["terms", "held-out", "mixed"]
 Maker = Callable[[Passage, Draws, Constraints], Draft | None]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import regex
 
-from pipeline.offline.analysis import Analysis
-from pipeline.offline.constraints_kept import fitted_sentence, one_line, without_numbering
-from pipeline.offline.corpus_sample import Pool
-from pipeline.offline.recipes import Draft, Passage
-from pipeline.offline.stretches import heaviest_piece
-from pipeline.ports import Brief
-from pipeline.text.draws import key_of
-from pipeline.text.words import terms
-from schemas.corpus import Chunk
-from schemas.query import Recipe
+from goldbench.pipeline.offline.analysis import Analysis
+from goldbench.pipeline.offline.constraints_kept import fitted_sentence, one_line, without_numbering
+from goldbench.pipeline.offline.corpus_sample import Pool
+from goldbench.pipeline.offline.recipes import Draft, Passage
+from goldbench.pipeline.offline.stretches import heaviest_piece
+from goldbench.pipeline.ports import Brief
+from goldbench.pipeline.text.draws import key_of
+from goldbench.pipeline.text.words import terms
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.query import Recipe
 
 BUCKETS = 2**20
 """Size of the tables of headings."""

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.offline.analysis import LONGEST_TEXT, Analysis, Token
-from pipeline.offline.constraints_kept import allowed_terms, fitted_sentence, fitted_terms, obeys
-from pipeline.offline.corpus_sample import Neighbourhood, Pool
-from pipeline.offline.stretches import heaviest_piece, pieces
-from pipeline.text.deixis import deixis
-from pipeline.text.draws import Draws
-from pipeline.text.words import query_words
-from schemas.query import Constraints, Recipe
+from goldbench.pipeline.offline.analysis import LONGEST_TEXT, Analysis, Token
+from goldbench.pipeline.offline.constraints_kept import allowed_terms, fitted_sentence, fitted_terms, obeys
+from goldbench.pipeline.offline.corpus_sample import Neighbourhood, Pool
+from goldbench.pipeline.offline.stretches import heaviest_piece, pieces
+from goldbench.pipeline.text.deixis import deixis
+from goldbench.pipeline.text.draws import Draws
+from goldbench.pipeline.text.words import query_words
+from goldbench.schemas.query import Constraints, Recipe
 
 MEAN_WORDS = 7
 """Mean number of content words of a query; people's questions to the measured collections have five to nine."""

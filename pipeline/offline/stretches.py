@@ -8,9 +8,9 @@ import numpy as np
 import regex
 import xxhash
 
-from pipeline.offline.analysis import Token
-from pipeline.text.boundaries import sentence_spans
-from schemas.corpus import Chunk
+from goldbench.pipeline.offline.analysis import Token
+from goldbench.pipeline.text.boundaries import sentence_spans
+from goldbench.schemas.corpus import Chunk
 
 LONGEST = 300
 """Most characters of a stretch; a longer sentence is cut into parts."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
-from pipeline.report.text_tables import aligned, csv_text, escaped, markdown_table, with_interval
-from pipeline.text.display import amount, printable, queries
-from schemas.agreement_report import Agreement, Estimate, PairFigures, Ranking, Raters
+from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
+from goldbench.pipeline.report.text_tables import aligned, csv_text, escaped, markdown_table, with_interval
+from goldbench.pipeline.text.display import amount, printable, queries
+from goldbench.schemas.agreement_report import Agreement, Estimate, PairFigures, Ranking, Raters
 
 LABELS = {
     "exact": "same grade",

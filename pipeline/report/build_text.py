@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from pipeline.goldset.file_names import MANIFEST
-from pipeline.report.text_tables import terminal_table
-from pipeline.stages.select import READY, Limits
-from pipeline.text.display import amount, dollars, printable, queries
-from schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
+from goldbench.pipeline.goldset.file_names import MANIFEST
+from goldbench.pipeline.report.text_tables import terminal_table
+from goldbench.pipeline.stages.select import READY, Limits
+from goldbench.pipeline.text.display import amount, dollars, printable, queries
+from goldbench.schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
 
 if TYPE_CHECKING:
-    from pipeline.build.waves import Drawn
-    from pipeline.config import Config
-    from pipeline.llm.rehearsal import PlannedStage
+    from goldbench.pipeline.build.waves import Drawn
+    from goldbench.pipeline.config import Config
+    from goldbench.pipeline.llm.rehearsal import PlannedStage
 
 MOST_MESSAGES = 10
 """Different failure messages that are listed; the others are only counted."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.report.text_tables import aligned
-from pipeline.text.display import amount, queries
-from schemas.agreement_report import Estimate
-from schemas.calibrated import Calibration
+from goldbench.pipeline.report.text_tables import aligned
+from goldbench.pipeline.text.display import amount, queries
+from goldbench.schemas.agreement_report import Estimate
+from goldbench.schemas.calibrated import Calibration
 
 
 def lines(found: Calibration) -> Iterator[str]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pipeline.report.scorecard_text import SMOKE
-from pipeline.report.text_tables import escaped, markdown_row
-from pipeline.text.display import amount, printable, queries
-from schemas.set_card import Card, Figure, State, Value, title
+from goldbench.pipeline.report.scorecard_text import SMOKE
+from goldbench.pipeline.report.text_tables import escaped, markdown_row
+from goldbench.pipeline.text.display import amount, printable, queries
+from goldbench.schemas.set_card import Card, Figure, State, Value, title
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,7 +46,7 @@ def remarks(card: Card) -> Iterator[str]:
     if card.evidence_level == SMOKE:
         yield "This set names no winner: do not use it to choose a retriever."
     if card.baselines:
-        yield (f"Figures on rankings compare goldset's baselines ({', '.join(card.baselines)}), not your systems.")
+        yield (f"Figures on rankings compare goldbench's baselines ({', '.join(card.baselines)}), not your systems.")
 
 
 def table(card: Card) -> Table:
@@ -88,7 +88,7 @@ def markdown(card: Card) -> str:
         parts.append("")
         for one in rows:
             parts += list(_details(one))
-    parts += [f"goldset {escaped(card.goldset)}, seed {card.seed}.", ""]
+    parts += [f"goldbench {escaped(card.goldbench)}, seed {card.seed}.", ""]
     return "\n".join(parts)
 
 

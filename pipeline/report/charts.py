@@ -12,7 +12,7 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from schemas.scorecard import Score, Scorecard
+    from goldbench.schemas.scorecard import Score, Scorecard
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """The palette of Okabe and Ito, which colour-blind people can tell apart, without yellow and black."""
@@ -62,7 +62,7 @@ def rendered(template: str, /, **values: Any) -> str:  # noqa: ANN401  each temp
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("pipeline.report", "templates"),
+        loader=PackageLoader("goldbench.pipeline.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipeline.text.display import amount, queries
+from goldbench.pipeline.text.display import amount, queries
 
 
 def lines(report: Mapping[str, Any]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""An experiment of `goldset bench` as one HTML page that loads nothing from the network."""
+"""An experiment of `goldbench bench` as one HTML page that loads nothing from the network."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from pipeline.report.charts import Points, bars, drawn, forest, points_of, rendered, scattered
-from pipeline.report.charts import by_cutoff as curve
-from pipeline.report.experiment_text import (
+from goldbench.pipeline.report.charts import Points, bars, drawn, forest, points_of, rendered, scattered
+from goldbench.pipeline.report.charts import by_cutoff as curve
+from goldbench.pipeline.report.experiment_text import (
     alone,
     beside_published,
     by_cutoff,
@@ -21,9 +21,9 @@ from pipeline.report.experiment_text import (
     verdict,
     warned,
 )
-from pipeline.report.scorecard_text import method_line, sentences, unbeaten
-from pipeline.report.trust import Fact, facts
-from schemas.experiment import Experiment, Timings
+from goldbench.pipeline.report.scorecard_text import method_line, sentences, unbeaten
+from goldbench.pipeline.report.trust import Fact, facts
+from goldbench.schemas.experiment import Experiment, Timings
 
 
 def page(found: Experiment, timings: Timings) -> str:

@@ -1,12 +1,12 @@
-"""An experiment of `goldset bench` as tables: for a terminal, as Markdown and CSV; times have their own tables."""
+"""An experiment of `goldbench bench` as tables: for a terminal, as Markdown and CSV; times have their own tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pipeline.measures.names import parse_measure
-from pipeline.report.scorecard_text import (
+from goldbench.pipeline.measures.names import parse_measure
+from goldbench.pipeline.report.scorecard_text import (
     PAIR_HEADINGS,
     SMOKE,
     best,
@@ -15,12 +15,12 @@ from pipeline.report.scorecard_text import (
     pair_row,
     sentences,
 )
-from pipeline.report.text_tables import escaped, markdown_table
-from pipeline.text.display import queries
-from schemas.scorecard import Verdict
+from goldbench.pipeline.report.text_tables import escaped, markdown_table
+from goldbench.pipeline.text.display import queries
+from goldbench.schemas.scorecard import Verdict
 
 if TYPE_CHECKING:
-    from schemas.experiment import Experiment, Latency, Timing, Timings
+    from goldbench.schemas.experiment import Experiment, Latency, Timing, Timings
 
 Rows = list[tuple[str, ...]]
 """The headings, then a row of cells for each line."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from xml.etree import ElementTree
 
-from pipeline.measures.statistics.regression import Check
-from pipeline.report.scorecard_text import p_value
-from pipeline.text.display import amount, printable
+from goldbench.pipeline.measures.statistics.regression import Check
+from goldbench.pipeline.report.scorecard_text import p_value
+from goldbench.pipeline.text.display import amount, printable
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SHOWN = 100
@@ -50,10 +50,12 @@ def junit(checks: Sequence[Check], texts: Mapping[str, str], notes: Sequence[str
     failures = sum(not check.passed for check in checks)
     suites = ElementTree.Element("testsuites", tests=str(len(checks)), failures=str(failures), errors="0")
     suite = ElementTree.SubElement(
-        suites, "testsuite", name="goldset gate", tests=str(len(checks)), failures=str(failures), errors="0"
+        suites, "testsuite", name="goldbench gate", tests=str(len(checks)), failures=str(failures), errors="0"
     )
     for check in checks:
-        case = ElementTree.SubElement(suite, "testcase", classname="goldset.gate", name=f"{check.kind} {check.measure}")
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="goldbench.gate", name=f"{check.kind} {check.measure}"
+        )
         if not check.passed:
             failure = ElementTree.SubElement(case, "failure", type=check.kind, message=xml_text(line(check)))
             failure.text = xml_text("\n".join(fallen(check, texts)))
@@ -74,9 +76,9 @@ def github(checks: Sequence[Check], texts: Mapping[str, str]) -> Iterator[str]:
     for check in checks:
         if not check.passed:
             message = "\n".join([line(check), *fallen(check, texts)])
-            yield f"::error title={_property('goldset gate: ' + check.measure)}::{_data(message)}"
+            yield f"::error title={_property('goldbench gate: ' + check.measure)}::{_data(message)}"
     if all(check.passed for check in checks):
-        yield f"::notice title=goldset gate::{_data(amount(len(checks), 'condition') + ' passed')}"
+        yield f"::notice title=goldbench gate::{_data(amount(len(checks), 'condition') + ' passed')}"
 
 
 def _data(text: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipeline.report.build_text import messages, stopped
-from pipeline.stages.canaries import TRAPS
-from pipeline.text.display import amount, dollars
-from schemas.judgment import Canary
-from schemas.manifest import CanaryCount, CanaryVerdict, Failure, Grading, Manifest, StageUsage
+from goldbench.pipeline.report.build_text import messages, stopped
+from goldbench.pipeline.stages.canaries import TRAPS
+from goldbench.pipeline.text.display import amount, dollars
+from goldbench.schemas.judgment import Canary
+from goldbench.schemas.manifest import CanaryCount, CanaryVerdict, Failure, Grading, Manifest, StageUsage
 
 NOT_MEASURED = (
     "Several passages in a call are cheaper, but nobody has measured here how far such grades agree with people's, "

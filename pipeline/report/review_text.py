@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipeline.report.text_tables import aligned, with_interval
-from pipeline.text.display import amount, printable, queries
-from schemas.agreement_report import Estimate, PairFigures, RaterPair
-from schemas.review_report import Between, ReviewReport
+from goldbench.pipeline.report.text_tables import aligned, with_interval
+from goldbench.pipeline.text.display import amount, printable, queries
+from goldbench.schemas.agreement_report import Estimate, PairFigures, RaterPair
+from goldbench.schemas.review_report import Between, ReviewReport
 
 LANES = {"A": "random sample", "B": "likely judge errors", "C": "queries judged completely"}
 """The names of the lanes for people."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pipeline.report.text_tables import terminal_table
-from pipeline.text.display import queries
-from schemas.scorecard import HistoryEntry, Score
+from goldbench.pipeline.report.text_tables import terminal_table
+from goldbench.pipeline.text.display import queries
+from goldbench.schemas.scorecard import HistoryEntry, Score
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -50,7 +50,7 @@ def page(entries: Sequence[HistoryEntry]) -> str:
     Args:
         entries: At least one, in any order; entries of the same time keep the order given.
     """
-    from pipeline.report.charts import drawn, lines, rendered, series_of
+    from goldbench.pipeline.report.charts import drawn, lines, rendered, series_of
 
     ordered = sorted(entries, key=lambda entry: entry.at)
     measures = list(dict.fromkeys(measure for entry in ordered for measure in entry.means))

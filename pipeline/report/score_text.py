@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pipeline.measures.names import parse_measure
-from pipeline.measures.result import Result
-from pipeline.report.text_tables import aligned, csv_text, markdown_table
-from pipeline.text.display import printable, queries
+from goldbench.pipeline.measures.names import parse_measure
+from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.report.text_tables import aligned, csv_text, markdown_table
+from goldbench.pipeline.text.display import printable, queries
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,9 +9,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pipeline.measures.statistics.slices import FEW, Slicing
-from pipeline.report.charts import COLOURS, Points, by_cutoff, drawn, forest, points_of, rendered
-from pipeline.report.scorecard_text import (
+from goldbench.pipeline.measures.statistics.slices import FEW, Slicing
+from goldbench.pipeline.report.charts import COLOURS, Points, by_cutoff, drawn, forest, points_of, rendered
+from goldbench.pipeline.report.scorecard_text import (
     PAIR_HEADINGS,
     best,
     leaderboard_rows,
@@ -21,8 +21,8 @@ from pipeline.report.scorecard_text import (
     sentences,
     unbeaten,
 )
-from pipeline.report.trust import Trust, facts
-from schemas.scorecard import Comparison, Scorecard, Verdict
+from goldbench.pipeline.report.trust import Trust, facts
+from goldbench.schemas.scorecard import Comparison, Scorecard, Verdict
 
 LONGEST_TEXT = 1200
 """Characters of a passage on the page; the rest is cut."""

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from pipeline.ports import Step
-from pipeline.text.display import printable
+from goldbench.pipeline.ports import Step
+from goldbench.pipeline.text.display import printable
 
 _QUIET_SECONDS = 5.0
 """Least time between two lines of a stage."""

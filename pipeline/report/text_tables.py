@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pipeline.text.display import printable
+from goldbench.pipeline.text.display import printable
 
 if TYPE_CHECKING:
     from rich.table import Table

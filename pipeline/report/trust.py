@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
 
-from pipeline.measures.statistics.comparison import HOLE_RATE
-from pipeline.report.agreement_text import LABELS, method
-from pipeline.report.card_text import said, shown, verdict
-from pipeline.report.scorecard_text import SMOKE
-from pipeline.report.text_tables import with_interval
-from schemas.agreement_report import Agreement, Estimate
-from schemas.scorecard import Scorecard
-from schemas.set_card import Card, State, title
+from goldbench.pipeline.measures.statistics.comparison import HOLE_RATE
+from goldbench.pipeline.report.agreement_text import LABELS, method
+from goldbench.pipeline.report.card_text import said, shown, verdict
+from goldbench.pipeline.report.scorecard_text import SMOKE
+from goldbench.pipeline.report.text_tables import with_interval
+from goldbench.schemas.agreement_report import Agreement, Estimate
+from goldbench.schemas.scorecard import Scorecard
+from goldbench.schemas.set_card import Card, State, title
 
 SHADES = 5
 """Steps of shading in the confusion table, by a cell's share of its row."""

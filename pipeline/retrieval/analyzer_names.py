@@ -50,7 +50,7 @@ def known_language(language: str) -> str:
     Raises:
         ValueError: The language is not known, so that naming it would change nothing.
     """
-    from pipeline.text.words import languages
+    from goldbench.pipeline.text.words import languages
 
     known = languages()
     if language not in known:

@@ -10,10 +10,10 @@ import bm25s
 import numpy as np
 from bm25s.tokenization import Tokenized
 
-from pipeline.measures.ranks.order import highest, in_tie_order
-from pipeline.retrieval.system_settings import BM25Settings
-from pipeline.retrieval.token_files import TokenFiles
-from pipeline.retrieval.tokens import Tokenizer, cut
+from goldbench.pipeline.measures.ranks.order import highest, in_tie_order
+from goldbench.pipeline.retrieval.system_settings import BM25Settings
+from goldbench.pipeline.retrieval.token_files import TokenFiles
+from goldbench.pipeline.retrieval.tokens import Tokenizer, cut
 
 
 class BM25:

@@ -17,9 +17,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import RetrieverFailed
-from pipeline.retrieval.deadline import HANGS, answered, described
-from pipeline.retrieval.foreign_results import Found, Returns, read_answer
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.retrieval.deadline import HANGS, answered, described
+from goldbench.pipeline.retrieval.foreign_results import Found, Returns, read_answer
 
 _IMPORT = 10
 """Importing the module, which may load a model, may take this many times the time of a query."""

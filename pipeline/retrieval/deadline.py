@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import GoldsetError, RetrieverFailed
-from pipeline.retrieval.foreign_results import ID_KEYS, Found, Returns, read_answer
+from goldbench.pipeline.errors import GoldbenchError, RetrieverFailed
+from goldbench.pipeline.retrieval.foreign_results import ID_KEYS, Found, Returns, read_answer
 
 Ask = Callable[[str, int], Any]
 """Takes a query and the number of results wanted; returns results, or something to await that gives them."""
@@ -62,7 +62,7 @@ class InThread:
         if self._hangs:
             raise RetrieverFailed(HANGS)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="goldset system", daemon=True)
+            self._thread = threading.Thread(target=self._work, name="goldbench system", daemon=True)
             self._thread.start()
         with contextlib.redirect_stdout(sys.stderr):
             self._calls.put((query, k))
@@ -72,7 +72,7 @@ class InThread:
             except queue.Empty:
                 raise RetrieverFailed(f"did not answer a query in {self._timeout_s:g} s") from None
             self._hangs = False
-        if isinstance(answer, GoldsetError):
+        if isinstance(answer, GoldbenchError):
             raise answer
         if isinstance(answer, BaseException):
             raise RetrieverFailed(f"raised {described(answer)} on a query") from None

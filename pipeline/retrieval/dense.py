@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.errors import RetrieverFailed
-from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.retrieval.system_settings import EmbeddingSettings, Vectors
-from pipeline.retrieval.vectors import Rows, VectorIndex
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+from goldbench.pipeline.retrieval.system_settings import EmbeddingSettings, Vectors
+from goldbench.pipeline.retrieval.vectors import Rows, VectorIndex
 
 Embed = Callable[[Sequence[str]], npt.NDArray[Any]]
 """Returns one row per text, in order."""

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from pipeline.errors import RetrieverFailed
-from pipeline.llm.proxies import is_loopback
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.llm.proxies import is_loopback
 
 MOST_BYTES = 64 * 2**20
 """Limits an answer in bytes; a longer one is refused, and the rest is not read."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pipeline.errors import RetrieverFailed
-from pipeline.measures.ranks.order import best
-from pipeline.ports import ChatRequest, Retriever
-from pipeline.retrieval.fusion import reciprocal_ranks
-from pipeline.retrieval.model_calls import CompleteAll, answers, readable
-from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.retrieval.system_settings import HyDESettings, RewriteSettings
-from pipeline.text.injection import delimiter
-from prompts.loader import load
-from schemas.replies import HypotheticalPassage, rewritten_queries
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.measures.ranks.order import best
+from goldbench.pipeline.ports import ChatRequest, Retriever
+from goldbench.pipeline.retrieval.fusion import reciprocal_ranks
+from goldbench.pipeline.retrieval.model_calls import CompleteAll, answers, readable
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+from goldbench.pipeline.retrieval.system_settings import HyDESettings, RewriteSettings
+from goldbench.pipeline.text.injection import delimiter
+from goldbench.prompts.loader import load
+from goldbench.schemas.replies import HypotheticalPassage, rewritten_queries
 
 REWRITE_PROMPT, HYDE_PROMPT = "rewrite-query.v1", "hyde.v1"
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.errors import MissingExtra, RetrieverFailed
-from pipeline.retrieval.dense import embedded
-from pipeline.retrieval.local_models import load, quiet, working
-from pipeline.retrieval.model_calls import readable
-from pipeline.retrieval.system_settings import FastembedSettings
-from pipeline.retrieval.vectors import Rows
+from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
+from goldbench.pipeline.retrieval.dense import embedded
+from goldbench.pipeline.retrieval.local_models import load, quiet, working
+from goldbench.pipeline.retrieval.model_calls import readable
+from goldbench.pipeline.retrieval.system_settings import FastembedSettings
+from goldbench.pipeline.retrieval.vectors import Rows
 
 _AT_ONCE = 2048
 """Texts handed to the model at a time."""

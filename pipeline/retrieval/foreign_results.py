@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
-from pipeline.errors import RetrieverFailed
+from goldbench.pipeline.errors import RetrieverFailed
 
 Returns = Literal["ids", "texts"]
 ID_KEYS = ("chunk_id", "id", "doc_id")

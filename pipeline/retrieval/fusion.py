@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipeline.measures.ranks.order import best
-from pipeline.ports import Retriever
-from pipeline.retrieval.analyzer_names import Normalisation
-from pipeline.retrieval.system_settings import RRFSettings, WeightedSettings
+from goldbench.pipeline.measures.ranks.order import best
+from goldbench.pipeline.ports import Retriever
+from goldbench.pipeline.retrieval.analyzer_names import Normalisation
+from goldbench.pipeline.retrieval.system_settings import RRFSettings, WeightedSettings
 
 
 class Fusion:

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Mapping
 from numbers import Real
 from typing import Any
 
-from pipeline.errors import GoldsetError, MissingExtra, RetrieverFailed
-from pipeline.measures.ranks.order import best
-from pipeline.ports import Retriever
-from pipeline.retrieval.deadline import described
+from goldbench.pipeline.errors import GoldbenchError, MissingExtra, RetrieverFailed
+from goldbench.pipeline.measures.ranks.order import best
+from goldbench.pipeline.ports import Retriever
+from goldbench.pipeline.retrieval.deadline import described
 
 
 class Guarded:
@@ -90,7 +90,7 @@ def explained(name: str, when: str) -> Iterator[None]:
         RetrieverFailed: Something inside failed.
         MissingExtra: A package that the system needs is not installed.
     """
-    failure: GoldsetError | None = None
+    failure: GoldbenchError | None = None
     try:
         yield
     except MissingExtra:
@@ -104,7 +104,7 @@ def explained(name: str, when: str) -> Iterator[None]:
 def _problem(error: Exception, name: str, when: str) -> str:
     if isinstance(error, RetrieverFailed):
         return error.problem if error.system in {None, name} else f"{error.system}: {error.problem}"
-    if isinstance(error, GoldsetError):
+    if isinstance(error, GoldbenchError):
         return str(error)
     if isinstance(error, MemoryError):
         return f"there is not enough memory {when}"

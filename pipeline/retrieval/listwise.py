@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pipeline.errors import RetrieverFailed
-from pipeline.ports import ChatRequest, Retriever
-from pipeline.retrieval.model_calls import CompleteAll, answers, readable
-from pipeline.retrieval.rerank import by_rank
-from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.retrieval.system_settings import ListwiseSettings
-from pipeline.text.injection import delimiter
-from prompts.loader import load
-from schemas.replies import PassageOrder, passage_order
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.ports import ChatRequest, Retriever
+from goldbench.pipeline.retrieval.model_calls import CompleteAll, answers, readable
+from goldbench.pipeline.retrieval.rerank import by_rank
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+from goldbench.pipeline.retrieval.system_settings import ListwiseSettings
+from goldbench.pipeline.text.injection import delimiter
+from goldbench.prompts.loader import load
+from goldbench.schemas.replies import PassageOrder, passage_order
 
 PROMPT = "listwise.v1"
 

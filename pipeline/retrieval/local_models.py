@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.errors import RetrieverFailed
+from goldbench.pipeline.errors import RetrieverFailed
 
 M = TypeVar("M")
 

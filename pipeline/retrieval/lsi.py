@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.extmath import randomized_svd
 
-from pipeline.measures.statistics.floats import of_finite_numbers
-from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.retrieval.system_settings import LSISettings
-from pipeline.retrieval.token_files import TokenFiles
-from pipeline.retrieval.tokens import Tokenizer, cut
-from pipeline.retrieval.vectors import Rows, VectorIndex
+from goldbench.pipeline.measures.statistics.floats import of_finite_numbers
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+from goldbench.pipeline.retrieval.system_settings import LSISettings
+from goldbench.pipeline.retrieval.token_files import TokenFiles
+from goldbench.pipeline.retrieval.tokens import Tokenizer, cut
+from goldbench.pipeline.retrieval.vectors import Rows, VectorIndex
 
 _NOTHING = 1e-7
 """A text of length 1 whose image is shorter than this has nothing in common with the corpus."""

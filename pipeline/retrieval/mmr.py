@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from pipeline.measures.statistics.floats import of_finite_numbers
-from pipeline.ports import Retriever
-from pipeline.retrieval.analyzer_names import Analyzer, Normalisation
-from pipeline.retrieval.fusion import normalised
-from pipeline.retrieval.lsi import weighed
-from pipeline.retrieval.rerank import by_rank
-from pipeline.retrieval.system_settings import MMRSettings
-from pipeline.retrieval.tokens import tokenizer
+from goldbench.pipeline.measures.statistics.floats import of_finite_numbers
+from goldbench.pipeline.ports import Retriever
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer, Normalisation
+from goldbench.pipeline.retrieval.fusion import normalised
+from goldbench.pipeline.retrieval.lsi import weighed
+from goldbench.pipeline.retrieval.rerank import by_rank
+from goldbench.pipeline.retrieval.system_settings import MMRSettings
+from goldbench.pipeline.retrieval.tokens import tokenizer
 
 Likenesses = npt.NDArray[np.float64]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pipeline.errors import ModelError, RetrieverFailed
-from pipeline.ports import ChatRequest, Completion
+from goldbench.pipeline.errors import ModelError, RetrieverFailed
+from goldbench.pipeline.ports import ChatRequest, Completion
 
 CompleteAll = Callable[[Sequence[ChatRequest[Any]]], Sequence[Completion[Any] | ModelError]]
 """Returns an answer or a failure for each request, in order; every answer is stored before it is returned."""

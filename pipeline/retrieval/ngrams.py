@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from pipeline.measures.ranks.order import highest, in_tie_order
-from pipeline.retrieval.system_settings import NgramSettings
+from goldbench.pipeline.measures.ranks.order import highest, in_tie_order
+from goldbench.pipeline.retrieval.system_settings import NgramSettings
 
 _QUERIES = 64
 """Queries compared with every passage at a time."""

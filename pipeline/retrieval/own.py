@@ -6,10 +6,10 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
-from pipeline.errors import RetrieverFailed
-from pipeline.measures.ranks.order import best
-from pipeline.retrieval.foreign_results import Found
-from pipeline.text.similarity import normal
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.measures.ranks.order import best
+from goldbench.pipeline.retrieval.foreign_results import Found
+from goldbench.pipeline.text.similarity import normal
 
 _START = 24
 """Characters of a passage's start that find it within a longer text; shorter passages are tried one by one."""

@@ -6,11 +6,11 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from pipeline.errors import RetrieverFailed
-from pipeline.measures.ranks.order import best
-from pipeline.ports import Retriever
-from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.retrieval.system_settings import CrossEncoderSettings, RerankEndpointSettings
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.measures.ranks.order import best
+from goldbench.pipeline.ports import Retriever
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+from goldbench.pipeline.retrieval.system_settings import CrossEncoderSettings, RerankEndpointSettings
 
 RateAll = Callable[[Sequence[tuple[str, Sequence[str]]]], Sequence[Sequence[float]]]
 """Takes queries, each with its passages; returns for each query one score per passage, in order, higher is better."""

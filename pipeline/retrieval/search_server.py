@@ -12,10 +12,10 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from pipeline.errors import RetrieverFailed
-from pipeline.measures.ranks.order import best, in_tie_order
-from pipeline.retrieval.endpoint import Endpoint
-from pipeline.retrieval.system_settings import SearchServerSettings
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.measures.ranks.order import best, in_tie_order
+from goldbench.pipeline.retrieval.endpoint import Endpoint
+from goldbench.pipeline.retrieval.system_settings import SearchServerSettings
 
 _BULK_BYTES, _BULK_ROWS = 5 * 2**20, 2_000
 """Limit a bulk request, in bytes and in passages; the next passage begins another request."""
@@ -47,7 +47,7 @@ class SearchServer:
         """Create an index with the similarity of the settings, send the passages and wait until they can be found."""
         self._drop()
         self._ids = in_tie_order(passages)
-        index = f"goldset-{uuid.uuid4().hex}"
+        index = f"goldbench-{uuid.uuid4().hex}"
         self._server.send("PUT", f"/{index}", json.dumps(self._described()).encode(), "application/json")
         self._index = index
         rows = ((place, passages[doc_id]) for place, doc_id in enumerate(self._ids))

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy.typing as npt
 
-from pipeline.errors import MissingExtra, RetrieverFailed
-from pipeline.retrieval.dense import embedded
-from pipeline.retrieval.local_models import check_folder, load, quiet, working
-from pipeline.retrieval.model_calls import readable
-from pipeline.retrieval.rerank import RateAll
-from pipeline.retrieval.system_settings import CrossEncoderSettings, SentenceTransformersSettings
-from pipeline.retrieval.vectors import Rows
+from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
+from goldbench.pipeline.retrieval.dense import embedded
+from goldbench.pipeline.retrieval.local_models import check_folder, load, quiet, working
+from goldbench.pipeline.retrieval.model_calls import readable
+from goldbench.pipeline.retrieval.rerank import RateAll
+from goldbench.pipeline.retrieval.system_settings import CrossEncoderSettings, SentenceTransformersSettings
+from goldbench.pipeline.retrieval.vectors import Rows
 
 _DEVICE = "cpu"
 """A graphics card computes other vectors; a processor gives nearly the same ones on every machine."""

@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
-from pipeline.retrieval.analyzer_names import Analyzer, IndexKind, Normalisation, known_language
-from schemas.record import Record
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer, IndexKind, Normalisation, known_language
+from goldbench.schemas.record import Record
 
 RRF_K = 60
 RRF_DEPTH = 100
@@ -264,7 +264,7 @@ class RunSettings(Record):
     """A finished run."""
 
     kind: Literal["run"] = "run"
-    file: Path = Field(description="The run, in any format that `goldset score` reads.")
+    file: Path = Field(description="The run, in any format that `goldbench score` reads.")
 
 
 SystemSettings = Annotated[

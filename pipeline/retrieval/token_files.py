@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.errors import RetrieverFailed
+from goldbench.pipeline.errors import RetrieverFailed
 
 
 class TokenFiles:

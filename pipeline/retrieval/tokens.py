@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from pipeline.errors import MissingExtra
-from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.retrieval.lucene_standard import cjk_bigrams, standard
-from pipeline.retrieval.token_files import TokenFiles
-from pipeline.text.words import stems, stop_words, terms
+from goldbench.pipeline.errors import MissingExtra
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.retrieval.lucene_standard import cjk_bigrams, standard
+from goldbench.pipeline.retrieval.token_files import TokenFiles
+from goldbench.pipeline.text.words import stems, stop_words, terms
 
 Tokenizer = Callable[[str], list[str]]
 """Returns the terms of a text."""

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.errors import RetrieverFailed
-from pipeline.retrieval.vectors import Rows
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.retrieval.vectors import Rows
 
 
 class Table(Protocol):

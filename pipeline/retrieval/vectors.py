@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.errors import MissingExtra, RetrieverFailed
-from pipeline.measures.ranks.order import highest, in_tie_order
-from pipeline.measures.statistics.floats import of_finite_numbers
-from pipeline.retrieval.analyzer_names import IndexKind
-from pipeline.retrieval.system_settings import Vectors
+from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
+from goldbench.pipeline.measures.ranks.order import highest, in_tie_order
+from goldbench.pipeline.measures.statistics.floats import of_finite_numbers
+from goldbench.pipeline.retrieval.analyzer_names import IndexKind
+from goldbench.pipeline.retrieval.system_settings import Vectors
 
 Rows = npt.NDArray[np.float32]
 

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError
-from pipeline.goldset.dataset import GoldSet, passages
-from pipeline.goldset.file_names import DATASET, MANIFEST, QUERIES
-from pipeline.goldset.folder import Claim, Draft, GoldFolder, with_reports
-from pipeline.goldset.publication import is_inside
-from pipeline.review.decisions import Decided, answered, decide
-from pipeline.review.ledger import RUBRIC_SHA
-from pipeline.review.people import Grades, Reviewed, load_reviewed, people_of
-from pipeline.review.unreviewed import BY_QUERY, Unreviewed, keep, renamed, sha256_if_there, unreviewed_set
-from schemas.judgment import Relevance
-from schemas.manifest import Manifest, StageReport
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.goldset.dataset import GoldSet, passages
+from goldbench.pipeline.goldset.file_names import DATASET, MANIFEST, QUERIES
+from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, with_reports
+from goldbench.pipeline.goldset.publication import is_inside
+from goldbench.pipeline.review.decisions import Decided, answered, decide
+from goldbench.pipeline.review.ledger import RUBRIC_SHA
+from goldbench.pipeline.review.people import Grades, Reviewed, load_reviewed, people_of
+from goldbench.pipeline.review.unreviewed import BY_QUERY, Unreviewed, keep, renamed, sha256_if_there, unreviewed_set
+from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.manifest import Manifest, StageReport
 
 STAGE = "review"
 

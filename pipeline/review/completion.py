@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from pipeline.measures.statistics.agreement_intervals import RESAMPLES, pair_figures, raters_alpha
-from pipeline.measures.statistics.calibration import effective_size, inverse_weights
-from pipeline.measures.statistics.kappa import query_tables
-from pipeline.review.people import Grades
-from pipeline.review.queue import Item
-from pipeline.review.reviewable_set import ReviewableSet
-from pipeline.review.state import Pair, State
-from pipeline.text.display import amount
-from schemas.agreement_report import PairFigures
-from schemas.judgment import RELEVANT, Relevance
-from schemas.review_event import EventKind, Lane, Review
-from schemas.review_report import StopRule
+from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES, pair_figures, raters_alpha
+from goldbench.pipeline.measures.statistics.calibration import effective_size, inverse_weights
+from goldbench.pipeline.measures.statistics.kappa import query_tables
+from goldbench.pipeline.review.people import Grades
+from goldbench.pipeline.review.queue import Item
+from goldbench.pipeline.review.reviewable_set import ReviewableSet
+from goldbench.pipeline.review.state import Pair, State
+from goldbench.pipeline.text.display import amount
+from goldbench.schemas.agreement_report import PairFigures
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.review_event import EventKind, Lane, Review
+from goldbench.schemas.review_report import StopRule
 
 ENOUGH = 60
 """Fewer pairs of the random sample give no figures: an interval may be narrow by chance."""

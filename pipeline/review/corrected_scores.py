@@ -9,20 +9,28 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import InputError
-from pipeline.measures.statistics.calibration import Curve, expected_gains
-from pipeline.measures.statistics.ppi import FEW, LEAST, estimate
-from pipeline.measures.statistics.ppi import Estimate as Powered
-from pipeline.review.completion import ENOUGH
-from pipeline.review.people import Grades, Reviewed, complete_queries, load_reviewed, sample_of, sources_of, stratum_of
-from pipeline.score.runs import Gold, Match, Run, score_run, top_documents
-from pipeline.text.display import amount, queries
-from schemas.agreement_report import Estimate
-from schemas.calibrated import CalibratedDifference, CalibratedScore, Calibration, Resting
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.measures.statistics.calibration import Curve, expected_gains
+from goldbench.pipeline.measures.statistics.ppi import FEW, LEAST, estimate
+from goldbench.pipeline.measures.statistics.ppi import Estimate as Powered
+from goldbench.pipeline.review.completion import ENOUGH
+from goldbench.pipeline.review.people import (
+    Grades,
+    Reviewed,
+    complete_queries,
+    load_reviewed,
+    sample_of,
+    sources_of,
+    stratum_of,
+)
+from goldbench.pipeline.score.runs import Gold, Match, Run, score_run, top_documents
+from goldbench.pipeline.text.display import amount, queries
+from goldbench.schemas.agreement_report import Estimate
+from goldbench.schemas.calibrated import CalibratedDifference, CalibratedScore, Calibration, Resting
 
 if TYPE_CHECKING:
-    from pipeline.measures.names import Measure
-    from pipeline.measures.ranks.judged_ranks import Scores
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.measures.ranks.judged_ranks import Scores
 
 DEPTH = 10
 """Top results of a system that are counted by who judged them."""
@@ -36,7 +44,7 @@ _STEPS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The settings of ``pipeline.score.runs.score_run``. Judged queries that a run lacks count 0."""
+    """The settings of ``goldbench.pipeline.score.runs.score_run``. Judged queries that a run lacks count 0."""
 
     scores: Scores = "float64"
     match: Match = "id"
@@ -247,5 +255,5 @@ def _remarks(reviewed: Reviewed, people: Grades, complete: Sequence[str], *, lev
     if barren:
         yield (
             f"people found no relevant passage for {queries(barren)} judged completely, scored 0; "
-            "goldset review apply leaves such queries out"
+            "goldbench review apply leaves such queries out"
         )

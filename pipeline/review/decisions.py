@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.errors import InputError
-from pipeline.review.people import Grades, Reviewed, lineage
-from pipeline.review.unreviewed import Unreviewed
-from schemas.judgment import RELEVANT, Relevance
-from schemas.query import DroppedQuery, Query
-from schemas.review_event import Event, EventKind
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.review.people import Grades, Reviewed, lineage
+from goldbench.pipeline.review.unreviewed import Unreviewed
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.query import DroppedQuery, Query
+from goldbench.schemas.review_event import Event, EventKind
 
 REJECTED, BAD, UNANSWERED = "rejected", "bad-query", "unanswered"
 _VERDICTS = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY}

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
-from pipeline.errors import GoldsetError
-from pipeline.review.leases import Lent, give_back, holders_of, leases_of, lend
-from pipeline.review.ledger import Ledger
-from pipeline.review.queue import Item
-from pipeline.review.state import Pair, State
-from schemas.review_event import Event, EventKind, Lane
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.review.leases import Lent, give_back, holders_of, leases_of, lend
+from goldbench.pipeline.review.ledger import Ledger
+from goldbench.pipeline.review.queue import Item
+from goldbench.pipeline.review.state import Pair, State
+from goldbench.schemas.review_event import Event, EventKind, Lane
 
 AT_ONCE = 40
 """Pairs that are lent to one person at a time, at most; the person gets no more until one ends."""
@@ -30,7 +30,7 @@ REPEATS_AFTER, REPEATS_EVERY, REPEATS_APART = 50, 10, 30
 """Pairs of the random sample before the first is repeated, between repeats, and judgments since a pair's first look."""
 
 
-class NotYours(GoldsetError):
+class NotYours(GoldbenchError):
     """The pair was not lent to this person, and no more people are needed for it."""
 
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from pipeline.errors import OutputError, explained
-from pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
-from pipeline.formats.annotations.exchange import Exchange
-from pipeline.formats.interchange_names import BEIR_TEST_QRELS, TREC_QRELS
-from pipeline.formats.runs.scorecard_files import write_whole
-from pipeline.review.ledger import RUBRIC_SHA
-from pipeline.review.people import Reviewed, current_ids, lineage, people_of
-from pipeline.review.reviewable_set import ReviewableSet
-from pipeline.review.state import Pair, State
+from goldbench.pipeline.errors import OutputError, explained
+from goldbench.pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
+from goldbench.pipeline.formats.annotations.exchange import Exchange
+from goldbench.pipeline.formats.interchange_names import BEIR_TEST_QRELS, TREC_QRELS
+from goldbench.pipeline.formats.runs.scorecard_files import write_whole
+from goldbench.pipeline.review.ledger import RUBRIC_SHA
+from goldbench.pipeline.review.people import Reviewed, current_ids, lineage, people_of
+from goldbench.pipeline.review.reviewable_set import ReviewableSet
+from goldbench.pipeline.review.state import Pair, State
 
 Format = Literal["native", "trec", "beir", "csv", "argilla", "label-studio"]
 

@@ -9,18 +9,26 @@ from statistics import median
 
 import numpy as np
 
-from pipeline.measures.statistics import kappa
-from pipeline.measures.statistics.agreement_intervals import RESAMPLES, estimates, raters_alpha
-from pipeline.measures.statistics.calibration import inverse_weights
-from pipeline.measures.statistics.floats import Floats
-from pipeline.review.completion import ENOUGH, LAST, TOO_FAST_MS, errors_rule, figures_of, kappa_rule, sample_rule
-from pipeline.review.people import Grades, Pair, Reviewed, blind, complete_queries, current_ids
-from pipeline.review.queue import stratum_of
-from pipeline.text.display import amount
-from schemas.agreement_report import PairFigures, RaterPair
-from schemas.judgment import RELEVANT, Relevance
-from schemas.review_event import EventKind, Lane, Review
-from schemas.review_report import Annotator, Between, ReviewReport, StopRule
+from goldbench.pipeline.measures.statistics import kappa
+from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES, estimates, raters_alpha
+from goldbench.pipeline.measures.statistics.calibration import inverse_weights
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.review.completion import (
+    ENOUGH,
+    LAST,
+    TOO_FAST_MS,
+    errors_rule,
+    figures_of,
+    kappa_rule,
+    sample_rule,
+)
+from goldbench.pipeline.review.people import Grades, Pair, Reviewed, blind, complete_queries, current_ids
+from goldbench.pipeline.review.queue import stratum_of
+from goldbench.pipeline.text.display import amount
+from goldbench.schemas.agreement_report import PairFigures, RaterPair
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.review_event import EventKind, Lane, Review
+from goldbench.schemas.review_report import Annotator, Between, ReviewReport, StopRule
 
 _SIZE = len(Relevance)
 _SLICES = ("kind", "style")

@@ -11,16 +11,16 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline.errors import UsageError
-from pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
-from pipeline.formats.annotations.exchange import Given
-from pipeline.formats.faults import Fault, explain, in_file
-from pipeline.review.exports import Format
-from pipeline.review.ledger import RUBRIC_SHA, Ledger, same_act
-from pipeline.review.people import current_ids
-from pipeline.review.reviewable_set import ReviewableSet
-from pipeline.review.state import State, fold
-from schemas.review_event import Event, EventKind, Review
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
+from goldbench.pipeline.formats.annotations.exchange import Given
+from goldbench.pipeline.formats.faults import Fault, explain, in_file
+from goldbench.pipeline.review.exports import Format
+from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger, same_act
+from goldbench.pipeline.review.people import current_ids
+from goldbench.pipeline.review.reviewable_set import ReviewableSet
+from goldbench.pipeline.review.state import State, fold
+from goldbench.schemas.review_event import Event, EventKind, Review
 
 _LONGEST_MS = 2**31 - 1
 """Milliseconds that every database can store as a whole number; longer times are refused."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from pipeline.review.ledger_tables import lease
-from pipeline.review.state import Pair
-from schemas.review_event import Event, EventKind
+from goldbench.pipeline.review.ledger_tables import lease
+from goldbench.pipeline.review.state import Pair
+from goldbench.schemas.review_event import Event, EventKind
 
 LEASE_S = 600.0
 """Seconds for which a pair is lent; afterwards somebody else may get it."""

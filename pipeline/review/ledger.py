@@ -12,12 +12,12 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from pipeline.errors import GoldsetError, InputError
-from pipeline.goldset.folder import GoldFolder
-from pipeline.review import ledger_tables
-from pipeline.text.display import shown
-from schemas.judgment import RUBRIC
-from schemas.review_event import Event
+from goldbench.pipeline.errors import GoldbenchError, InputError
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.review import ledger_tables
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.judgment import RUBRIC
+from goldbench.schemas.review_event import Event
 
 RUBRIC_SHA = hashlib.sha256("\n".join(f"{grade:d} {RUBRIC[grade]}" for grade in sorted(RUBRIC)).encode()).hexdigest()
 """The digest of the rubric that people see."""
@@ -37,11 +37,11 @@ _HOLD = sa.select(ledger_tables.about.c.data_sha).with_for_update()
 _SAME_ACT = ("annotator", "kind", "query_id", "chunk_id", "grade", "reason", "text", "undoes", "repeat")
 
 
-class LedgerConflict(GoldsetError):
+class LedgerConflict(GoldbenchError):
     """Another event with this client id is stored."""
 
 
-class LedgerFailed(GoldsetError):
+class LedgerFailed(GoldbenchError):
     """The database does not answer or refuses; nothing was stored."""
 
 
@@ -68,7 +68,7 @@ def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SH
     file = ledger_tables.file_of(str(place))
     if file is not None and not file.exists():
         if not create:
-            raise InputError(name, "is missing: nobody has judged here yet; goldset review DIR opens the page")
+            raise InputError(name, "is missing: nobody has judged here yet; goldbench review DIR opens the page")
         if not file.parent.is_dir():
             raise InputError(name, "cannot be created: its folder is missing")
     engine = ledger_tables.open_engine(str(place))
@@ -76,12 +76,12 @@ def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SH
         with _told(name):
             found = _identity(engine, data_sha, rubric_sha, create=create, name=name)
         if found[0] != ledger_tables.FORMAT:
-            raise InputError(name, f"has ledger format {found[0]}; this goldset reads format {ledger_tables.FORMAT}")
+            raise InputError(name, f"has ledger format {found[0]}; this goldbench reads format {ledger_tables.FORMAT}")
         if found[1] != data_sha:
             raise InputError(name, "holds judgments of another data set; give another --ledger")
         if found[2] != rubric_sha:
             raise InputError(name, "holds judgments by another rubric; give another --ledger")
-    except GoldsetError:
+    except GoldbenchError:
         engine.dispose()
         raise
     return Ledger(engine, name=name, data_sha=data_sha, rubric_sha=rubric_sha)
@@ -94,7 +94,7 @@ def _identity(engine: Engine, data_sha: str, rubric_sha: str, *, create: bool, n
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(7305811)"))
         known = set(sa.inspect(connection).get_table_names())
         if not create and ledger_tables.about.name not in known:
-            raise InputError(name, "holds no ledger; goldset review DIR creates one")
+            raise InputError(name, "holds no ledger; goldbench review DIR creates one")
         if engine.dialect.name == "sqlite" and known - set(ledger_tables.metadata.tables):
             raise InputError(name, "is a database of another program; give another --ledger")
         ledger_tables.metadata.create_all(connection)

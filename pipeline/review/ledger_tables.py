@@ -9,8 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
-from pipeline.errors import MissingExtra, UsageError
-from schemas.review_event import EventKind, Lane
+from goldbench.pipeline.errors import MissingExtra, UsageError
+from goldbench.schemas.earlier_name import EARLIER_NAME
+from goldbench.schemas.review_event import EventKind, Lane
 
 FORMAT = 1
 """The version of these tables."""
@@ -25,17 +26,19 @@ def _one_of(column: str, values: Any) -> sa.CheckConstraint:  # noqa: ANN401  an
 _BIG = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 about = sa.Table(
-    "goldset_ledger",
+    f"{EARLIER_NAME}_ledger",
     metadata,
     sa.Column("one", sa.Integer, sa.CheckConstraint("one = 1"), primary_key=True),
     sa.Column("format", sa.Integer, nullable=False),
     sa.Column("data_sha", sa.Text, nullable=False),
     sa.Column("rubric_sha", sa.Text, nullable=False),
 )
-"""One row with the data set and rubric of the ledger. A writer locks it, so that events are numbered as they commit."""
+"""One row with the data set and rubric of the ledger. All tables keep their first names, so that every ledger opens.
+
+ A writer locks it, so that events are numbered as they commit."""
 
 event = sa.Table(
-    "goldset_event",
+    f"{EARLIER_NAME}_event",
     metadata,
     sa.Column("seq", _BIG, primary_key=True, autoincrement=True),
     sa.Column("client_id", sa.Text, nullable=False, unique=True),
@@ -56,12 +59,12 @@ event = sa.Table(
     sa.Column("highlights", sa.Boolean, nullable=False),
     sa.Column("rubric_sha", sa.Text, nullable=False),
     sa.Column("data_sha", sa.Text, nullable=False),
-    sa.Column("undoes", sa.Text, sa.ForeignKey("goldset_event.client_id")),
+    sa.Column("undoes", sa.Text, sa.ForeignKey(f"{EARLIER_NAME}_event.client_id")),
     sa.Column("repeat", sa.Boolean, nullable=False),
 )
 
 lease = sa.Table(
-    "goldset_lease",
+    f"{EARLIER_NAME}_lease",
     metadata,
     sa.Column("query_id", sa.Text, primary_key=True),
     sa.Column("chunk_id", sa.Text, primary_key=True),

@@ -6,10 +6,10 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.errors import GoldsetError
-from pipeline.measures.statistics.agreement_intervals import RESAMPLES
-from pipeline.review import payload
-from pipeline.review.completion import (
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES
+from goldbench.pipeline.review import payload
+from goldbench.pipeline.review.completion import (
     Sampled,
     agreement,
     between_people,
@@ -19,15 +19,15 @@ from pipeline.review.completion import (
     sampled,
     stop_rules,
 )
-from pipeline.review.desk import Desk, Handed
-from pipeline.review.payload import Keys
-from pipeline.review.reviewable_set import ReviewableSet
-from pipeline.review.state import Pair, State
-from schemas.agreement_report import PairFigures
-from schemas.review_event import Lane
+from goldbench.pipeline.review.desk import Desk, Handed
+from goldbench.pipeline.review.payload import Keys
+from goldbench.pipeline.review.reviewable_set import ReviewableSet
+from goldbench.pipeline.review.state import Pair, State
+from goldbench.schemas.agreement_report import PairFigures
+from goldbench.schemas.review_event import Lane
 
 
-class Refused(GoldsetError):
+class Refused(GoldbenchError):
     """The request is not valid."""
 
 

@@ -11,13 +11,13 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pipeline.review.desk import Handed
-from pipeline.review.queue import Item
-from pipeline.review.reviewable_set import Place, ReviewableSet
-from pipeline.review.state import Pair
-from pipeline.text.words import content_terms, index_terms, word_spans
-from schemas.judgment import Judgment, Relevance, settled
-from schemas.review_event import Event, EventKind, Review
+from goldbench.pipeline.review.desk import Handed
+from goldbench.pipeline.review.queue import Item
+from goldbench.pipeline.review.reviewable_set import Place, ReviewableSet
+from goldbench.pipeline.review.state import Pair
+from goldbench.pipeline.text.words import content_terms, index_terms, word_spans
+from goldbench.schemas.judgment import Judgment, Relevance, settled
+from goldbench.schemas.review_event import Event, EventKind, Review
 
 LONGEST = 50_000
 """Characters of a passage that are shown, the rest is cut; chunks are far shorter, rows of a table may be longer."""

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError
-from pipeline.formats.packed_files import Source
-from pipeline.formats.runs.trec import read_qrels
-from pipeline.goldset.file_names import DATASET
-from pipeline.goldset.folder import GoldFolder
-from pipeline.goldset.gold_path import folder_of
-from pipeline.measures.statistics.calibration import Rated
-from pipeline.review.ledger import ledger_url, open_ledger
-from pipeline.review.reviewable_set import ReviewableSet, load_reviewable
-from pipeline.review.state import State, fold
-from schemas.judgment import Origin, Pooled, settled
-from schemas.review_event import Event, Lane, Review
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.runs.trec import read_qrels
+from goldbench.pipeline.goldset.file_names import DATASET
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.goldset.gold_path import folder_of
+from goldbench.pipeline.measures.statistics.calibration import Rated
+from goldbench.pipeline.review.ledger import ledger_url, open_ledger
+from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
+from goldbench.pipeline.review.state import State, fold
+from goldbench.schemas.judgment import Origin, Pooled, settled
+from goldbench.schemas.review_event import Event, Lane, Review
 
 Grades = dict[str, dict[str, int]]
 Pair = tuple[str, str]

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from pipeline.review.state import Pair
-from schemas.judgment import RELEVANT, Judgment, Origin, Pooled, Relevance, settled
-from schemas.review_event import Lane
+from goldbench.pipeline.review.state import Pair
+from goldbench.schemas.judgment import RELEVANT, Judgment, Origin, Pooled, Relevance, settled
+from goldbench.schemas.review_event import Lane
 
 Runs = Mapping[str, Mapping[str, Sequence[str]]]
 """The documents returned by each system, best first, by query."""

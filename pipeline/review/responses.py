@@ -10,15 +10,15 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from pipeline.review import payload
-from pipeline.review.completion import counts
-from pipeline.review.desk import Desk, Handed
-from pipeline.review.ledger import RUBRIC_SHA, LedgerConflict
-from pipeline.review.overview import Refused, Standing, number
-from pipeline.review.payload import Keys
-from pipeline.review.reviewable_set import ReviewableSet
-from pipeline.review.state import Pair
-from schemas.review_event import BadQuery, Event, EventKind, Lane
+from goldbench.pipeline.review import payload
+from goldbench.pipeline.review.completion import counts
+from goldbench.pipeline.review.desk import Desk, Handed
+from goldbench.pipeline.review.ledger import RUBRIC_SHA, LedgerConflict
+from goldbench.pipeline.review.overview import Refused, Standing, number
+from goldbench.pipeline.review.payload import Keys
+from goldbench.pipeline.review.reviewable_set import ReviewableSet
+from goldbench.pipeline.review.state import Pair
+from goldbench.schemas.review_event import BadQuery, Event, EventKind, Lane
 
 PREFETCH, MOST = 3, 10
 """Pairs that a page requests ahead, and pairs that one answer holds at most."""

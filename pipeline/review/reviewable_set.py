@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError
-from pipeline.goldset.folder import GoldFolder, Records
-from pipeline.goldset.gold_path import notes_of_queries
-from pipeline.text.words import content_terms, index_terms
-from schemas.corpus import Chunk
-from schemas.judgment import Judgment, Origin, Pooled, Relevance, settled
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.goldset.folder import GoldFolder, Records
+from goldbench.pipeline.goldset.gold_path import notes_of_queries
+from goldbench.pipeline.text.words import content_terms, index_terms
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.judgment import Judgment, Origin, Pooled, Relevance, settled
 
 Pair = tuple[str, str]
 

@@ -26,7 +26,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipeline.errors import OutputError
+from goldbench.pipeline.errors import OutputError
 
 BODY = 256 * 1024
 """Bytes of a request's body; larger requests are refused."""

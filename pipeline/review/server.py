@@ -11,21 +11,21 @@ from pathlib import Path
 
 import uvicorn
 
-from pipeline.errors import InputError, OutputError, UsageError
-from pipeline.formats.packed_files import Source
-from pipeline.formats.runs.trec import read_run
-from pipeline.goldset.folder import GoldFolder
-from pipeline.measures.ranks.order import best
-from pipeline.review.desk import Desk
-from pipeline.review.ledger import Ledger, ledger_url, open_ledger
-from pipeline.review.ledger_tables import file_of
-from pipeline.review.queue import Item, QueueSettings, Runs, plan
-from pipeline.review.responses import Answers
-from pipeline.review.reviewable_set import ReviewableSet, load_reviewable
-from pipeline.review.security import Links, Rates, Sessions, session_key
-from pipeline.review.web import Door, create_app
-from pipeline.text.display import shown
-from schemas.judgment import RELEVANT
+from goldbench.pipeline.errors import InputError, OutputError, UsageError
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.runs.trec import read_run
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.measures.ranks.order import best
+from goldbench.pipeline.review.desk import Desk
+from goldbench.pipeline.review.ledger import Ledger, ledger_url, open_ledger
+from goldbench.pipeline.review.ledger_tables import file_of
+from goldbench.pipeline.review.queue import Item, QueueSettings, Runs, plan
+from goldbench.pipeline.review.responses import Answers
+from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
+from goldbench.pipeline.review.security import Links, Rates, Sessions, session_key
+from goldbench.pipeline.review.web import Door, create_app
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.judgment import RELEVANT
 
 DEEPEST = 100
 """Results of a run that count for a pair's impact; nobody looks at lower ranks."""

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from schemas.judgment import RELEVANT, Relevance
-from schemas.review_event import BadQuery, Event, EventKind, Review
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.review_event import BadQuery, Event, EventKind, Review
 
 Pair = tuple[str, str]
 """The ids of a query and a chunk."""

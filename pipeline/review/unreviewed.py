@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.errors import InputError
-from pipeline.formats.packed_files import Source
-from pipeline.formats.runs.trec import read_qrels
-from pipeline.goldset.file_names import CHECKS, JUDGMENTS, POOL, QUERIES
-from pipeline.goldset.folder import Draft, GoldFolder, Records
-from pipeline.goldset.publication import sha256_of
-from pipeline.review.people import Grades
-from schemas.judgment import Judgment, Pooled
-from schemas.query import Query
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.runs.trec import read_qrels
+from goldbench.pipeline.goldset.file_names import CHECKS, JUDGMENTS, POOL, QUERIES
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder, Records
+from goldbench.pipeline.goldset.publication import sha256_of
+from goldbench.pipeline.review.people import Grades
+from goldbench.schemas.judgment import Judgment, Pooled
+from goldbench.schemas.query import Query
 
 BY_QUERY = (QUERIES, POOL, JUDGMENTS, CHECKS)
 """The files whose records belong to single queries."""

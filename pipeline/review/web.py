@@ -17,14 +17,14 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from pipeline.errors import GoldsetError
-from pipeline.review.desk import NotYours
-from pipeline.review.ledger import LedgerConflict
-from pipeline.review.overview import Refused
-from pipeline.review.payload import rubric
-from pipeline.review.responses import Answers
-from pipeline.review.security import SESSION_S, Guard, Links, Rates, Sessions
-from pipeline.review.state import fold
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.review.desk import NotYours
+from goldbench.pipeline.review.ledger import LedgerConflict
+from goldbench.pipeline.review.overview import Refused
+from goldbench.pipeline.review.payload import rubric
+from goldbench.pipeline.review.responses import Answers
+from goldbench.pipeline.review.security import SESSION_S, Guard, Links, Rates, Sessions
+from goldbench.pipeline.review.state import fold
 
 STATIC = {
     "review.js": "text/javascript",
@@ -48,7 +48,7 @@ class Door:
     @property
     def cookie(self) -> str:
         """The cookie's name, which has the port because pages on other ports share this host's cookies."""
-        return f"goldset_review_{self.port}"
+        return f"goldbench_review_{self.port}"
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -105,7 +105,7 @@ def _failed(_: Request, __: Exception) -> Response:
 
 def _page(template: str, door: Door) -> Callable[[Request], Response]:
     environment = Environment(
-        loader=PackageLoader("pipeline.review", "templates"), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("goldbench.pipeline.review", "templates"), autoescape=True, undefined=StrictUndefined
     )
     html = environment.get_template(template).render(rubric=rubric())
 
@@ -137,21 +137,21 @@ def _static(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in STATIC:
         return JSONResponse({"error": "unknown file"}, 404)
-    body = files("pipeline.review").joinpath("static", name).read_bytes()
+    body = files("goldbench.pipeline.review").joinpath("static", name).read_bytes()
     return Response(body, media_type=STATIC[name])
 
 
 def _export(answers: Answers) -> Callable[[Request], Response]:
     def export(request: Request) -> Response:
-        from pipeline.review.exports import DOWNLOADS
-        from pipeline.review.exports import download as made
+        from goldbench.pipeline.review.exports import DOWNLOADS
+        from goldbench.pipeline.review.exports import download as made
 
         name = request.path_params["name"]
         if name not in DOWNLOADS:
             return JSONResponse({"error": "unknown format; give one of " + ", ".join(DOWNLOADS)}, 404)
         try:
             events = answers.desk.ledger.events()
-        except GoldsetError:
+        except GoldbenchError:
             return JSONResponse({"error": "the ledger does not answer"}, 503)
         state = fold(events)  # a copy: other requests change the state of the desk
         annotator = request.scope["annotator"]
@@ -195,5 +195,5 @@ def _answered(work: Callable[[], dict[str, Any]]) -> Response:
         return JSONResponse({"error": str(refused)}, 400)
     except (NotYours, LedgerConflict) as refused:
         return JSONResponse({"error": str(refused)}, 409)
-    except GoldsetError:  # also for a damaged ledger: the browser keeps what it could not send
+    except GoldbenchError:  # also for a damaged ledger: the browser keeps what it could not send
         return JSONResponse({"error": "The ledger does not answer; nothing was stored"}, 503)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from pipeline.errors import InputError, UsageError
-from pipeline.measures.names import parse_measure
-from pipeline.measures.statistics.regression import Check, Drop, check_drops, check_minimums
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.measures.names import parse_measure
+from goldbench.pipeline.measures.statistics.regression import Check, Drop, check_drops, check_minimums
 
 if TYPE_CHECKING:
-    from pipeline.measures.names import Measure
-    from pipeline.measures.result import Result
-    from pipeline.score.runs import Gold
-    from schemas.scorecard import Baseline
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.measures.result import Result
+    from goldbench.pipeline.score.runs import Gold
+    from goldbench.schemas.scorecard import Baseline
 
 DEFAULT_DROP = Drop(0.05, relative=True)
 

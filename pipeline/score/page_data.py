@@ -6,28 +6,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pipeline.errors import InputError
-from pipeline.formats.runs.scorecard_files import read_record, scorecard_beside, write_record, write_whole
-from pipeline.goldset.file_names import DATASET
-from pipeline.goldset.folder import GoldFolder
-from pipeline.measures.names import parse_measure
-from pipeline.measures.statistics.comparison import aligned
-from pipeline.measures.statistics.intervals import bootstrap_intervals
-from pipeline.measures.statistics.slices import slicings
-from pipeline.report.charts import Points
-from pipeline.report.scorecard_page import Details, Found, hardest, page
-from pipeline.report.trust import Trust
-from pipeline.score.runs import Gold, Match, Run, top_documents
-from pipeline.score.scorecards import card_of, notice_of, score_all
-from schemas.agreement_report import Agreement
-from schemas.record import Record
-from schemas.set_card import Card
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.runs.scorecard_files import read_record, scorecard_beside, write_record, write_whole
+from goldbench.pipeline.goldset.file_names import DATASET
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.measures.names import parse_measure
+from goldbench.pipeline.measures.statistics.comparison import aligned
+from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
+from goldbench.pipeline.measures.statistics.slices import slicings
+from goldbench.pipeline.report.charts import Points
+from goldbench.pipeline.report.scorecard_page import Details, Found, hardest, page
+from goldbench.pipeline.report.trust import Trust
+from goldbench.pipeline.score.runs import Gold, Match, Run, top_documents
+from goldbench.pipeline.score.scorecards import card_of, notice_of, score_all
+from goldbench.schemas.agreement_report import Agreement
+from goldbench.schemas.record import Record
+from goldbench.schemas.set_card import Card
 
 if TYPE_CHECKING:
-    from pipeline.measures.names import Measure
-    from pipeline.measures.ranks.judged_ranks import Scores
-    from pipeline.measures.result import Result
-    from schemas.scorecard import Method, Scorecard
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.measures.ranks.judged_ranks import Scores
+    from goldbench.pipeline.measures.result import Result
+    from goldbench.schemas.scorecard import Method, Scorecard
 
 R = TypeVar("R", bound=Record)
 
@@ -131,7 +131,7 @@ def trust_in(gold: Gold) -> Trust:
     if card is not None:
         provenance = next((one for one in card.figures if one.name == "provenance"), None)
         if provenance is None or provenance.values.get("judgments sha256") != gold.fingerprint():
-            remarks.append(f"{home.card_json.name} belongs to other judgments; make it again with goldset card.")
+            remarks.append(f"{home.card_json.name} belongs to other judgments; make it again with goldbench card.")
             card = None
     return Trust(card, agreement, tuple(remarks))
 

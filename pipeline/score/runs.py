@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pipeline.errors import InputError, UsageError
-from pipeline.formats.packed_files import STDIN, Source
-from pipeline.formats.runs import run_tables
-from pipeline.formats.runs.trec import read_run
-from pipeline.goldset import gold_path
-from pipeline.measures.assessment import Missing, assess
-from pipeline.measures.names import Measure
-from pipeline.measures.ranks.judged_ranks import (
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.formats.packed_files import STDIN, Source
+from goldbench.pipeline.formats.runs import run_tables
+from goldbench.pipeline.formats.runs.trec import read_run
+from goldbench.pipeline.goldset import gold_path
+from goldbench.pipeline.measures.assessment import Missing, assess
+from goldbench.pipeline.measures.names import Measure
+from goldbench.pipeline.measures.ranks.judged_ranks import (
     BadScore,
     DuplicateDocument,
     Placed,
@@ -24,8 +24,8 @@ from pipeline.measures.ranks.judged_ranks import (
     place_mapping,
     single_precision,
 )
-from pipeline.measures.ranks.order import best
-from pipeline.measures.result import Result
+from goldbench.pipeline.measures.ranks.order import best
+from goldbench.pipeline.measures.result import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -230,7 +230,7 @@ def _is_columnar(run: Run) -> bool:
 
 
 def _place_columns(gold: Gold, run: Run, scores: Scores) -> tuple[dict[str, Placed], int]:
-    from pipeline.measures.ranks.grouped import place_frames
+    from goldbench.pipeline.measures.ranks.grouped import place_frames
 
     frames, repeated = _columns(run)
     try:
@@ -242,10 +242,10 @@ def _place_columns(gold: Gold, run: Run, scores: Scores) -> tuple[dict[str, Plac
 def _columns(run: Run) -> tuple[Callable[[], Iterator[pl.DataFrame]], Callable[[str, str], InputError]]:
     """Return a reader of the rows frame by frame, and what makes the error for a document that a query has twice."""
     if run.kind == "trec":
-        from pipeline.formats.runs.trec_frames import find_duplicate, run_frames
+        from goldbench.pipeline.formats.runs.trec_frames import find_duplicate, run_frames
 
         return lambda: run_frames(run.source), partial(find_duplicate, run.source)
-    from pipeline.measures.ranks.columns import repeated, results
+    from goldbench.pipeline.measures.ranks.columns import repeated, results
 
     table, where = run_tables.read_table(run.source, run.kind)
     rows = results(table, run.source.name, where)
@@ -254,7 +254,7 @@ def _columns(run: Run) -> tuple[Callable[[], Iterator[pl.DataFrame]], Callable[[
 
 def _mapping(gold: Gold, run: Run, match: Match) -> Mapping[str, Mapping[str, float]]:
     if match == "text":
-        from pipeline.measures.ranks.text_match import match_texts
+        from goldbench.pipeline.measures.ranks.text_match import match_texts
 
         judged = {doc_id for grades in gold.qrels.values() for doc_id in grades}
         texts = gold.corpus(judged)
@@ -280,7 +280,7 @@ def _queries(
     if match == "text" or not _is_columnar(run):
         mapping = _mapping(gold, run, match)
     else:
-        from pipeline.measures.ranks.judgment_columns import in_utf8
+        from goldbench.pipeline.measures.ranks.judgment_columns import in_utf8
 
         gathered: dict[str, dict[str, float]] = {}
         asked = in_utf8(gold.qrels if wanted is None else wanted)

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import ValidationError
 
-from pipeline.errors import InputError, UsageError
-from pipeline.formats.faults import explain
-from pipeline.goldset.gold_path import metadata_of
-from pipeline.goldset.gold_path import notice_of as said_of
-from pipeline.measures.statistics.comparison import scorecard
-from pipeline.measures.statistics.intervals import bootstrap_intervals, score_of
-from pipeline.score.runs import Gold, Match, Run, score_run
-from pipeline.text.display import shown
-from schemas.scorecard import Baseline, GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.formats.faults import explain
+from goldbench.pipeline.goldset.gold_path import metadata_of
+from goldbench.pipeline.goldset.gold_path import notice_of as said_of
+from goldbench.pipeline.measures.statistics.comparison import scorecard
+from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, score_of
+from goldbench.pipeline.score.runs import Gold, Match, Run, score_run
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.scorecard import Baseline, GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
 
 if TYPE_CHECKING:
-    from pipeline.measures.assessment import Missing
-    from pipeline.measures.names import Measure
-    from pipeline.measures.ranks.judged_ranks import Scores
-    from pipeline.measures.result import Result
+    from goldbench.pipeline.measures.assessment import Missing
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.measures.ranks.judged_ranks import Scores
+    from goldbench.pipeline.measures.result import Result
 
 DECIDING = ("ndcg@10", "mrr@10", "r@10")
 """The measures of a comparison that names none: few, so that the correction for many comparisons costs little."""
@@ -92,7 +92,7 @@ def card_of(
             judged=judged.name,
             gold=reference(gold),
             method=method,
-            goldset=version("goldset"),
+            goldbench=version("goldbench"),
         )
     except ValueError as error:
         raise InputError(str(gold.path), f"{error}: nothing can be compared; leave out --missing skip") from None
@@ -115,7 +115,7 @@ def baseline_of(gold: Gold, system: str, result: Result, measures: Sequence[str]
         raise InputError(str(gold.path), f"query {strange!r} cannot be written as UTF-8; give it another id")
     try:
         return Baseline(
-            goldset=version("goldset"),
+            goldbench=version("goldbench"),
             gold=reference(gold),
             system=system,
             query_ids=list(result.query_ids),
@@ -148,7 +148,7 @@ def entry_of(
     """
     return HistoryEntry(
         at=at,
-        goldset=version("goldset"),
+        goldbench=version("goldbench"),
         gold=reference(gold),
         system=system,
         label=label,

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
-from pipeline.errors import UsageError
+from goldbench.pipeline.errors import UsageError
 
 ATTEMPTS = 4
 _SECONDS = 10.0

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from pipeline.ports import Stored
-from schemas.corpus import Chunk
-from schemas.judgment import Relevance
-from schemas.query import Query
+from goldbench.pipeline.ports import Stored
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.query import Query
 
 
 def label(

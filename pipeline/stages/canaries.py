@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.ports import Stored
-from pipeline.text.draws import number_of
-from pipeline.text.words import content_terms, index_terms, word_count, word_spans
-from schemas.corpus import Chunk
-from schemas.judgment import RELEVANT, Canary, Judgment
-from schemas.query import Query
+from goldbench.pipeline.ports import Stored
+from goldbench.pipeline.text.draws import number_of
+from goldbench.pipeline.text.words import content_terms, index_terms, word_count, word_spans
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.judgment import RELEVANT, Canary, Judgment
+from goldbench.schemas.query import Query
 
 TRAPS = (Canary.QUERY_WORDS, Canary.CLAIMED_RELEVANT, Canary.UNRELATED)
 """Planted fakes: pairs that deserve no grade of 2."""

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from pipeline.errors import UsageError
-from pipeline.text.alignment import locate
-from pipeline.text.boundaries import separators
-from pipeline.text.headings import headings, path_at
-from schemas.corpus import Chunk, Document, Span
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.text.alignment import locate
+from goldbench.pipeline.text.boundaries import separators
+from goldbench.pipeline.text.headings import headings, path_at
+from goldbench.schemas.corpus import Chunk, Document, Span
 
 MAX_ID = 200
 """Most characters of a chunk's id; a longer document id is cut."""

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pipeline.ports import Brief, ChatModel, ChatRequest
-from pipeline.text.draws import number_of
-from pipeline.text.injection import delimiter
-from prompts.loader import Prompt
-from schemas.query import Candidate
-from schemas.replies import Verdict
+from goldbench.pipeline.ports import Brief, ChatModel, ChatRequest
+from goldbench.pipeline.text.draws import number_of
+from goldbench.pipeline.text.injection import delimiter
+from goldbench.prompts.loader import Prompt
+from goldbench.schemas.query import Candidate
+from goldbench.schemas.replies import Verdict
 
 
 class Critic(StrEnum):

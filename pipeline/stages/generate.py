@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeVar
 
-from pipeline.ports import Brief, ChatModel, ChatRequest, Proposal
-from pipeline.text.draws import number_of
-from pipeline.text.evidence import find_quote
-from pipeline.text.injection import delimiter
-from prompts.loader import Prompt
-from schemas.corpus import Chunk, Evidence
-from schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle
-from schemas.replies import GeneratedQueries, GeneratedQuery
+from goldbench.pipeline.ports import Brief, ChatModel, ChatRequest, Proposal
+from goldbench.pipeline.text.draws import number_of
+from goldbench.pipeline.text.evidence import find_quote
+from goldbench.pipeline.text.injection import delimiter
+from goldbench.prompts.loader import Prompt
+from goldbench.schemas.corpus import Chunk, Evidence
+from goldbench.schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle
+from goldbench.schemas.replies import GeneratedQueries, GeneratedQuery
 
 K = TypeVar("K")
 

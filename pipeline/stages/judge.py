@@ -12,14 +12,14 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.errors import CallFailed
-from pipeline.ports import ChatModel, ChatRequest
-from pipeline.text.evidence import find_quote
-from pipeline.text.injection import delimiter, tells_how_to_judge
-from pipeline.text.words import word_count
-from prompts.loader import Prompt
-from schemas.judgment import RELEVANT, Canary, Flag, Judgment, Relevance
-from schemas.replies import Grade, Grades, PassageGrade
+from goldbench.pipeline.errors import CallFailed
+from goldbench.pipeline.ports import ChatModel, ChatRequest
+from goldbench.pipeline.text.evidence import find_quote
+from goldbench.pipeline.text.injection import delimiter, tells_how_to_judge
+from goldbench.pipeline.text.words import word_count
+from goldbench.prompts.loader import Prompt
+from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Relevance
+from goldbench.schemas.replies import Grade, Grades, PassageGrade
 
 A = TypeVar("A", bound=BaseModel)
 

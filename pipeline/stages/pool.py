@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.text.draws import number_of
-from schemas.judgment import Origin, Pooled
+from goldbench.pipeline.text.draws import number_of
+from goldbench.schemas.judgment import Origin, Pooled
 
 SHARED_BY = 50
 """Largest cluster whose members all share a grade. In a larger one only members that are in the pool anyway get it:

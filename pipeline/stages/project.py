@@ -10,10 +10,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.text.evidence import find_quote
-from schemas.corpus import Chunk, Evidence, Span
-from schemas.judgment import RELEVANT, Relevance
-from schemas.query import JudgedPassage, Query, TextRelevance
+from goldbench.pipeline.text.evidence import find_quote
+from goldbench.schemas.corpus import Chunk, Evidence, Span
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.query import JudgedPassage, Query, TextRelevance
 
 
 @dataclass(frozen=True, slots=True)

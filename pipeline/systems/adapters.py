@@ -1,15 +1,15 @@
-"""Retrievers of other libraries, and any function of a query, as retrievers of goldset."""
+"""Retrievers of other libraries, and any function of a query, as retrievers of goldbench."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.errors import UsageError
-from pipeline.retrieval.deadline import Ask, InThread
-from pipeline.retrieval.foreign_results import ID_KEYS, Returns
-from pipeline.retrieval.guard import Guarded
-from pipeline.retrieval.own import Own
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.retrieval.deadline import Ask, InThread
+from goldbench.pipeline.retrieval.foreign_results import ID_KEYS, Returns
+from goldbench.pipeline.retrieval.guard import Guarded
+from goldbench.pipeline.retrieval.own import Own
 
 
 def adapt(

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import RetrieverFailed
-from pipeline.ports import Retriever
-from pipeline.retrieval import system_settings as s
-from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.retrieval.own import Answering, Own
-from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.systems.models import Models, key_in
-from pipeline.systems.parts import SharedEncoder
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.ports import Retriever
+from goldbench.pipeline.retrieval import system_settings as s
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.retrieval.own import Answering, Own
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+from goldbench.pipeline.systems.models import Models, key_in
+from goldbench.pipeline.systems.parts import SharedEncoder
 
 if TYPE_CHECKING:
-    from pipeline.retrieval.dense import Encoder
+    from goldbench.pipeline.retrieval.dense import Encoder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def build(settings: s.SystemSettings, *, name: str, workshop: Workshop) -> Retri
     Raises:
         RetrieverFailed: The system cannot be built.
         MissingExtra: A package that it needs is not installed.
-        GoldsetError: A file or a model that it needs is wrong.
+        GoldbenchError: A file or a model that it needs is wrong.
     """
     if isinstance(settings, s.PythonSettings):
         return Own(_function(settings, workshop), name=name)
@@ -58,8 +58,8 @@ def build(settings: s.SystemSettings, *, name: str, workshop: Workshop) -> Retri
 
 
 def _tokens(settings: s.Lexical) -> Any:  # noqa: ANN401
-    from pipeline.retrieval.token_files import TokenFiles
-    from pipeline.retrieval.tokens import tokenizer
+    from goldbench.pipeline.retrieval.token_files import TokenFiles
+    from goldbench.pipeline.retrieval.tokens import tokenizer
 
     if settings.analyzer is Analyzer.FILE:
         return TokenFiles(settings.tokens)
@@ -67,32 +67,32 @@ def _tokens(settings: s.Lexical) -> Any:  # noqa: ANN401
 
 
 def _bm25(settings: s.BM25Settings, _: Workshop) -> Retriever:
-    from pipeline.retrieval.bm25 import BM25
+    from goldbench.pipeline.retrieval.bm25 import BM25
 
     return BM25(settings, tokens=_tokens(settings))
 
 
 def _ngrams(settings: s.NgramSettings, _: Workshop) -> Retriever:
-    from pipeline.retrieval.ngrams import Ngrams
+    from goldbench.pipeline.retrieval.ngrams import Ngrams
 
     return Ngrams(settings)
 
 
 def _search_server(settings: s.SearchServerSettings, _: Workshop) -> Retriever:
-    from pipeline.retrieval.search_server import SearchServer
+    from goldbench.pipeline.retrieval.search_server import SearchServer
 
     key = key_in(settings.api_key_env or f"{settings.kind.upper()}_API_KEY", needed=bool(settings.api_key_env))
     return SearchServer(settings, key=key)
 
 
 def _lsi(settings: s.LSISettings, workshop: Workshop) -> Retriever:
-    from pipeline.retrieval.lsi import LSI
+    from goldbench.pipeline.retrieval.lsi import LSI
 
     return LSI(settings, tokens=_tokens(settings), stopwatch=workshop.stopwatch)
 
 
 def _dense(settings: s.Vectors, workshop: Workshop) -> Retriever:
-    from pipeline.retrieval.dense import Dense
+    from goldbench.pipeline.retrieval.dense import Dense
 
     key = settings.model_dump_json(exclude=set(s.Vectors.model_fields))
     if key not in workshop.encoders:
@@ -102,52 +102,52 @@ def _dense(settings: s.Vectors, workshop: Workshop) -> Retriever:
 
 def _encoder(settings: s.Vectors, workshop: Workshop) -> Encoder:
     if isinstance(settings, s.EmbeddingSettings):
-        from pipeline.retrieval.dense import ServerEncoder
+        from goldbench.pipeline.retrieval.dense import ServerEncoder
 
         return ServerEncoder(settings, embed=workshop.models.embedding(settings))
     if isinstance(settings, s.SentenceTransformersSettings):
-        from pipeline.retrieval.sentence_models import SentenceTransformersEncoder
+        from goldbench.pipeline.retrieval.sentence_models import SentenceTransformersEncoder
 
         return SentenceTransformersEncoder(settings)
     if isinstance(settings, s.FastembedSettings):
-        from pipeline.retrieval.fastembed_models import FastembedEncoder
+        from goldbench.pipeline.retrieval.fastembed_models import FastembedEncoder
 
         return FastembedEncoder(settings)
     assert isinstance(settings, s.VectorFileSettings)
-    from pipeline.formats.vector_tables import read_vectors
-    from pipeline.retrieval.vector_files import FileEncoder
+    from goldbench.pipeline.formats.vector_tables import read_vectors
+    from goldbench.pipeline.retrieval.vector_files import FileEncoder
 
     passages = read_vectors(settings.passages, ids=settings.passage_ids)
     return FileEncoder(passages=passages, queries=read_vectors(settings.queries, ids=settings.query_ids))
 
 
 def _fusion(settings: s.RRFSettings | s.WeightedSettings, workshop: Workshop) -> Retriever:
-    from pipeline.retrieval.fusion import Fusion
+    from goldbench.pipeline.retrieval.fusion import Fusion
 
     return Fusion(settings, of=[workshop.part(other) for other in settings.of])
 
 
 def _rerank(settings: s.RerankEndpointSettings | s.CrossEncoderSettings, workshop: Workshop) -> Retriever:
-    from pipeline.retrieval.rerank import Reranker
+    from goldbench.pipeline.retrieval.rerank import Reranker
 
     if isinstance(settings, s.RerankEndpointSettings):
         rate_all = workshop.models.reranker(settings)
     else:
-        from pipeline.retrieval.sentence_models import cross_encoder
+        from goldbench.pipeline.retrieval.sentence_models import cross_encoder
 
         rate_all = cross_encoder(settings)
     return Reranker(settings, of=workshop.part(settings.of), rate_all=rate_all, stopwatch=workshop.stopwatch)
 
 
 def _listwise(settings: s.ListwiseSettings, workshop: Workshop) -> Retriever:
-    from pipeline.retrieval.listwise import Listwise
+    from goldbench.pipeline.retrieval.listwise import Listwise
 
     ask = workshop.models.chat()
     return Listwise(settings, of=workshop.part(settings.of), complete_all=ask, stopwatch=workshop.stopwatch)
 
 
 def _mmr(settings: s.MMRSettings, workshop: Workshop) -> Retriever:
-    from pipeline.retrieval.mmr import MMR
+    from goldbench.pipeline.retrieval.mmr import MMR
 
     def has_vectors(system: str) -> bool:
         return isinstance(workshop.settings.get(system), s.Vectors)
@@ -161,35 +161,35 @@ def _mmr(settings: s.MMRSettings, workshop: Workshop) -> Retriever:
 
 
 def _expanded(settings: s.RewriteSettings | s.HyDESettings, workshop: Workshop) -> Retriever:
-    from pipeline.retrieval.expand import Expanded, file_rewrites, model_passages, model_rewrites
+    from goldbench.pipeline.retrieval.expand import Expanded, file_rewrites, model_passages, model_rewrites
 
     if isinstance(settings, s.HyDESettings):
         expand = model_passages(workshop.models.chat())
     elif settings.file is None:
         expand = model_rewrites(workshop.models.chat(), count=settings.count)
     else:
-        from pipeline.formats.json_maps import read_rewrites
+        from goldbench.pipeline.formats.json_maps import read_rewrites
 
         expand = file_rewrites(read_rewrites(settings.file), source=str(settings.file))
     return Expanded(settings, of=workshop.part(settings.of), expand=expand, stopwatch=workshop.stopwatch)
 
 
 def _run(settings: s.RunSettings, _: Workshop) -> Retriever:
-    from pipeline.systems.finished_run import FinishedRun, read_finished
+    from goldbench.pipeline.systems.finished_run import FinishedRun, read_finished
 
     return FinishedRun(read_finished(settings.file))
 
 
 def _function(settings: s.PythonSettings, workshop: Workshop) -> Answering:
-    from pipeline.retrieval.child import InProcess
+    from goldbench.pipeline.retrieval.child import InProcess
 
     folders = [*([workshop.folder] if workshop.folder else []), Path.cwd()]
     return InProcess(settings.function, folders=folders, timeout_s=settings.timeout_seconds, returns=settings.returns)
 
 
 def _endpoint(settings: s.HttpSettings) -> Answering:
-    from pipeline.retrieval.deadline import InThread
-    from pipeline.retrieval.endpoint import Endpoint
+    from goldbench.pipeline.retrieval.deadline import InThread
+    from goldbench.pipeline.retrieval.endpoint import Endpoint
 
     key = key_in(settings.api_key_env)
     headers = {"Authorization": f"Bearer {key}"} if key else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.measures.ranks.order import best
+from goldbench.pipeline.measures.ranks.order import best
 
 
 class FinishedRun:
@@ -28,16 +28,16 @@ def read_finished(path: Path) -> Mapping[str, Mapping[str, float]]:
     Raises:
         InputError: The file does not exist, or is not a run.
     """
-    from pipeline.formats.runs.run_tables import read_json_run, read_table
-    from pipeline.formats.runs.trec import read_run
-    from pipeline.score.runs import load_run
+    from goldbench.pipeline.formats.runs.run_tables import read_json_run, read_table
+    from goldbench.pipeline.formats.runs.trec import read_run
+    from goldbench.pipeline.score.runs import load_run
 
     run = load_run(path)
     if run.kind == "trec":
         return read_run(run.source)
     if run.kind in {"json", "jsonl"}:
         return read_json_run(run.source)
-    from pipeline.measures.ranks.columns import results
+    from goldbench.pipeline.measures.ranks.columns import results
 
     table, where = read_table(run.source, run.kind)
     found: dict[str, dict[str, float]] = {}

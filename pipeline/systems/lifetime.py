@@ -8,17 +8,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipeline.config import Config
-from pipeline.errors import GoldsetError
-from pipeline.ports import Retriever
-from pipeline.retrieval.guard import explained
-from pipeline.retrieval.system_settings import SystemSettings
-from pipeline.systems.adapters import adapt
-from pipeline.systems.builder import Workshop, build
-from pipeline.systems.models import Models
-from pipeline.systems.parts import Part, WithoutPlaceholders
-from pipeline.systems.resolution import Described, reached, references, resolve
-from schemas.manifest import StageUsage
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.ports import Retriever
+from goldbench.pipeline.retrieval.guard import explained
+from goldbench.pipeline.retrieval.system_settings import SystemSettings
+from goldbench.pipeline.systems.adapters import adapt
+from goldbench.pipeline.systems.builder import Workshop, build
+from goldbench.pipeline.systems.models import Models
+from goldbench.pipeline.systems.parts import Part, WithoutPlaceholders
+from goldbench.pipeline.systems.resolution import Described, reached, references, resolve
+from goldbench.schemas.manifest import StageUsage
 
 
 class Systems:
@@ -53,7 +53,7 @@ class Systems:
         self._workshop = Workshop(part=self._part, settings=settings, models=models, folder=folder)
         self.stopwatch = self._workshop.stopwatch
         self._parts: dict[str, Part] = {}
-        self._failed: dict[str, GoldsetError] = {}
+        self._failed: dict[str, GoldbenchError] = {}
         self._uses = Counter(
             [*names, *(part for name in reached(names, settings) for part in references(settings[name]))]
         )
@@ -71,7 +71,7 @@ class Systems:
             try:
                 with explained(name, "while it was built"):
                     inner = self._built(name)
-            except GoldsetError as error:
+            except GoldbenchError as error:
                 self._failed[name] = error
                 raise
             self._parts[name] = Part(inner, name=name, shared=self._uses[name] > 1, stopwatch=self.stopwatch)

@@ -10,17 +10,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from pipeline.config import Config, load_config
-from pipeline.errors import ModelError, RetrieverFailed
-from pipeline.ports import ChatRequest, Completion
-from schemas.manifest import StageUsage
+from goldbench.pipeline.config import Config, load_config
+from goldbench.pipeline.errors import ModelError, RetrieverFailed
+from goldbench.pipeline.ports import ChatRequest, Completion
+from goldbench.schemas.manifest import StageUsage
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from pipeline.llm.server_settings import ModelSettings
-    from pipeline.llm.store import AnswerStore
-    from pipeline.retrieval.system_settings import EmbeddingSettings, RerankEndpointSettings
+    from goldbench.pipeline.llm.server_settings import ModelSettings
+    from goldbench.pipeline.llm.store import AnswerStore
+    from goldbench.pipeline.retrieval.system_settings import EmbeddingSettings, RerankEndpointSettings
 
 
 class Models:
@@ -97,8 +97,8 @@ class Models:
         Raises:
             RetrieverFailed: The variable that should hold the key is not set.
         """
-        from pipeline.llm.model_path import open_reranker
-        from pipeline.llm.rerank_endpoint import RerankSettings
+        from goldbench.pipeline.llm.model_path import open_reranker
+        from goldbench.pipeline.llm.rerank_endpoint import RerankSettings
 
         wanted = RerankSettings(url=settings.url, model=settings.model, api_key=key_in(settings.api_key_env))
         path = self._opened(wanted, lambda: open_reranker(wanted, answers=self._store, replay=self._replay))
@@ -123,7 +123,7 @@ class Models:
         api_key_env: str | None = None,
         **changes: Any,  # noqa: ANN401  fields of the settings
     ) -> ModelSettings:
-        from pipeline.llm.server_settings import ModelSettings
+        from goldbench.pipeline.llm.server_settings import ModelSettings
 
         table = self._configured().model
         if not (base_url or table.base_url or table.key_from_environment() or self._replay):
@@ -134,7 +134,7 @@ class Models:
         return ModelSettings.of(table, **{"name": table.name or "none", "api_key": key, **changes})
 
     def _path(self, settings: ModelSettings) -> Any:  # noqa: ANN401  a ModelPath, whose module is heavy
-        from pipeline.llm.model_path import open_model
+        from goldbench.pipeline.llm.model_path import open_model
 
         return self._opened(settings, lambda: open_model(settings, answers=self._store, replay=self._replay))
 
@@ -150,8 +150,8 @@ class Models:
             return
         from anyio.from_thread import start_blocking_portal
 
-        from pipeline.errors import explained
-        from pipeline.llm.store import AnswerStore
+        from goldbench.pipeline.errors import explained
+        from goldbench.pipeline.llm.store import AnswerStore
 
         if self._answers is not None:
             with explained(self._answers.parent):

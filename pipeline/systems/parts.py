@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pipeline.ports import Retriever
-from pipeline.retrieval.guard import Guarded
-from pipeline.retrieval.stopwatch import Stopwatch, Took
+from goldbench.pipeline.ports import Retriever
+from goldbench.pipeline.retrieval.guard import Guarded
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch, Took
 
 if TYPE_CHECKING:
-    from pipeline.retrieval.dense import Encoder
+    from goldbench.pipeline.retrieval.dense import Encoder
 
 
 class Part(Guarded):

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from pipeline.errors import ConfigError
-from pipeline.retrieval.system_settings import KINDS, PRESETS, SystemSettings
-from schemas.record import Record
+from goldbench.pipeline.errors import ConfigError
+from goldbench.pipeline.retrieval.system_settings import KINDS, PRESETS, SystemSettings
+from goldbench.schemas.record import Record
 
 Described = Mapping[str, object]
 """Systems by name: tables from a file, records of settings, or retrievers."""

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import regex
 
-from pipeline.text import table
-from pipeline.text.scripts import script_of
+from goldbench.pipeline.text import table
+from goldbench.pipeline.text.scripts import script_of
 
 _BY_SCRIPT = {
     "Latin": "en", "Han": "zh", "Hiragana": "ja", "Katakana": "ja", "Hangul": "ko", "Cyrillic": "ru", "Arabic": "ar",

@@ -9,7 +9,7 @@ from functools import lru_cache
 import regex
 from rapidfuzz import fuzz
 
-from pipeline.text.words import word_spans
+from goldbench.pipeline.text.words import word_spans
 
 LIKENESS = 0.9
 """Lowest share of common characters, 0 to 1 (``partial_ratio``), at which a changed quotation is accepted."""

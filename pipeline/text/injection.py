@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import regex
 
-from pipeline.text import table
+from goldbench.pipeline.text import table
 
 _HIDDEN = regex.compile(r"\p{Cf}")
 """Invisible characters, which could split a word unseen."""

@@ -6,9 +6,9 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pipeline.text import table
-from pipeline.text.scripts import script_of
-from pipeline.text.words import words
+from goldbench.pipeline.text import table
+from goldbench.pipeline.text.scripts import script_of
+from goldbench.pipeline.text.words import words
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
-from pipeline.text.scripts import is_spaceless
-from pipeline.text.words import terms
+from goldbench.pipeline.text.scripts import is_spaceless
+from goldbench.pipeline.text.words import terms
 
 Shingles: TypeAlias = npt.NDArray[np.uint64]
 

@@ -14,8 +14,8 @@ from functools import lru_cache
 import regex
 import Stemmer
 
-from pipeline.text import table
-from pipeline.text.scripts import SPACELESS
+from goldbench.pipeline.text import table
+from goldbench.pipeline.text.scripts import SPACELESS
 
 _SPACELESS_CLASS = "".join(rf"\p{{Script={name}}}" for name in sorted(SPACELESS))
 _WORD = regex.compile(

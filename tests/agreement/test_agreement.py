@@ -1,4 +1,4 @@
-"""``goldset agreement``: the public label files give the published figures; every odd input gives one clear line."""
+"""``goldbench agreement``: the public label files give the published figures; every odd input gives one clear line."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import pytest
 from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
-from pipeline.agreement import agree, agree_within, final_grades, rank_runs, rank_scores
-from pipeline.agreement.judgment_files import Labels, read_labels
-from pipeline.errors import InputError
-from pipeline.formats.runs.score_tables import read_scores
-from pipeline.measures.names import parse_measure
-from pipeline.report.agreement_text import comma_separated, markdown, text
-from pipeline.score.runs import load_run
-from tests.conftest import Goldset
+from goldbench.pipeline.agreement import agree, agree_within, final_grades, rank_runs, rank_scores
+from goldbench.pipeline.agreement.judgment_files import Labels, read_labels
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.runs.score_tables import read_scores
+from goldbench.pipeline.measures.names import parse_measure
+from goldbench.pipeline.report.agreement_text import comma_separated, markdown, text
+from goldbench.pipeline.score.runs import load_run
+from tests.conftest import Goldbench
 
 FEW = {"resamples": 100}
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 @pytest.fixture
@@ -243,20 +243,20 @@ def test_csv_has_every_figure_or_its_reason() -> None:
     assert "nan" not in comma_separated(found).lower()
 
 
-def test_the_command_prints_json_and_says_what_is_wrong_in_one_line(goldset: Goldset, tmp_path: Path) -> None:
+def test_the_command_prints_json_and_says_what_is_wrong_in_one_line(goldbench: Goldbench, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("q 0 a 3\nq 0 b 0\nr 0 a 1\n")
     (tmp_path / "b.txt").write_text("q 0 a 2\nq 0 b 0\nr 0 a 1\n")
-    done = goldset("agreement", "a.txt", "b.txt", "--format", "json")
+    done = goldbench("agreement", "a.txt", "b.txt", "--format", "json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["overall"]["pairs"] == 3
-    bad = goldset("agreement", "a.txt", "no.txt")
-    assert (bad.returncode, bad.stderr) == (1, "goldset: no.txt: file not found\n")
-    assert goldset("agreement").returncode == 2
+    bad = goldbench("agreement", "a.txt", "no.txt")
+    assert (bad.returncode, bad.stderr) == (1, "goldbench: no.txt: file not found\n")
+    assert goldbench("agreement").returncode == 2
 
 
-def test_scores_name_their_sets_of_labels(goldset: Goldset, tmp_path: Path) -> None:
+def test_scores_name_their_sets_of_labels(goldbench: Goldbench, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("system,human,llm\na,0.1,0.3\nb,0.2,0.2\nc,0.3,0.1\n")
-    done = goldset("agreement", "human", "llm", "--scores", "s.csv", "--format", "csv")
+    done = goldbench("agreement", "human", "llm", "--scores", "s.csv", "--format", "csv")
     assert done.returncode == 0, done.stderr
     assert "systems by score,tau,-1.0" in done.stdout
     assert "only means over queries were given" in done.stdout

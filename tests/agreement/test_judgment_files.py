@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.agreement.judgment_files import read_labels
-from pipeline.errors import InputError
-from pipeline.formats.runs.score_tables import read_scores
-from schemas.judgment import Canary, Judgment, Relevance
-from schemas.review_event import Lane, Review
+from goldbench.pipeline.agreement.judgment_files import read_labels
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.runs.score_tables import read_scores
+from goldbench.schemas.judgment import Canary, Judgment, Relevance
+from goldbench.schemas.review_event import Lane, Review
 
 
 def write(path: Path, text: str) -> str:

@@ -1,4 +1,4 @@
-"""``goldset bench``, as a command."""
+"""``goldbench bench``, as a command."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ import ir_measures
 import jsonschema
 import pytest
 
-from pipeline.bench.bench_file import load_bench
-from pipeline.bench.fingerprints import fingerprint_of
-from pipeline.errors import GoldsetError
-from pipeline.formats.packed_files import Source
-from pipeline.formats.runs.trec import read_run
-from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.system_settings import BM25Settings
-from pipeline.retrieval.tokens import tokenizer
-from pipeline.systems import resolve
-from schemas.experiment import Experiment, Timings
-from schemas.published import schema_text
+from goldbench.pipeline.bench.bench_file import load_bench
+from goldbench.pipeline.bench.fingerprints import fingerprint_of
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.runs.trec import read_run
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.retrieval.bm25 import BM25
+from goldbench.pipeline.retrieval.system_settings import BM25Settings
+from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.pipeline.systems import resolve
+from goldbench.schemas.experiment import Experiment, Timings
+from goldbench.schemas.published import schema_text
 from tests.bench.bench_files import asked, write_bench_gold
-from tests.conftest import ROOT, Goldset
+from tests.conftest import ROOT, Goldbench
 
 TWO = """
 cutoffs = [1, 3]
@@ -68,13 +68,13 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def run(*arguments: object) -> Done:
-        from pipeline.cli.app import command_line
+        from goldbench.pipeline.cli.app import command_line
 
         sys.modules.pop("ours", None)
         capsys.readouterr()
         try:
             code = command_line()([str(argument) for argument in ("bench", *arguments)], standalone_mode=False) or 0
-        except GoldsetError as error:
+        except GoldbenchError as error:
             print(error, file=sys.stderr)
             code = error.exit_code
         return Done(int(code), *capsys.readouterr())
@@ -110,10 +110,10 @@ def test_the_figures_are_those_of_the_runs_it_writes(bench: Command, tmp_path: P
             assert f"{means(gold / 'bench')[name][ours]:.4f}" in done.stdout
 
 
-def test_all_but_the_times_is_the_same_a_second_time(goldset: Goldset, tmp_path: Path, gold: Path) -> None:
+def test_all_but_the_times_is_the_same_a_second_time(goldbench: Goldbench, tmp_path: Path, gold: Path) -> None:
     write(tmp_path, TWO)
     for out, seed in (("one", "1"), ("two", "2")):
-        assert goldset("bench", gold, "-c", "bench.toml", "--out", out, PYTHONHASHSEED=seed).returncode == 0
+        assert goldbench("bench", gold, "-c", "bench.toml", "--out", out, PYTHONHASHSEED=seed).returncode == 0
     one, two = (sorted(p for p in (tmp_path / name).rglob("*") if p.is_file()) for name in ("one", "two"))
     assert [p.relative_to(tmp_path / "one") for p in one] == [p.relative_to(tmp_path / "two") for p in two]
     timed = [p for p in one if "timings" in str(p.relative_to(tmp_path / "one"))]
@@ -228,11 +228,11 @@ def test_a_damaged_run_is_searched_again(bench: Command, tmp_path: Path, gold: P
     ("sent", "code"), [(signal.SIGKILL, -9), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
 )
 def test_what_is_finished_survives_an_end_in_the_middle(
-    goldset: Goldset, tmp_path: Path, gold: Path, sent: signal.Signals, code: int
+    goldbench: Goldbench, tmp_path: Path, gold: Path, sent: signal.Signals, code: int
 ) -> None:
     write(tmp_path, TWO + '[systems.slow]\nkind = "python"\nfunction = "ours:slow"\n')
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
-    command = [sys.executable, "-m", "pipeline", "bench", "gold", "-c", "bench.toml"]
+    command = [sys.executable, "-m", "goldbench", "bench", "gold", "-c", "bench.toml"]
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE) as process:
         until = time.monotonic() + 60
         while len(asked(tmp_path)) < 4 and time.monotonic() < until:
@@ -241,7 +241,7 @@ def test_what_is_finished_survives_an_end_in_the_middle(
         process.communicate(timeout=30)
     assert process.returncode == code
     assert not (gold / "bench" / "experiment.json").exists()
-    done = goldset("bench", "gold", "-c", "bench.toml", "--system", "words", "--system", "flat")
+    done = goldbench("bench", "gold", "-c", "bench.toml", "--system", "words", "--system", "flat")
     assert done.returncode == 0, done.stderr
     assert "Cached: words, flat (use --again to rerun)\n" in done.stderr
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.goldset.projection import write_rechunked
-from schemas.experiment import Experiment
+from goldbench.pipeline.goldset.projection import write_rechunked
+from goldbench.schemas.experiment import Experiment
 from tests.build.test_build import corpus
-from tests.conftest import Goldset
+from tests.conftest import Goldbench
 
 SWEEP = """
 cutoffs = [1, 5]
@@ -28,18 +28,18 @@ def scores(folder: Path) -> dict[str, dict[str, float]]:
 
 
 @pytest.mark.slow
-def test_another_cut_is_measured_as_a_rechunked_set_is(goldset: Goldset, tmp_path: Path) -> None:
+def test_another_cut_is_measured_as_a_rechunked_set_is(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldset("build", "docs", "--out", "gold", "--queries", 8).returncode == 0
+    assert goldbench("build", "docs", "--out", "gold", "--queries", 8).returncode == 0
     (tmp_path / "bench.toml").write_text(SWEEP, encoding="utf-8")
-    done = goldset("bench", "gold", "-c", "bench.toml", "--out", "swept")
+    done = goldbench("bench", "gold", "-c", "bench.toml", "--out", "swept")
     assert done.returncode == 0, done.stderr
     swept = scores(tmp_path / "swept")
     assert set(swept) == {"words", *(f"bm25[chunk_size={n},chunk_overlap={o}]" for n in (300, 600) for o in (0, 100))}
     write_rechunked(tmp_path / "gold", tmp_path / "recut", size=300, overlap=100)
-    done = goldset("bench", "recut", "--system", "bm25", "--k", "1,5", "--out", "direct")
+    done = goldbench("bench", "recut", "--system", "bm25", "--k", "1,5", "--out", "direct")
     assert done.returncode == 0, done.stderr
     assert scores(tmp_path / "direct")["bm25"] == swept["bm25[chunk_size=300,chunk_overlap=100]"]
     text = (tmp_path / "swept" / "figures.md").read_text(encoding="utf-8")
     assert "labels projected from evidence spans" in text
-    assert goldset("validate", "gold").returncode == 0
+    assert goldbench("validate", "gold").returncode == 0

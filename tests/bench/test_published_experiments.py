@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.experiment import Experiment
+from goldbench.schemas.experiment import Experiment
 from tests.bench.published_experiment import bench_toml, published
-from tests.conftest import Goldset
+from tests.conftest import Goldbench
 
 EXPECTED = {"ik": [0.7944, 0.8474, 0.9003, 0.9252, 0.9346], "standard": [0.7664, 0.8442, 0.8723, 0.9097, 0.9315]}
 """Hit rates at 1 to 5, measured with another implementation of Lucene's formula; near-ties fall otherwise there."""
@@ -34,13 +34,13 @@ def needs(folder: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_published_table_stands_beside_ours(
-    goldset: Goldset, tmp_path: Path, collections: Path, golden: Path
+    goldbench: Goldbench, tmp_path: Path, collections: Path, golden: Path
 ) -> None:
     data = needs(collections / "percent4")
-    done = goldset("import", "llamaindex", data / "doc_qa_test.json", "--out", "gold")
+    done = goldbench("import", "llamaindex", data / "doc_qa_test.json", "--out", "gold")
     assert done.returncode == 0, done.stderr
     (tmp_path / "bench.toml").write_text(bench_toml(data, golden, model=False), encoding="utf-8")
-    done = goldset("bench", "gold", "-c", "bench.toml", "--out", "out", OMP_NUM_THREADS="1")
+    done = goldbench("bench", "gold", "-c", "bench.toml", "--out", "out", OMP_NUM_THREADS="1")
     assert done.returncode == 0, done.stderr
     found = Experiment.model_validate_json((tmp_path / "out" / "experiment.json").read_bytes())
     hits = {s.system: [s.scores[f"hit@{k}"].mean for k in range(1, 6)] for s in found.card.systems}
@@ -64,10 +64,10 @@ def test_a_published_table_stands_beside_ours(
 
 @pytest.mark.slow
 def test_three_texts_of_a_novel_are_looked_for_by_their_text(
-    goldset: Goldset, tmp_path: Path, collections: Path
+    goldbench: Goldbench, tmp_path: Path, collections: Path
 ) -> None:
     book = needs(collections / "war_and_peace") / "2600-0.txt"
-    done = goldset("chunk", book, "--out", "chunks.jsonl", "--chunk-size", 1000, "--chunk-overlap", 100)
+    done = goldbench("chunk", book, "--out", "chunks.jsonl", "--chunk-size", 1000, "--chunk-overlap", 100)
     assert done.returncode == 0, done.stderr
     chunks = [json.loads(line)["text"] for line in (tmp_path / "chunks.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(chunks) == 4343
@@ -78,7 +78,7 @@ def test_three_texts_of_a_novel_are_looked_for_by_their_text(
     systems += '[systems.hybrid]\nkind = "rrf"\nof = ["bm25", "embedding"]\n'
     text = f'match = "text"\ncorpus = "chunks.jsonl"\nmeasures = ["p@10", "r@10", "f1@10", "hit@4343"]\n{systems}'
     (tmp_path / "bench.toml").write_text(text, encoding="utf-8")
-    done = goldset("bench", "truths.json", "-c", "bench.toml", "--out", "out", OMP_NUM_THREADS="1")
+    done = goldbench("bench", "truths.json", "-c", "bench.toml", "--out", "out", OMP_NUM_THREADS="1")
     assert done.returncode == 0, done.stderr
     heads, *rows = [line.split() for line in done.stdout.splitlines()[:4]]
     assert {"p@10", "r@10", "f1@10"} <= set(heads)

@@ -1,9 +1,9 @@
 """BM25 over 100,000 and 1,000,000 synthetic chunks: seconds to index, queries a second, peak memory, beside two peers.
 
 Every tool is a process of its own that reads the same file of chunks. No peer is a dependency; they are measured where
-they are installed, or where the folder that ``GOLDSET_BENCH_BM25`` names has them:
+they are installed, or where the folder that ``GOLDBENCH_BENCH_BM25`` names has them:
 
-    pip install --target peers rank_bm25 tantivy && export GOLDSET_BENCH_BM25=$PWD/peers
+    pip install --target peers rank_bm25 tantivy && export GOLDBENCH_BENCH_BM25=$PWD/peers
 
 All cut texts into lower-case words and leave out nothing. rank_bm25 scores every chunk in Python: it gets fewer
 queries, and no more than 100,000 chunks. ``CHUNKS`` names the sizes to measure, by commas; ``QUERIES`` how many
@@ -45,13 +45,13 @@ def report(index_s, search_s, found):
     print(json.dumps({"index_s": index_s, "rate": len(queries) / search_s, "peak_mb": peak, "found": found}))
 """
 
-GOLDSET = (
+GOLDBENCH = (
     COMMON
     + """
-from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.retrieval.system_settings import BM25Settings
-from pipeline.retrieval.tokens import tokenizer
+from goldbench.pipeline.retrieval.bm25 import BM25
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.retrieval.system_settings import BM25Settings
+from goldbench.pipeline.retrieval.tokens import tokenizer
 started = time.perf_counter()
 index = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
 index.index(dict(chunks()))
@@ -135,7 +135,7 @@ def _paragraphs(count: int) -> Iterator[str]:
 def tools(count: int) -> dict[str, tuple[str, int]]:
     """The program of each tool that is here, and how many queries it gets."""
     queries = int(os.environ.get("QUERIES", "1000"))
-    found = {"goldset": (GOLDSET, queries)}
+    found = {"goldbench": (GOLDBENCH, queries)}
     if _is_here("rank_bm25") and count <= MOST_FOR_RANK_BM25:
         found["rank_bm25"] = (RANK_BM25, min(queries, QUERIES_FOR_RANK_BM25))
     if _is_here("tantivy"):
@@ -144,13 +144,13 @@ def tools(count: int) -> dict[str, tuple[str, int]]:
 
 
 def _is_here(package: str) -> bool:
-    folder = os.environ.get("GOLDSET_BENCH_BM25")
+    folder = os.environ.get("GOLDBENCH_BENCH_BM25")
     return importlib.util.find_spec(package) is not None or bool(folder and list(Path(folder).glob(f"{package}*")))
 
 
 def measured(program: str, folder: Path, queries: int) -> dict[str, Any]:
     """Run one tool in a process of its own; return what it reports."""
-    path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("GOLDSET_BENCH_BM25")]))
+    path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("GOLDBENCH_BENCH_BM25")]))
     done = subprocess.run(
         [sys.executable, "-c", program, str(folder), str(TOP), str(queries)],
         env={**os.environ, "PYTHONPATH": path},
@@ -169,14 +169,12 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as place:
             size = write_chunks(Path(place), count, queries)
             print(f"\nBM25, {count:,} chunks of {size // count} characters, top {TOP}; load {os.getloadavg()[0]:.1f}")
-            print(
-                f"{'':10} {'queries/s':>10} {'queries':>8} {'index s':>8} {'peak MB':>8}  (goldset's rate over theirs)"
-            )
+            print(f"{'':10} {'queries/s':>10} {'queries':>8} {'index s':>8} {'peak MB':>8}  (our rate over theirs)")
             ours = 0.0
             for name, (program, asked) in tools(count).items():
                 found = measured(program, Path(place), asked)
                 ours = ours or found["rate"]
-                ratio = "" if name == "goldset" else f"{ours / found['rate']:8.1f} x"
+                ratio = "" if name == "goldbench" else f"{ours / found['rate']:8.1f} x"
                 figures = f"{found['rate']:10.1f} {asked:8,} {found['index_s']:8.1f} {found['peak_mb']:8.0f}"
                 print(f"{name:10} {figures} {ratio}", flush=True)
 

@@ -47,10 +47,10 @@ class Clock:
 
 def child(source: str, out: str) -> None:
     """Build once and print what it took."""
-    from pipeline.build import flow
-    from pipeline.build.writers import OfflineWriter
-    from pipeline.config import load_config
-    from pipeline.formats.documents.sources import find_files
+    from goldbench.pipeline.build import flow
+    from goldbench.pipeline.build.writers import OfflineWriter
+    from goldbench.pipeline.config import load_config
+    from goldbench.pipeline.formats.documents.sources import find_files
 
     config = load_config(None, {"generate": {"generator": "offline", "queries": QUERIES}})
     writer, clock = OfflineWriter(config, ""), Clock()

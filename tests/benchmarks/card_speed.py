@@ -41,7 +41,7 @@ def write_set(folder: Path, passages: int) -> None:
 
 def child(folder: str) -> None:
     """Make the card once and print what it took."""
-    from pipeline.card import make_card
+    from goldbench.pipeline.card import make_card
 
     wall, cpu = time.perf_counter(), time.process_time()
     card = make_card(Path(folder))

@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.text.scripts import is_spaceless, script_of
+from goldbench.pipeline.text.scripts import is_spaceless, script_of
 
 LANGUAGE_OF_SCRIPT = {"Arabic": "ar", "Devanagari": "hi", "Thai": "th", "Han": "zh", "Cyrillic": "ru", "Greek": "el"}
 ENGLISH_MARKS = frozenset({"the", "of", "and", "to", "in", "is"})
@@ -28,9 +28,9 @@ class Collection:
 
 
 def collections_folder() -> Path:
-    """Return where the collections are: ``GOLDSET_COLLECTIONS``, or ``../shared/data`` beside the repository."""
+    """Return where the collections are: ``GOLDBENCH_COLLECTIONS``, or ``../shared/data`` beside the repository."""
     beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    return Path(os.environ.get("GOLDSET_COLLECTIONS", beside))
+    return Path(os.environ.get("GOLDBENCH_COLLECTIONS", beside))
 
 
 def is_collection(folder: Path) -> bool:

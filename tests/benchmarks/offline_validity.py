@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau
 
-from pipeline.offline.generator import OfflineGenerator, RecipeName
-from pipeline.ports import Brief
-from pipeline.text.draws import key_of
-from schemas.corpus import Chunk, Span
-from schemas.query import Assignment, Constraints, QueryKind, QueryStyle
+from goldbench.pipeline.offline.generator import OfflineGenerator, RecipeName
+from goldbench.pipeline.ports import Brief
+from goldbench.pipeline.text.draws import key_of
+from goldbench.schemas.corpus import Chunk, Span
+from goldbench.schemas.query import Assignment, Constraints, QueryKind, QueryStyle
 from tests.benchmarks.azzopardi import Azzopardi
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
 from tests.benchmarks.systems import LEXICAL, Analyzers, Corpus, ndcg
@@ -99,7 +99,9 @@ def measure(
         return statistics.fmean(taus)
 
     out = {CEILING: _ceiling(human)}
-    out |= {f"goldset {recipe}": tau(lambda seed, r=recipe: simulate(collection, r, seed, count)) for recipe in recipes}
+    out |= {
+        f"goldbench {recipe}": tau(lambda seed, r=recipe: simulate(collection, r, seed, count)) for recipe in recipes
+    }
     out["Azzopardi popular"] = tau(lambda seed: _simulated(baseline.queries("popular", seed=seed, count=count)))
     out["Azzopardi discriminative"] = tau(
         lambda seed: _simulated(baseline.queries("discriminative", seed=seed, count=count))

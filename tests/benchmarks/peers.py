@@ -1,4 +1,4 @@
-"""The same chunks through other generators: seconds, queries, requests, and the ratio to goldset in the same run.
+"""The same chunks through other generators: seconds, queries, requests, and the ratio to goldbench in the same run.
 
 No peer is a dependency. Each lives in an environment of its own, and an environment variable holds the path of its
 python; a peer whose variable is not set is said to be not installed. What works with the releases of November 2026:
@@ -7,14 +7,14 @@ python; a peer whose variable is not set is said to be not installed. What works
     uv venv peers/deepeval && uv pip install --python peers/deepeval deepeval
     uv venv peers/llama && uv pip install --python peers/llama \\
         llama-index-core llama-index-llms-openai-like llama-index-finetuning 'mistralai<2'
-    export GOLDSET_BENCH_RAGAS=$PWD/peers/ragas/bin/python
-    export GOLDSET_BENCH_DEEPEVAL=$PWD/peers/deepeval/bin/python
-    export GOLDSET_BENCH_LLAMA_INDEX=$PWD/peers/llama/bin/python
+    export GOLDBENCH_BENCH_RAGAS=$PWD/peers/ragas/bin/python
+    export GOLDBENCH_BENCH_DEEPEVAL=$PWD/peers/deepeval/bin/python
+    export GOLDBENCH_BENCH_LLAMA_INDEX=$PWD/peers/llama/bin/python
 
 The two upper bounds are there because ragas 0.4.3 and llama-index-finetuning 0.4.2 do not import without them. ragas
 fetches the table of its tokenizer when first used: without a network, ``TIKTOKEN_CACHE_DIR`` names a folder with it.
 
-What a driver imports is left out of the seconds. A peer's run from texts in memory to queries in memory; goldset's
+What a driver imports is left out of the seconds. A peer's run from texts in memory to queries in memory; goldbench's
 are those of a whole build in a cold process, from a file to a published gold set, checks and the loading of the
 language detector included.
 """
@@ -71,21 +71,21 @@ class Measured:
     note: str
 
 
-GOLDSET = Peer("goldset", "", "drive_goldset.py")
+GOLDBENCH = Peer("goldbench", "", "drive_goldbench.py")
 PEERS = (
-    Peer("ragas", "GOLDSET_BENCH_RAGAS", "drive_ragas.py"),
-    Peer("deepeval", "GOLDSET_BENCH_DEEPEVAL", "drive_deepeval.py"),
-    Peer("llama-index", "GOLDSET_BENCH_LLAMA_INDEX", "drive_llama_index.py", ("pairs",)),
-    Peer("llama-index, no labels", "GOLDSET_BENCH_LLAMA_INDEX", "drive_llama_index.py", ("questions",)),
+    Peer("ragas", "GOLDBENCH_BENCH_RAGAS", "drive_ragas.py"),
+    Peer("deepeval", "GOLDBENCH_BENCH_DEEPEVAL", "drive_deepeval.py"),
+    Peer("llama-index", "GOLDBENCH_BENCH_LLAMA_INDEX", "drive_llama_index.py", ("pairs",)),
+    Peer("llama-index, no labels", "GOLDBENCH_BENCH_LLAMA_INDEX", "drive_llama_index.py", ("questions",)),
 )
 
 
 def compare(server: Server) -> None:
-    """Print a line for goldset and one for every peer."""
+    """Print a line for goldbench and one for every peer."""
     texts = chunk_texts(CHUNKS)
     print(f"  {CHUNKS} chunks beside others, one query of each asked for, every program in a process of its own:")
-    ours = _measured(GOLDSET, sys.executable, server, texts)
-    _say(GOLDSET, ours, None)
+    ours = _measured(GOLDBENCH, sys.executable, server, texts)
+    _say(GOLDBENCH, ours, None)
     for peer in PEERS:
         python = os.environ.get(peer.variable)
         missing = f"not installed ({peer.variable} is not set)"
@@ -93,8 +93,8 @@ def compare(server: Server) -> None:
 
 
 def chunk_texts(count: int) -> list[str]:
-    """Return texts of chunks as goldset cuts them, from all over a made-up corpus."""
-    from pipeline.stages.chunk import chunk_documents
+    """Return texts of chunks as goldbench cuts them, from all over a made-up corpus."""
+    from goldbench.pipeline.stages.chunk import chunk_documents
     from tests.benchmarks.synthetic_text import documents
 
     long_enough = (chunk.text for chunk in chunk_documents(documents(1)) if len(chunk.text) >= 500)
@@ -117,7 +117,7 @@ def _say(peer: Peer, measured: Measured | str, ours: Measured | str | None) -> N
     if isinstance(measured, str):
         print(f"    {peer.name:<24} {measured}", flush=True)
         return
-    ratio = f"{measured.seconds / ours.seconds:>5.1f} x goldset" if isinstance(ours, Measured) else measured.note
+    ratio = f"{measured.seconds / ours.seconds:>5.1f} x goldbench" if isinstance(ours, Measured) else measured.note
     print(
         f"    {peer.name:<24} {measured.version:<8} {measured.seconds:>6.2f} s  {measured.queries:>3} queries  "
         f"{measured.requests:>4} requests, at most {measured.in_flight:>2} in flight  {ratio}",
@@ -131,7 +131,7 @@ def drive(peer: Peer, python: str, base_url: str, texts: Sequence[str], folder: 
     task.write_text(json.dumps({"base_url": base_url, "concurrency": CONCURRENCY, "chunks": texts}), encoding="utf-8")
     own = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     environment = {**own, **QUIET, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": base_url, "HOME": str(folder)}
-    if peer is GOLDSET:
+    if peer is GOLDBENCH:
         environment["PYTHONPATH"] = str(DRIVERS.parents[2])
     command = [python, str(DRIVERS / peer.driver), str(task), str(answer), *peer.arguments]
     with errors.open("wb") as said:

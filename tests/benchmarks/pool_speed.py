@@ -1,7 +1,7 @@
 """Pooling and what follows the judge at 10,000 and 100,000 chunks, 1,000 queries: seconds, and peak memory.
 
-Each size is a set of its own in a folder, pooled by a process of its own with goldset's three retrievers; the judge is
-left out, every pair gets a grade drawn from its ids, and labels, flags and files are made of these.
+Each size is a set of its own in a folder, pooled by a process of its own by the three built-in retrievers; the judge
+is left out, every pair gets a grade drawn from its ids, and labels, flags and files are made of these.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ CHARACTERS = 1000
 
 def child(folder: str, place: str) -> None:
     """Pool one set, label it and write it; print what it took."""
-    from pipeline.config import GradeSettings
-    from pipeline.goldset.folder import Draft, GoldFolder
-    from pipeline.grade.calls import Answered, Answers, Slot
-    from pipeline.grade.gradable_set import read_gradable
-    from pipeline.grade.graded_files import write_graded
-    from pipeline.grade.outcome import figures, outcome_of
-    from pipeline.grade.preparation import pool_settings
-    from pipeline.grade.retriever_pool import Pools, pool_of
-    from pipeline.systems import open_systems
-    from schemas.judgment import Judgment, Relevance
+    from goldbench.pipeline.config import GradeSettings
+    from goldbench.pipeline.goldset.folder import Draft, GoldFolder
+    from goldbench.pipeline.grade.calls import Answered, Answers, Slot
+    from goldbench.pipeline.grade.gradable_set import read_gradable
+    from goldbench.pipeline.grade.graded_files import write_graded
+    from goldbench.pipeline.grade.outcome import figures, outcome_of
+    from goldbench.pipeline.grade.preparation import pool_settings
+    from goldbench.pipeline.grade.retriever_pool import Pools, pool_of
+    from goldbench.pipeline.systems import open_systems
+    from goldbench.schemas.judgment import Judgment, Relevance
 
     started, clock = time.process_time(), Clock()
     home = GoldFolder(Path(folder))
@@ -95,14 +95,14 @@ def _words(text: str) -> str:
 
 def _write(folder: Path, size: int) -> None:
     """Write a set of so many chunks, as a build does."""
-    from pipeline.formats.jsonl import RecordFile
-    from pipeline.goldset.dataset import GoldSet, Passage, write_gold
-    from pipeline.goldset.publication import publish, staging
-    from pipeline.stages.chunk import chunk_documents
-    from schemas.corpus import Chunk, Document
-    from schemas.judgment import Relevance
-    from schemas.manifest import Manifest
-    from schemas.query import Query
+    from goldbench.pipeline.formats.jsonl import RecordFile
+    from goldbench.pipeline.goldset.dataset import GoldSet, Passage, write_gold
+    from goldbench.pipeline.goldset.publication import publish, staging
+    from goldbench.pipeline.stages.chunk import chunk_documents
+    from goldbench.schemas.corpus import Chunk, Document
+    from goldbench.schemas.judgment import Relevance
+    from goldbench.schemas.manifest import Manifest
+    from goldbench.schemas.query import Query
     from tests.benchmarks.synthetic_text import documents
 
     def cut() -> Iterator[Chunk]:
@@ -128,7 +128,7 @@ def _write(folder: Path, size: int) -> None:
 
         write_gold(place, GoldSet(queries, corpus, relevance, {}))
         manifest = Manifest(
-            goldset="0", created="", seconds=0, generator="x", evidence_level="smoke", config_sha256="", documents=0,
+            goldbench="0", created="", seconds=0, generator="x", evidence_level="smoke", config_sha256="", documents=0,
             queries=len(queries), stages=[],
         )  # fmt: skip
         publish(place, folder, manifest)

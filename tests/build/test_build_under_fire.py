@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.build.test_build import artifacts, corpus, lines
-from tests.conftest import ROOT, SETTINGS, Goldset
+from tests.conftest import ROOT, SETTINGS, Goldbench
 from tests.model_server.fixture import ServerHandle
 
 FAULTS: tuple[dict[str, Any], ...] = (
@@ -51,7 +51,7 @@ def url(model_server: ServerHandle) -> tuple[str, ...]:
 
 def started(folder: Path, *arguments: object) -> subprocess.Popen[str]:
     kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
-    command = [sys.executable, "-m", "pipeline", *map(str, arguments)]
+    command = [sys.executable, "-m", "goldbench", *map(str, arguments)]
     environment = {**kept, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -64,11 +64,11 @@ def ended(process: subprocess.Popen[str], seconds: float) -> int:
 
 
 def test_every_fault_at_once_costs_no_query(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     many(tmp_path / "docs", 90)
     model_server.script(*FAULTS, latency_ms=5)
-    done = goldset("build", "docs", "--out", "run", "--queries", 80, *url)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 80, *url)
     assert done.returncode == 0, done.stderr
     texts = [row["text"] for row in lines(tmp_path / "run" / "3-queries.jsonl")]
     assert len(texts) == len(set(texts)) == 80
@@ -76,18 +76,18 @@ def test_every_fault_at_once_costs_no_query(
     assert {"429", "refuse"} <= set(stats["statuses"])
     model_server.script()
     model_server.reset()
-    assert goldset("build", "docs", "--out", "run", "--queries", 80, *url).returncode == 0
+    assert goldbench("build", "docs", "--out", "run", "--queries", 80, *url).returncode == 0
     assert model_server.stats()["requests"] == 0
 
 
 @pytest.mark.slow
 def test_a_server_that_is_down_for_a_while_changes_no_byte(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs")
     model_server.script(latency_ms=150)
     build = ("build", "docs", "--queries", 10, "--concurrency", 2, *url)
-    assert goldset(*build, "--out", "one", "--answers", "one.sqlite").returncode == 0
+    assert goldbench(*build, "--out", "one", "--answers", "one.sqlite").returncode == 0
     model_server.reset()
     process = started(tmp_path, *build, "--out", "two", "--answers", "two.sqlite")
     _wait_for(lambda: model_server.stats()["answered"] >= 3)
@@ -100,7 +100,7 @@ def test_a_server_that_is_down_for_a_while_changes_no_byte(
 
 @pytest.mark.slow
 def test_a_server_that_is_gone_for_good_ends_the_run_by_the_deadline_and_keeps_what_was_paid(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs")
     model_server.script(latency_ms=100)
@@ -114,7 +114,7 @@ def test_a_server_that_is_gone_for_good_ends_the_run_by_the_deadline_and_keeps_w
     assert not (tmp_path / "run").exists()
     model_server.up()
     paid = model_server.stats()["answered"]
-    assert goldset(*build).returncode == 0
+    assert goldbench(*build).returncode == 0
     stats = model_server.stats()
     assert stats["answered"] - paid <= 10 - paid + 1
     assert stats["paid_twice"] <= 1
@@ -134,17 +134,17 @@ def test_a_build_into_the_working_directory_keeps_its_answers_beside_it_and_resu
 
 
 def test_exactly_as_many_requests_leave_as_the_cap_says_and_the_next_run_completes(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     many(tmp_path / "docs", 60)
     build = ("build", "docs", "--out", "run", "--queries", 50, *url)
-    capped = goldset(*build, "--max-requests", 37)
+    capped = goldbench(*build, "--max-requests", 37)
     assert capped.returncode == 3, capped.stderr
     assert model_server.stats()["requests"] == 37
     assert "of 50 queries" in capped.stderr
     assert "higher cap" in capped.stderr
-    assert goldset("validate", "run").returncode == 0
-    assert goldset(*build).returncode == 0
+    assert goldbench("validate", "run").returncode == 0
+    assert goldbench(*build).returncode == 0
     assert len(lines(tmp_path / "run" / "3-queries.jsonl")) == 50
     assert model_server.stats()["repeated"] == 0
 
@@ -165,28 +165,28 @@ def test_two_builds_at_once_on_one_store_pay_no_prompt_twice(
 
 @pytest.mark.slow
 def test_a_replay_needs_no_server_and_fails_on_the_first_missing_answer(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs")
-    assert goldset("build", "docs", "--out", "one", "--queries", 8, *url).returncode == 0
+    assert goldbench("build", "docs", "--out", "one", "--queries", 8, *url).returncode == 0
     model_server.down()
-    again = goldset("build", "docs", "--out", "two", "--queries", 8, "--replay", *url)
+    again = goldbench("build", "docs", "--out", "two", "--queries", 8, "--replay", *url)
     assert again.returncode == 0, again.stderr
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
-    more = goldset("build", "docs", "--out", "three", "--queries", 10, "--replay", *url)
+    more = goldbench("build", "docs", "--out", "three", "--queries", 10, "--replay", *url)
     assert more.returncode == 1
     assert "has no answer" in more.stderr.splitlines()[-1]
     assert not (tmp_path / "three").exists()
-    nowhere = goldset("build", "docs", "--out", "four", "--replay", "--answers", "none.sqlite", *url)
+    nowhere = goldbench("build", "docs", "--out", "four", "--replay", "--answers", "none.sqlite", *url)
     assert (nowhere.returncode, (tmp_path / "none.sqlite").exists()) == (2, False)
 
 
 def test_a_server_that_refuses_every_call_ends_the_run_at_once(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     many(tmp_path / "docs", 60)
     model_server.script({"do": {"status": 400, "body": {"error": {"message": "no"}}}})
-    done = goldset("build", "docs", "--out", "run", "--queries", 50, "--concurrency", 4, *url)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 50, "--concurrency", 4, *url)
     assert done.returncode == 1
     assert "refuses" in done.stderr.splitlines()[-1]
     assert model_server.stats()["requests"] < 20
@@ -194,11 +194,11 @@ def test_a_server_that_refuses_every_call_ends_the_run_at_once(
 
 
 def test_a_model_that_cannot_answer_is_given_up_after_fifty_chunks(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     many(tmp_path / "docs", 120)
     model_server.script({"do": {"reply": "garbage"}})
-    done = goldset("build", "docs", "--out", "run", "--queries", 100, "--concurrency", 8, *url)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 100, "--concurrency", 8, *url)
     assert done.returncode == 1
     assert "each of the first 50 chunks failed" in done.stderr
     assert model_server.stats()["requests"] <= 2 * (50 + 3 * 8)
@@ -207,12 +207,12 @@ def test_a_model_that_cannot_answer_is_given_up_after_fifty_chunks(
 
 @pytest.mark.slow
 def test_a_call_that_takes_long_is_named_without_its_content(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs")
-    (tmp_path / "goldset.toml").write_text("[model]\ntimeout_seconds = 4\n")
+    (tmp_path / "goldbench.toml").write_text("[model]\ntimeout_seconds = 4\n")
     model_server.script({"when": {"nth": [2]}, "do": {"latency_ms": 3500}})
-    done = goldset("build", "docs", "--out", "run", "--queries", 6, "--config", "goldset.toml", *url)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 6, "--config", "goldbench.toml", *url)
     assert done.returncode == 0, done.stderr
     assert "no answer yet: generate " in done.stderr
 
@@ -227,29 +227,29 @@ HOSTILE = (
 
 
 def test_a_hostile_document_changes_no_other_query_and_no_file_outside_the_run(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     many(tmp_path / "docs", 12)
     build = ("build", "docs", "--queries", 40, "--critics", "useful", *url)
-    assert goldset(*build, "--out", "one").returncode == 3
+    assert goldbench(*build, "--out", "one").returncode == 3
     (tmp_path / "docs" / "evil.md").write_text(HOSTILE.format(escape=tmp_path / "escaped"), encoding="utf-8")
     model_server.script({"when": {"contains": "PWNED-CANARY"}, "do": {"reply": "injected"}})
     before = {path.name for path in tmp_path.iterdir()}
-    assert goldset(*build, "--out", "two").returncode == 3
+    assert goldbench(*build, "--out", "two").returncode == 3
     clean, attacked = (
         {row["chunk_id"]: row["text"] for row in lines(tmp_path / run / "3-queries.jsonl")} for run in ("one", "two")
     )
     assert {chunk_id: attacked.get(chunk_id) for chunk_id in clean} == clean
     assert not any("PWNED" in text or "nstructions" in text for text in attacked.values())
     assert {path.name for path in tmp_path.iterdir()} - before == {"two"}
-    assert goldset("validate", "two").returncode == 0
+    assert goldbench("validate", "two").returncode == 0
 
 
 _LOGGED = """
 import logging, sys
 logging.basicConfig(level=1, filename="all.log", force=True)
-from pipeline.cli.app import main
-sys.argv = ["goldset", *sys.argv[1:]]
+from goldbench.pipeline.cli.app import main
+sys.argv = ["goldbench", *sys.argv[1:]]
 main()
 """
 
@@ -260,7 +260,7 @@ def test_no_key_prompt_text_or_reply_reaches_a_log_an_error_or_the_manifest(
 ) -> None:
     corpus(tmp_path / "docs", 4)
     (tmp_path / "docs" / "c.md").write_text("# X\n\nCANARYTEXT " + "the crane lifts CANARYTEXT pipes slowly. " * 12)
-    (tmp_path / "goldset.toml").write_text('[generate]\ncontext = "CANARYPROMPT"\n')
+    (tmp_path / "goldbench.toml").write_text('[generate]\ncontext = "CANARYPROMPT"\n')
     model_server.script(
         {"when": {"every": 4}, "do": {"status": 500, "body": {"error": {"message": "CANARYREPLY CANARYTEXT"}}}},
         {"when": {"every": 3}, "do": {"content": "CANARYREPLY"}},
@@ -268,7 +268,7 @@ def test_no_key_prompt_text_or_reply_reaches_a_log_an_error_or_the_manifest(
     )
     kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
     environment = {**kept, "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "sk-CANARYKEY", "OPENAI_LOG": "debug"}
-    arguments = ("build", "docs", "--out", "run", "--queries", "5", "--config", "goldset.toml", *url)
+    arguments = ("build", "docs", "--out", "run", "--queries", "5", "--config", "goldbench.toml", *url)
     done = subprocess.run(
         [sys.executable, "-c", _LOGGED, *arguments],
         cwd=tmp_path,
@@ -288,12 +288,12 @@ def test_no_key_prompt_text_or_reply_reaches_a_log_an_error_or_the_manifest(
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_kill_9_at_fifty_moments_changes_no_byte_and_pays_only_for_what_was_in_flight(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     concurrency, kills, moments = 4, 0, random.Random(11)
     many(tmp_path / "docs", 320)
     build = ("build", "docs", "--queries", 300, "--concurrency", concurrency, *url)
-    undisturbed = goldset(*build, "--out", "one", "--answers", "one.sqlite")
+    undisturbed = goldbench(*build, "--out", "one", "--answers", "one.sqlite")
     assert undisturbed.returncode == 0, undisturbed.stderr
     model_server.reset()
     model_server.script(latency_ms=60)
@@ -317,12 +317,12 @@ def test_kill_9_at_fifty_moments_changes_no_byte_and_pays_only_for_what_was_in_f
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_server_that_is_down_for_a_minute_only_delays(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     many(tmp_path / "docs", 60)
     model_server.script(latency_ms=100)
     build = ("build", "docs", "--queries", 50, "--concurrency", 2, *url)
-    assert goldset(*build, "--out", "one", "--answers", "one.sqlite").returncode == 0
+    assert goldbench(*build, "--out", "one", "--answers", "one.sqlite").returncode == 0
     model_server.reset()
     process = started(tmp_path, *build, "--out", "two", "--answers", "two.sqlite")
     _wait_for(lambda: model_server.stats()["answered"] >= 10)
@@ -346,10 +346,10 @@ def _wait_for(holds: Callable[[], bool], seconds: float = 30) -> None:
 
 @pytest.mark.slow
 def test_the_manifest_counts_what_the_server_counted(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs")
-    done = goldset("build", "docs", "--out", "run", "--queries", 8, "--critics", "grounded,useful", *url)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 8, "--critics", "grounded,useful", *url)
     assert done.returncode == 0, done.stderr
     usage = json.loads((tmp_path / "run" / "manifest.json").read_text())["usage"]
     stats = model_server.stats()

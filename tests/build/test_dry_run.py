@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.build.test_build import corpus
-from tests.conftest import Goldset
+from tests.conftest import Goldbench
 from tests.model_server.fixture import ServerHandle
 
 GOOD_VERDICT = {
@@ -24,8 +24,8 @@ ZH = """
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 def chinese(folder: Path, count: int = 12) -> Path:
@@ -73,21 +73,21 @@ def everything(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_the_plan_holds_when_every_reply_is_good(
-    make, critics: str, goldset: Goldset, tmp_path: Path, model_server: ServerHandle
+    make, critics: str, goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ):
     make(tmp_path / "docs")
-    (tmp_path / "goldset.toml").write_text(critics)
+    (tmp_path / "goldbench.toml").write_text(critics)
     calls = 4 if critics else 1
     model_server.script(GOOD_VERDICT)
-    command = ("build", "docs", "--config", "goldset.toml", "--base-url", model_server.base_url, "--model", "m")
+    command = ("build", "docs", "--config", "goldbench.toml", "--base-url", model_server.base_url, "--model", "m")
     command += ("--answers", "answers.sqlite")
     for queries in (4, 8):  # the second time half of the answers are in the store
         before = everything(tmp_path)
-        plan = goldset(*command, "--out", f"run-{queries}", "--queries", queries, "--dry-run")
+        plan = goldbench(*command, "--out", f"run-{queries}", "--queries", queries, "--dry-run")
         assert plan.returncode == 0, plan.stderr
         assert everything(tmp_path) == before
         assert model_server.stats()["by_kind"] == {}
-        assert goldset(*command, "--out", f"run-{queries}", "--queries", queries).returncode == 0
+        assert goldbench(*command, "--out", f"run-{queries}", "--queries", queries).returncode == 0
         stats = model_server.stats()
         requests, stored, input_tokens, output_tokens = total(plan.stdout)
         assert (requests, stored) == (stats["requests"], 4 * calls if queries == 8 else 0)
@@ -97,41 +97,41 @@ def test_the_plan_holds_when_every_reply_is_good(
 
 
 def test_a_price_is_said_where_it_is_known_and_missed_where_not(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ):
     corpus(tmp_path / "docs")
     command = ("build", "docs", "--out", "run", "--queries", 5, "--base-url", model_server.base_url, "--dry-run")
-    assert "unknown" in goldset(*command, "--model", "m").stdout
-    (tmp_path / "goldset.toml").write_text("[model]\nusd_per_million_input = 100\nusd_per_million_output = 0\n")
-    plan = goldset(*command, "--model", "m", "--config", "goldset.toml")
+    assert "unknown" in goldbench(*command, "--model", "m").stdout
+    (tmp_path / "goldbench.toml").write_text("[model]\nusd_per_million_input = 100\nusd_per_million_output = 0\n")
+    plan = goldbench(*command, "--model", "m", "--config", "goldbench.toml")
     row = next(line for line in plan.stdout.splitlines() if line.startswith("total"))
     assert float(row.split("$")[1]) == pytest.approx(total(plan.stdout)[2] / 1e4, abs=1e-4)
 
 
 def test_no_server_is_asked_even_for_the_name_of_its_model(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ):
     corpus(tmp_path / "docs")
-    plan = goldset("build", "docs", "--out", "run", "--base-url", model_server.base_url, "--dry-run")
+    plan = goldbench("build", "docs", "--out", "run", "--base-url", model_server.base_url, "--dry-run")
     assert plan.returncode == 2
     assert "give --model" in plan.stderr
     assert model_server.stats()["by_kind"] == {}
 
 
-def test_an_offline_build_costs_nothing_and_the_plan_says_so(goldset: Goldset, tmp_path: Path):
+def test_an_offline_build_costs_nothing_and_the_plan_says_so(goldbench: Goldbench, tmp_path: Path):
     corpus(tmp_path / "docs")
-    plan = goldset("build", "docs", "--out", "run", "--dry-run")
+    plan = goldbench("build", "docs", "--out", "run", "--dry-run")
     assert plan.returncode == 0
     assert "0 requests" in plan.stdout
     assert not (tmp_path / "run").exists()
 
 
-def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(goldset: Goldset, tmp_path: Path):
+def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(goldbench: Goldbench, tmp_path: Path):
     corpus(tmp_path / "docs")
     (tmp_path / "notes.sqlite").write_text("my notes, no database, and long enough to look like something " * 20)
     before = everything(tmp_path)
     command = ("build", "docs", "--out", "run", "--base-url", "http://127.0.0.1:9/v1", "--model", "m")
-    plan = goldset(*command, "--answers", "notes.sqlite", "--dry-run")
+    plan = goldbench(*command, "--answers", "notes.sqlite", "--dry-run")
     assert plan.returncode == 1
     assert "not an answer store" in plan.stderr
     assert everything(tmp_path) == before
@@ -139,7 +139,7 @@ def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(goldset: Goldset, 
 
 @pytest.mark.slow
 def test_a_stored_query_that_failed_its_check_is_planned_with_its_rewrite(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ):
     corpus(tmp_path / "docs", 1)
     command = ("build", "docs", "--out", "run", "--queries", 1, "--base-url", model_server.base_url, "--model", "m")
@@ -154,7 +154,7 @@ def test_a_stored_query_that_failed_its_check_is_planned_with_its_rewrite(
     }
     reply = json.dumps({"skip_reason": None, "candidates": [candidate]})
     model_server.script({"when": {"lacks": query}, "do": {"content": reply}}, {"do": {"status": 400}})
-    goldset(*command)
-    plan = goldset(*command, "--dry-run")
+    goldbench(*command)
+    plan = goldbench(*command, "--dry-run")
     rewrite = next(line for line in plan.stdout.splitlines() if line.startswith("rewrite"))
     assert rewrite.split()[1:3] == ["1", "0"], plan.stdout

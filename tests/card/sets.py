@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from schemas.judgment import Judgment, Origin, Pooled, Relevance
+from goldbench.schemas.judgment import Judgment, Origin, Pooled, Relevance
 
 TOPICS = (
     "pump filter water valve pressure", "tractor harvest wheat field combine", "violin orchestra concerto bow string",

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from pipeline.agreement.rankings import halves
-from pipeline.card import make_card, write_card
-from pipeline.card.baselines import run_baselines
-from pipeline.card.described_set import read_described
-from pipeline.card.judge_trust import grading_figures
-from pipeline.errors import InputError, OutputError
-from pipeline.report.card_text import markdown, plain
-from schemas.set_card import Card, State
+from goldbench.pipeline.agreement.rankings import halves
+from goldbench.pipeline.card import make_card, write_card
+from goldbench.pipeline.card.baselines import run_baselines
+from goldbench.pipeline.card.described_set import read_described
+from goldbench.pipeline.card.judge_trust import grading_figures
+from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.report.card_text import markdown, plain
+from goldbench.schemas.set_card import Card, State
 from tests.card.sets import graded, topical, write_dataset
-from tests.conftest import Goldset
+from tests.conftest import Goldbench
 
 SECTIONS = {
     "funnel", "coverage", "length", "mix", "overlap", "near-duplicates", "self-contained", "reachability", "difficulty",
@@ -87,9 +87,9 @@ def test_positives_count_the_source(card: Card) -> None:
 
 
 def test_scores_of_the_baselines_are_those_of_the_scorer(graded_folder: Path, tmp_path: Path) -> None:
-    from pipeline.formats.runs.trec import write_run
-    from pipeline.measures.names import parse_measure
-    from pipeline.score.runs import load_gold, load_run, score_run
+    from goldbench.pipeline.formats.runs.trec import write_run
+    from goldbench.pipeline.measures.names import parse_measure
+    from goldbench.pipeline.score.runs import load_gold, load_run, score_run
 
     found = run_baselines(read_described(graded_folder))
     for name, ranked in found.ranked.items():
@@ -192,27 +192,27 @@ def test_sets_without_texts_or_labels_are_refused_in_one_line(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_people_s_queries_overlap_as_the_anchor_says(collections: Path) -> None:
-    from pipeline.card.queries import overlaps
+    from goldbench.pipeline.card.queries import overlaps
 
     material = read_described(collections / "cranfield")
     assert np.mean(list(overlaps(material).values())) == pytest.approx(0.41, abs=0.01)
 
 
 @pytest.mark.slow
-def test_the_card_is_the_same_in_every_process(goldset: Goldset, tmp_path: Path) -> None:
+def test_the_card_is_the_same_in_every_process(goldbench: Goldbench, tmp_path: Path) -> None:
     folder = graded(tmp_path / "set", fooled=1)
-    first = goldset("card", "set", PYTHONHASHSEED="1", OMP_NUM_THREADS="1")
+    first = goldbench("card", "set", PYTHONHASHSEED="1", OMP_NUM_THREADS="1")
     assert first.returncode == 0, first.stderr
     assert "not your systems" in first.stderr
     written = [(folder / name).read_bytes() for name in ("card.json", "card.md")]
-    again = goldset("card", "set", PYTHONHASHSEED="2", OMP_NUM_THREADS="2")
+    again = goldbench("card", "set", PYTHONHASHSEED="2", OMP_NUM_THREADS="2")
     assert again.stdout == first.stdout
     assert [(folder / name).read_bytes() for name in ("card.json", "card.md")] == written
 
 
 def test_files_that_are_no_card_are_not_replaced(tmp_path: Path, tiny: Card) -> None:
     (tmp_path / "card.md").write_text("# My own data set\n")
-    with pytest.raises(OutputError, match="not a card that goldset wrote"):
+    with pytest.raises(OutputError, match="not a card that goldbench wrote"):
         write_card(tmp_path, tiny)
     assert not (tmp_path / "card.json").exists()
     (tmp_path / "card.md").unlink()

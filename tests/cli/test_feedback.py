@@ -1,4 +1,4 @@
-"""``goldset feedback``: clicks and thumbs counted by pair, in a file of their own, what matches nothing named."""
+"""``goldbench feedback``: clicks and thumbs counted by pair, in a file of their own, what matches nothing named."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.cli import app
-from pipeline.errors import GoldsetError, InputError
-from pipeline.formats.feedback_files import Vote, gather, read_votes
-from tests.conftest import Goldset
+from goldbench.pipeline.cli import app
+from goldbench.pipeline.errors import GoldbenchError, InputError
+from goldbench.pipeline.formats.feedback_files import Vote, gather, read_votes
+from tests.conftest import Goldbench
 
 QUERIES = {"q1": "Who is she?", "q2": "why"}
 CHUNKS = {"c1": "one", "c2": "two"}
@@ -22,8 +22,8 @@ ROWS = st.tuples(st.sampled_from(["q1", "why", "no"]), st.sampled_from(["c1", "c
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 @pytest.fixture
@@ -37,12 +37,12 @@ def rows(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_votes_are_counted_by_pair_and_the_judgments_stay_as_they_are(goldset: Goldset, gold: Path) -> None:
+def test_votes_are_counted_by_pair_and_the_judgments_stay_as_they_are(goldbench: Goldbench, gold: Path) -> None:
     before = (gold / "dataset.json").read_bytes()
     (gold / "f.csv").write_text(
         "query,chunk_id,vote\nwho is SHE,c1,+1\nq1,c1,-1\nWho is she?,c2,1\nq2,c9,1\n???,c1,1\n"
     )
-    done = goldset("feedback", "dataset.json", "f.csv", "--out", "fb/feedback.jsonl")
+    done = goldbench("feedback", "dataset.json", "f.csv", "--out", "fb/feedback.jsonl")
     assert done.returncode == 0, done.stderr
     assert rows(gold / "fb" / "feedback.jsonl") == [
         {"query_id": "q1", "chunk_id": "c1", "positive": 1, "negative": 1},
@@ -77,7 +77,7 @@ def test_a_file_with_something_else_is_not_written_over(gold: Path) -> None:
     before = (gold / "dataset.json").read_bytes()
     arguments = [str(gold / name) for name in ("dataset.json", "f.csv")]
     for out in ("dataset.json", "f.csv"):
-        with pytest.raises(GoldsetError, match="give another --out"):
+        with pytest.raises(GoldbenchError, match="give another --out"):
             app.command_line()(["feedback", *arguments, "--out", str(gold / out)], standalone_mode=False)
     assert (gold / "dataset.json").read_bytes() == before
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli.app import COMMANDS, built
-from pipeline.cli.options import PANELS
-from pipeline.config import SETTINGS
-from pipeline.measures.statistics.agreement_intervals import RESAMPLES
-from tests.conftest import Goldset
+from goldbench.pipeline.cli.app import COMMANDS, built
+from goldbench.pipeline.cli.options import PANELS
+from goldbench.pipeline.config import SETTINGS
+from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES
+from tests.conftest import Goldbench
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -36,8 +36,8 @@ def test_summaries_and_options_are_short(name: str, command: Any) -> None:
             assert parameter.rich_help_panel in PANELS, parameter.name
 
 
-def test_help_shows_options_under_titles(goldset_inside: Goldset) -> None:
-    shown = goldset_inside("grade", "--help").stdout
+def test_help_shows_options_under_titles(goldbench_inside: Goldbench) -> None:
+    shown = goldbench_inside("grade", "--help").stdout
     titles = re.findall(r"^(\w+):$", shown, re.MULTILINE)
     assert titles == [title for title in PANELS if title in titles]
     assert {"Input", "Judging", "Model", "Limits", "Output"} <= set(titles)
@@ -62,8 +62,8 @@ def test_the_figures_of_agreement_have_one_number_of_resamples() -> None:
         assert next(one.default for one in command.params if one.name == "resamples") == RESAMPLES
 
 
-def test_the_list_of_commands_shows_every_summary(goldset_inside: Goldset) -> None:
-    shown = goldset_inside("--help").stdout
+def test_the_list_of_commands_shows_every_summary(goldbench_inside: Goldbench) -> None:
+    shown = goldbench_inside("--help").stdout
     for name in COMMANDS:
         assert re.search(rf"^  {name} +\S.*\.$", shown, re.MULTILINE), name
 
@@ -89,10 +89,10 @@ def test_every_option_of_a_setting_has_the_settings_help() -> None:
     ],
 )
 def test_every_wrong_value_is_named_with_its_option_or_key(
-    goldset_inside: Goldset, tmp_path: Any, arguments: tuple[object, ...], says: tuple[str, ...]
+    goldbench_inside: Goldbench, tmp_path: Any, arguments: tuple[object, ...], says: tuple[str, ...]
 ) -> None:
     (tmp_path / "bad.toml").write_text('[model]\nnmae = "m"\n')
-    done = goldset_inside("build", "docs", "--out", "run", *arguments)
+    done = goldbench_inside("build", "docs", "--out", "run", *arguments)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     for part in says:
         assert part in done.stderr

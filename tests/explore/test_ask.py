@@ -1,4 +1,4 @@
-"""``goldset ask``, driven as users drive it: a process, questions down a pipe, a model behind a real socket."""
+"""``goldbench ask``, driven as users drive it: a process, questions down a pipe, a model behind a real socket."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli import app
-from pipeline.errors import ModelError, UsageError
-from pipeline.explore.dialogue import PROMPT, Dialogue, GroundedAnswer, request_for, shown
-from pipeline.ports import ChatRequest, Completion, Usage
-from pipeline.score.runs import load_gold
-from pipeline.systems import adapt
-from prompts.loader import load
+from goldbench.pipeline.cli import app
+from goldbench.pipeline.errors import ModelError, UsageError
+from goldbench.pipeline.explore.dialogue import PROMPT, Dialogue, GroundedAnswer, request_for, shown
+from goldbench.pipeline.ports import ChatRequest, Completion, Usage
+from goldbench.pipeline.score.runs import load_gold
+from goldbench.pipeline.systems import adapt
+from goldbench.prompts.loader import load
 from tests.conftest import ROOT, SETTINGS
 from tests.model_server.fixture import ServerHandle
 
@@ -50,7 +50,7 @@ def ask(folder: Path, questions: bytes, *arguments: str, system: str = "bm25") -
         [
             sys.executable,
             "-m",
-            "pipeline",
+            "goldbench",
             "ask",
             "dataset.json",
             "--system",
@@ -177,7 +177,7 @@ def test_on_a_terminal_questions_are_asked_for_at_a_prompt(gold: Path) -> None:
     ours, theirs = pty.openpty()
     kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
     process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", "ask", "dataset.json", "--system", "bm25"],
+        [sys.executable, "-m", "goldbench", "ask", "dataset.json", "--system", "bm25"],
         cwd=gold,
         env={**kept, "PYTHONPATH": str(ROOT), "TERM": "dumb"},
         stdin=theirs,

@@ -1,4 +1,4 @@
-"""``goldset drift``: what users ask that neither the passages nor the gold set's queries are near to."""
+"""``goldbench drift``: what users ask that neither the passages nor the gold set's queries are near to."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli import app
-from pipeline.errors import InputError, OutputError, UsageError
-from pipeline.explore.log_coverage import Settings, drift
-from pipeline.formats.query_logs import LONGEST, folded, read_log
-from pipeline.report.drift_text import advice, lines
-from pipeline.score.runs import load_gold
-from tests.conftest import Goldset
+from goldbench.pipeline.cli import app
+from goldbench.pipeline.errors import InputError, OutputError, UsageError
+from goldbench.pipeline.explore.log_coverage import Settings, drift
+from goldbench.pipeline.formats.query_logs import LONGEST, folded, read_log
+from goldbench.pipeline.report.drift_text import advice, lines
+from goldbench.pipeline.score.runs import load_gold
+from tests.conftest import Goldbench
 
 PASSAGES = {
     "pump": "The circulation pump starts when the tank falls below forty litres and stops two minutes later.",
@@ -37,8 +37,8 @@ QUERIES = {
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 @pytest.fixture
@@ -221,9 +221,9 @@ def test_a_report_never_replaces_what_is_read(gold: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-def test_vectors_of_a_system_can_be_compared_instead_of_words(goldset: Goldset, gold: Path) -> None:
+def test_vectors_of_a_system_can_be_compared_instead_of_words(goldbench: Goldbench, gold: Path) -> None:
     (gold.parent / "log.txt").write_text("When does the circulation pump begin?\nparental leave\n")
-    done = goldset("drift", "dataset.json", "--queries", "log.txt", "--system", "lsi", "--format", "json")
+    done = goldbench("drift", "dataset.json", "--queries", "log.txt", "--system", "lsi", "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["measure"] == "cosine of lsi"
@@ -231,11 +231,11 @@ def test_vectors_of_a_system_can_be_compared_instead_of_words(goldset: Goldset, 
 
 
 @pytest.mark.slow
-def test_a_log_of_a_hundred_thousand_lines_takes_a_bounded_time(goldset: Goldset, gold: Path) -> None:
+def test_a_log_of_a_hundred_thousand_lines_takes_a_bounded_time(goldbench: Goldbench, gold: Path) -> None:
     words = " ".join(PASSAGES.values()).split()
     rows = (" ".join(words[(n * k) % len(words)] for k in range(1, 6)) + f" {n % 50_000}" for n in range(100_000))
     (gold.parent / "log.txt").write_text("\n".join(rows))
-    done = goldset("drift", "dataset.json", "--queries", "log.txt", "--format", "json")
+    done = goldbench("drift", "dataset.json", "--queries", "log.txt", "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["log"]
     assert (found["lines"], found["compared"]) == (100_000, 20_000)

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import InputError, OutputError
-from pipeline.goldset.folder import Claim, GoldFolder, with_reports
-from pipeline.goldset.publication import changed_files, publish, read_manifest, staging
-from schemas.corpus import Document
-from schemas.manifest import Manifest, StageReport
-from schemas.query import Rejection
+from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.goldset.folder import Claim, GoldFolder, with_reports
+from goldbench.pipeline.goldset.publication import changed_files, publish, read_manifest, staging
+from goldbench.schemas.corpus import Document
+from goldbench.schemas.manifest import Manifest, StageReport
+from goldbench.schemas.query import Rejection
 
 
 def manifest(config: str = "c1") -> Manifest:
     return Manifest(
-        goldset="0",
+        goldbench="0",
         created="2026-01-01T00:00:00+00:00",
         seconds=0.0,
         generator="test",
@@ -137,7 +137,7 @@ def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(OutputError, match="not a goldset run"):
+    with pytest.raises(OutputError, match="not a goldbench run"):
         usable(tmp_path, "c1", replace=True)
 
 

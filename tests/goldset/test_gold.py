@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError
-from pipeline.goldset.dataset import GoldSet, Passage, read_dataset, write_gold
-from schemas.corpus import Evidence
-from schemas.judgment import Relevance
-from schemas.query import Query
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.goldset.dataset import GoldSet, Passage, read_dataset, write_gold
+from goldbench.schemas.corpus import Evidence
+from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.query import Query
 
 IDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zs", "Zl", "Zp")), min_size=1, max_size=12).filter(
     lambda text: not text.startswith("#") and not any(c.isspace() for c in text)

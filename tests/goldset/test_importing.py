@@ -16,21 +16,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.cli import app
-from pipeline.errors import GoldsetError, InputError, MissingExtra, OutputError, UsageError
-from pipeline.formats.benchmarks.collection import Chosen
-from pipeline.formats.benchmarks.grades import choose_grading, parse_grades, suggestion
-from pipeline.formats.benchmarks.kinds import open_collection
-from pipeline.goldset.importer import Imported, Options, import_collection
-from pipeline.goldset.integrity import validate
-from pipeline.score.runs import load_gold
-from schemas.judgment import RELEVANT
-from tests.conftest import ROOT, Goldset
+from goldbench.pipeline.cli import app
+from goldbench.pipeline.errors import GoldbenchError, InputError, MissingExtra, OutputError, UsageError
+from goldbench.pipeline.formats.benchmarks.collection import Chosen
+from goldbench.pipeline.formats.benchmarks.grades import choose_grading, parse_grades, suggestion
+from goldbench.pipeline.formats.benchmarks.kinds import open_collection
+from goldbench.pipeline.goldset.importer import Imported, Options, import_collection
+from goldbench.pipeline.goldset.integrity import validate
+from goldbench.pipeline.score.runs import load_gold
+from goldbench.schemas.judgment import RELEVANT
+from tests.conftest import ROOT, Goldbench
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 def bring(kind: str, path: Path, out: Path, chosen: Chosen | None = None, **options: Any) -> Imported:
@@ -109,7 +109,7 @@ def test_every_collection_makes_a_set_that_validates(collections: Path, tmp_path
 def test_figures_of_a_run_are_those_of_the_benchmark_itself(collections: Path, tmp_path: Path) -> None:
     import pytrec_eval
 
-    from pipeline.measures import evaluate
+    from goldbench.pipeline.measures import evaluate
 
     bring("beir", collections / "med", tmp_path / "out")
     rows = (collections / "med" / "qrels.tsv").read_text().splitlines()[1:]
@@ -156,7 +156,7 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
     assert files(tmp_path / "out") == before
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")
-    with pytest.raises(OutputError, match="not a goldset run"):
+    with pytest.raises(OutputError, match="not a goldbench run"):
         bring("beir", other, tmp_path / "mine")
     bring("beir", other, tmp_path / "out", replace=True)
     assert dataset(tmp_path / "out")["relevant_docs"] == {"q1": ["d3"]}
@@ -417,11 +417,11 @@ def test_judgments_of_trecs_deep_learning_track_keep_their_grades(collections: P
     assert all(found[q][d] == int(grade) for q, _, d, grade in judged)
 
 
-def test_a_broken_reference_in_json_is_named_with_its_line(goldset: Goldset, tmp_path: Path) -> None:
+def test_a_broken_reference_in_json_is_named_with_its_line(goldbench: Goldbench, tmp_path: Path) -> None:
     data = {"queries": {"q": "why"}, "corpus": {"c": "text"}, "relevant_docs": {"q": ["c", "gone"]}, "mode": "text"}
     text = json.dumps(data, indent=1)
     (tmp_path / "l.json").write_text(text)
-    done = goldset("import", "llamaindex", "l.json", "--out", "out")
+    done = goldbench("import", "llamaindex", "l.json", "--out", "out")
     line = next(number for number, one in enumerate(text.splitlines(), 1) if "gone" in one)
     assert done.returncode == 1
     assert f"l.json, line {line}: query 'q': judges document 'gone'" in done.stderr
@@ -448,7 +448,7 @@ def test_what_is_imported_can_be_validated_retrieved_and_scored(
 def test_a_package_that_is_missing_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, package in (("ir_datasets", "ir_datasets"), ("hf", "datasets")):
         monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(MissingExtra, match=r"goldset\[benchmarks\]"):
+        with pytest.raises(MissingExtra, match=r"goldbench\[benchmarks\]"):
             bring(kind, Path("vaswani"), tmp_path / "out")
 
 
@@ -460,8 +460,8 @@ def test_collections_of_ir_datasets_come_by_their_id(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q1 0 d2 1\n")
     names = {"docs_tsv": "docs.tsv", "queries_tsv": "queries.tsv", "qrels_trec": "qrels"}
     made = ir_datasets.create_dataset(**{key: str(tmp_path / name) for key, name in names.items()})
-    ir_datasets.registry.register("goldset-test", made)
-    bring("ir_datasets", Path("goldset-test"), tmp_path / "out")
+    ir_datasets.registry.register("goldbench-test", made)
+    bring("ir_datasets", Path("goldbench-test"), tmp_path / "out")
     assert dataset(tmp_path / "out")["relevant_docs"] == {"q1": ["d2"]}
     with pytest.raises(UsageError, match="knows no collection"):
         bring("ir_datasets", Path("no-such"), tmp_path / "x")
@@ -486,7 +486,7 @@ def test_data_sets_of_hugging_face_come_from_a_folder_as_from_the_hub(
     (place / "README.md").write_text(f"---\nconfigs:\n{configs}---\n")
     bring("hf", place, tmp_path / "out")
     assert dataset(tmp_path / "out")["corpus"] == {"d1": "T one"}
-    with pytest.raises(GoldsetError):
+    with pytest.raises(GoldbenchError):
         bring("hf", tmp_path / "no-such", tmp_path / "x")
 
 
@@ -498,7 +498,7 @@ def test_a_hundred_thousand_passages_pass_through_in_bounded_memory(tmp_path: Pa
     (tmp_path / "in" / "queries.tsv").write_text("".join(f"{n}\tquery {n}\n" for n in range(1000)))
     (tmp_path / "in" / "qrels.tsv").write_text("".join(f"{n}\t0\t{n * 97}\t1\n" for n in range(1000)))
     script = (  # a process of its own: the peak of this one, or of its children, may be another test's
-        "import resource, sys; from pipeline.cli.app import main\n"
+        "import resource, sys; from goldbench.pipeline.cli.app import main\n"
         "try: main()\n"
         "finally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)\n"
     )
@@ -511,9 +511,9 @@ def test_a_hundred_thousand_passages_pass_through_in_bounded_memory(tmp_path: Pa
     assert float(lines[-1]) < 700
 
 
-def test_a_simulated_set_stays_simulated(goldset: Goldset, tmp_path: Path) -> None:
-    assert goldset("build", ROOT / "data/example/documents/support", "--out", "run", "--queries", 5).returncode == 0
-    assert goldset("import", "beir", "run/beir", "--out", "imported").returncode == 0
+def test_a_simulated_set_stays_simulated(goldbench: Goldbench, tmp_path: Path) -> None:
+    assert goldbench("build", ROOT / "data/example/documents/support", "--out", "run", "--queries", 5).returncode == 0
+    assert goldbench("import", "beir", "run/beir", "--out", "imported").returncode == 0
     metadata = json.loads((tmp_path / "imported" / "dataset.json").read_text(encoding="utf-8"))["metadata"]
     assert metadata["evidence_level"] == "smoke"
     assert "simulated" in metadata["notice"]

@@ -1,4 +1,4 @@
-"""``goldset rechunk``: the same queries on another chunking, there and back, with nobody asked."""
+"""``goldbench rechunk``: the same queries on another chunking, there and back, with nobody asked."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import GoldsetError
-from pipeline.formats.jsonl import RecordFile
-from pipeline.goldset.integrity import validate
-from pipeline.goldset.projection import rechunk, write_rechunked
-from schemas.judgment import Judgment, Relevance
-from tests.conftest import ROOT, Goldset
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.integrity import validate
+from goldbench.pipeline.goldset.projection import rechunk, write_rechunked
+from goldbench.schemas.judgment import Judgment, Relevance
+from tests.conftest import ROOT, Goldbench
 
 EXAMPLE = ROOT / "data" / "example" / "documents"
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -46,16 +46,16 @@ def share(chunk: dict[str, Any], evidence: dict[str, Any]) -> float:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rechunk") / "run"
-    command = [sys.executable, "-m", "pipeline", "build", EXAMPLE, "--out", folder, "--queries", "40"]
+    command = [sys.executable, "-m", "goldbench", "build", EXAMPLE, "--out", folder, "--queries", "40"]
     subprocess.run([*map(str, command), "--offline-recipe", "mixed"], cwd=ROOT, check=True, capture_output=True)
     return folder
 
 
 @pytest.mark.parametrize("size", [250, 2000])
 def test_labels_follow_the_evidence_and_come_back_as_they_were(
-    goldset: Goldset, run: Path, tmp_path: Path, size: int
+    goldbench: Goldbench, run: Path, tmp_path: Path, size: int
 ) -> None:
-    done = goldset("rechunk", run, "--chunk-size", size, "--out", "other")
+    done = goldbench("rechunk", run, "--chunk-size", size, "--out", "other")
     assert done.returncode == 0, done.stderr
     other = tmp_path / "other"
     assert validate(other).problems == ()
@@ -82,8 +82,10 @@ def test_words_held_out_of_the_corpus_stay_out(run: Path, tmp_path: Path) -> Non
     assert [quote for quote in masked if quote in after] == [quote for quote in masked if quote in before]
 
 
-def test_queries_that_no_chunk_can_answer_are_listed_and_come_back(goldset: Goldset, run: Path, tmp_path: Path) -> None:
-    done = goldset("rechunk", run, "--chunk-size", 30, "--chunk-overlap", 0, "--out", "tiny")
+def test_queries_that_no_chunk_can_answer_are_listed_and_come_back(
+    goldbench: Goldbench, run: Path, tmp_path: Path
+) -> None:
+    done = goldbench("rechunk", run, "--chunk-size", 30, "--chunk-overlap", 0, "--out", "tiny")
     assert done.returncode == 0, done.stderr
     left_out = lines(tmp_path / "tiny" / "3-rejections.jsonl")
     assert left_out
@@ -121,7 +123,7 @@ def test_what_is_asked_wrongly_is_one_line_and_writes_nothing(run: Path, tmp_pat
         (tmp_path / "nowhere", tmp_path / "x", 100, 10, "not the folder of a finished run"),
         (run, tmp_path / "x", 1, 0, "no query can be projected"),
     ]:
-        with pytest.raises(GoldsetError, match=said) as raised:
+        with pytest.raises(GoldbenchError, match=said) as raised:
             write_rechunked(folder, out, size=size, overlap=overlap)
         assert "\n" not in str(raised.value)
     assert list(tmp_path.iterdir()) == []

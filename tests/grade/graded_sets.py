@@ -11,23 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.config import Config, load_config
-from pipeline.formats.jsonl import RecordFile
-from pipeline.goldset.dataset import GoldSet, Passage, write_gold
-from pipeline.goldset.publication import publish, staging
-from pipeline.grade.panel import ModelPanel
-from pipeline.grade.retriever_pool import Pools
-from pipeline.grade.session import Graded, Work, grade_folder
-from pipeline.ports import Retriever
-from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.system_settings import BM25Settings
-from pipeline.retrieval.tokens import tokenizer
-from pipeline.score.runs import load_run
-from schemas.corpus import Chunk, Document, Evidence, Span
-from schemas.judgment import Relevance
-from schemas.manifest import Manifest
-from schemas.query import Query
+from goldbench.pipeline.config import Config, load_config
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.dataset import GoldSet, Passage, write_gold
+from goldbench.pipeline.goldset.publication import publish, staging
+from goldbench.pipeline.grade.panel import ModelPanel
+from goldbench.pipeline.grade.retriever_pool import Pools
+from goldbench.pipeline.grade.session import Graded, Work, grade_folder
+from goldbench.pipeline.ports import Retriever
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.retrieval.bm25 import BM25
+from goldbench.pipeline.retrieval.system_settings import BM25Settings
+from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.pipeline.score.runs import load_run
+from goldbench.schemas.corpus import Chunk, Document, Evidence, Span
+from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.manifest import Manifest
+from goldbench.schemas.query import Query
 from tests.benchmarks.build_speed import Clock
 from tests.model_server.fixture import ServerHandle
 
@@ -87,7 +87,7 @@ def write_set(folder: Path, *, subjects: int = 8, extra: Mapping[str, str] | Non
         corpus = [Passage(chunk_id=item.chunk_id, title="", text=item.text) for item in chunks]
         write_gold(place, GoldSet(queries, lambda: corpus, relevance, {"evidence_level": "model"}))
         manifest = Manifest(
-            goldset="0", created="2026-01-01T00:00:00+00:00", seconds=0.0, generator="test", evidence_level="model",
+            goldbench="0", created="2026-01-01T00:00:00+00:00", seconds=0.0, generator="test", evidence_level="model",
             config_sha256="c", documents=len(documents), queries=len(queries), stages=[],
         )  # fmt: skip
         publish(place, folder, manifest)

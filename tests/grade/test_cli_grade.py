@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.goldset.integrity import validate
+from goldbench.pipeline.goldset.integrity import validate
 from tests.build.test_build import corpus
 from tests.build.test_build_under_fire import FAULTS, ended, started
-from tests.conftest import Goldset
+from tests.conftest import Goldbench
 from tests.grade.graded_sets import artifacts
 from tests.model_server.fixture import ServerHandle
 
@@ -24,14 +24,14 @@ def url(model_server: ServerHandle) -> tuple[str, ...]:
 
 
 def test_a_set_is_built_and_graded_at_once_and_needs_a_model_to_be(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs", 6)
-    offline = goldset("build", "docs", "--out", "run", "--queries", 3, "--grade")
+    offline = goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade")
     assert offline.returncode == 2
-    assert offline.stderr.splitlines()[-1].startswith("goldset: grading needs a model")
+    assert offline.stderr.splitlines()[-1].startswith("goldbench: grading needs a model")
     assert not (tmp_path / "run").exists()
-    done = goldset("build", "docs", "--out", "run", "--queries", 3, "--grade", *url)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url)
     assert done.returncode in {0, 3}, done.stderr
     assert "per query:" in done.stdout
     assert "a query)" in done.stderr
@@ -40,28 +40,28 @@ def test_a_set_is_built_and_graded_at_once_and_needs_a_model_to_be(
 
 @pytest.mark.slow
 def test_building_and_grading_again_asks_nothing_and_building_alone_is_refused(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs", 6)
-    done = goldset("build", "docs", "--out", "run", "--queries", 3, "--grade", *url)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url)
     before = artifacts(tmp_path / "run")
     model_server.reset()
-    refused = goldset("build", "docs", "--out", "run", "--queries", 3, *url)
+    refused = goldbench("build", "docs", "--out", "run", "--queries", 3, *url)
     assert (refused.returncode, "--grade" in refused.stderr) == (1, True)
-    assert goldset("build", "docs", "--out", "run", "--queries", 3, "--grade", *url).returncode == done.returncode
+    assert goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url).returncode == done.returncode
     assert artifacts(tmp_path / "run") == before
     assert model_server.stats()["requests"] == 0
 
 
 @pytest.mark.slow
 def test_a_grading_that_is_killed_again_and_again_loses_and_repays_nothing(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs", 9)
-    goldset("build", "docs", "--out", "one", "--queries", 6, *url)
+    goldbench("build", "docs", "--out", "one", "--queries", 6, *url)
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     grade = ("--concurrency", 4, *url)
-    goldset("grade", "one", *grade, "--answers", "one.sqlite")
+    goldbench("grade", "one", *grade, "--answers", "one.sqlite")
     ungraded = artifacts(tmp_path / "two")
     asked_for = model_server.stats()["prompts"]
     model_server.reset()
@@ -78,7 +78,7 @@ def test_a_grading_that_is_killed_again_and_again_loses_and_repays_nothing(
         left = {name: data for name, data in artifacts(tmp_path / "two").items() if not name.startswith(".")}
         assert left == {name: data for name, data in ungraded.items() if not name.startswith(".")}
     assert kills == 4
-    goldset("grade", "two", *grade, "--answers", "two.sqlite")
+    goldbench("grade", "two", *grade, "--answers", "two.sqlite")
     stats = model_server.stats()
     assert stats["paid_twice"] <= kills * 4  # what was on its way when the process died was answered to nobody
     assert stats["prompts"] <= asked_for
@@ -87,33 +87,33 @@ def test_a_grading_that_is_killed_again_and_again_loses_and_repays_nothing(
 
 @pytest.mark.slow
 def test_every_fault_at_once_changes_no_label(
-    goldset: Goldset, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs", 9)
-    goldset("build", "docs", "--out", "one", "--queries", 6, *url)
+    goldbench("build", "docs", "--out", "one", "--queries", 6, *url)
     shutil.copytree(tmp_path / "one", tmp_path / "two")
-    goldset("grade", "one", *url, "--answers", "one.sqlite")
+    goldbench("grade", "one", *url, "--answers", "one.sqlite")
     model_server.reset()
     model_server.script(*FAULTS, latency_ms=5)
-    goldset("grade", "two", *url, "--answers", "two.sqlite")
+    goldbench("grade", "two", *url, "--answers", "two.sqlite")
     assert {"429", "refuse"} <= set(model_server.stats()["statuses"])
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
 
 @pytest.mark.slow
 def test_a_folder_whose_grading_was_killed_while_it_was_put_in_place_is_finished_by_the_next_command(
-    goldset: Goldset, tmp_path: Path, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, url: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs", 9)
-    goldset("build", "docs", "--out", "run", "--queries", 6, *url)
-    goldset("grade", "run", *url)
+    goldbench("build", "docs", "--out", "run", "--queries", 6, *url)
+    goldbench("grade", "run", *url)
     whole = artifacts(tmp_path / "run")
     place = tmp_path / "run" / ".unfinished"
     place.mkdir()
     (tmp_path / "run" / "manifest.json").rename(place / "manifest.json")
     (tmp_path / "run" / "4-judgments.jsonl").rename(place / "4-judgments.jsonl")
     (place / ".publishing").touch()
-    again = goldset("grade", "run", *url)
+    again = goldbench("grade", "run", *url)
     assert again.returncode in {0, 3}, again.stderr
     assert artifacts(tmp_path / "run") == whole
-    assert goldset("validate", "run").returncode == 0
+    assert goldbench("validate", "run").returncode == 0

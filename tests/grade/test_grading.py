@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import NothingKept, OutputError, UsageError
-from pipeline.goldset.dataset import read_dataset
-from pipeline.goldset.folder import Claim, GoldFolder
-from pipeline.goldset.integrity import validate
-from pipeline.goldset.publication import read_manifest
-from pipeline.grade.panel import ModelPanel
-from pipeline.grade.retriever_pool import Pools
-from pipeline.grade.session import Work, plan_folder
-from pipeline.report.grading_text import NOT_MEASURED, grading_warnings
-from schemas.judgment import Relevance, settled
+from goldbench.pipeline.errors import NothingKept, OutputError, UsageError
+from goldbench.pipeline.goldset.dataset import read_dataset
+from goldbench.pipeline.goldset.folder import Claim, GoldFolder
+from goldbench.pipeline.goldset.integrity import validate
+from goldbench.pipeline.goldset.publication import read_manifest
+from goldbench.pipeline.grade.panel import ModelPanel
+from goldbench.pipeline.grade.retriever_pool import Pools
+from goldbench.pipeline.grade.session import Work, plan_folder
+from goldbench.pipeline.report.grading_text import NOT_MEASURED, grading_warnings
+from goldbench.schemas.judgment import Relevance, settled
 from tests.benchmarks.build_speed import Clock
 from tests.grade.graded_sets import TEXTS, KnownSet, artifacts, grade, retrievers, settings, write_set
 from tests.model_server.fixture import ServerHandle

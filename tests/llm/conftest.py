@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.llm.model_path import ModelPath, open_model
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.store import AnswerStore
-from pipeline.ports import ChatRequest
+from goldbench.pipeline.llm.model_path import ModelPath, open_model
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.store import AnswerStore
+from goldbench.pipeline.ports import ChatRequest
 from tests.model_server.fixture import ServerHandle
 
 

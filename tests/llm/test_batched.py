@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import CallFailed, LimitReached, ModelUnavailable
-from pipeline.llm.batch import BatchLimits
-from pipeline.llm.model_path import ModelPath, open_model
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.store import AnswerStore
+from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable
+from goldbench.pipeline.llm.batch import BatchLimits
+from goldbench.pipeline.llm.model_path import ModelPath, open_model
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.store import AnswerStore
 from tests.build.test_build import artifacts, corpus
 from tests.conftest import ROOT, SETTINGS
 from tests.llm.conftest import verdict_request
@@ -214,7 +214,7 @@ async def test_a_server_without_batches_says_so(model_server: ServerHandle, tmp_
 def started(folder: Path, *command: object) -> subprocess.Popen[str]:
     kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
     return subprocess.Popen(
-        [sys.executable, "-m", "pipeline", *map(str, command)],
+        [sys.executable, "-m", "goldbench", *map(str, command)],
         cwd=folder,
         env={**kept, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,

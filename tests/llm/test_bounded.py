@@ -8,9 +8,9 @@ import psutil
 import pytest
 from aiohttp import web
 
-from pipeline.errors import CallFailed
-from pipeline.llm.model_path import open_model
-from pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.errors import CallFailed
+from goldbench.pipeline.llm.model_path import open_model
+from goldbench.pipeline.llm.server_settings import ModelSettings
 from tests.llm.conftest import verdict_request
 
 

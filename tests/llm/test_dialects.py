@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import CallFailed
-from pipeline.llm.dialect import Dialect, learn
+from goldbench.pipeline.errors import CallFailed
+from goldbench.pipeline.llm.dialect import Dialect, learn
 from tests.llm.conftest import Opener, Verdict, verdict_request
 from tests.model_server.fixture import ServerHandle
 

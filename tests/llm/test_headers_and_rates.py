@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.llm.circuit import Circuit
-from pipeline.llm.exchange_end import Cause
-from pipeline.llm.headers import Allowance, allowance, duration_s, retry_after_s
-from pipeline.llm.pace import Rates, Width, Window
+from goldbench.pipeline.llm.circuit import Circuit
+from goldbench.pipeline.llm.exchange_end import Cause
+from goldbench.pipeline.llm.headers import Allowance, allowance, duration_s, retry_after_s
+from goldbench.pipeline.llm.pace import Rates, Width, Window
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import LimitReached, UsageError
-from pipeline.llm.prices import check_price
-from pipeline.llm.server_settings import Model, ModelSettings
+from goldbench.pipeline.errors import LimitReached, UsageError
+from goldbench.pipeline.llm.prices import check_price
+from goldbench.pipeline.llm.server_settings import Model, ModelSettings
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import InputError, UsageError
-from pipeline.llm import transfer, upkeep
-from pipeline.llm.store import AnswerStore, StoredReply
-from pipeline.ports import Usage
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.llm import transfer, upkeep
+from goldbench.pipeline.llm.store import AnswerStore, StoredReply
+from goldbench.pipeline.ports import Usage
 
 ANSWER = {
     "kind": "answer", "key": "ab" * 32, "stage": "grade", "prompt": "grade.v1", "model": "m", "outcome": "answer",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import GoldsetError
+from goldbench.pipeline.errors import GoldbenchError
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -37,7 +37,7 @@ async def test_no_canary_is_seen(
     open_path: Opener, model_server: ServerHandle, caplog: pytest.LogCaptureFixture, rule: dict[str, Any]
 ):
     caplog.set_level(logging.DEBUG)
-    for name in ("openai", "httpx", "httpx2", "httpcore", "aiohttp", "aiohttp.client", "asyncio", "pipeline"):
+    for name in ("openai", "httpx", "httpx2", "httpcore", "aiohttp", "aiohttp.client", "asyncio", "goldbench"):
         caplog.set_level(logging.DEBUG, logger=name)
     model_server.script(rule)
     seen = []
@@ -47,7 +47,7 @@ async def test_no_canary_is_seen(
         seen += [repr(path), repr(path.snapshot()), path.snapshot().line(), str(path.usage()), repr(path.gate)]
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
-            assert isinstance(outcome, GoldsetError), repr(outcome)
+            assert isinstance(outcome, GoldbenchError), repr(outcome)
             seen += [repr(outcome), "".join(traceback.format_exception(outcome))]
             assert "\n" not in str(outcome)
     seen += [record.getMessage() + str(record.exc_info) for record in caplog.records]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import AnswerRejected, NotAsked
-from pipeline.llm.rehearsal import Planning, recollect
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.token_counts import estimate_tokens
+from goldbench.pipeline.errors import AnswerRejected, NotAsked
+from goldbench.pipeline.llm.rehearsal import Planning, recollect
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.token_counts import estimate_tokens
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 from tests.model_server.tokens import count_tokens

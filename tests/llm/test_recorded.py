@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import AnswerRejected, InputError, ModelUnavailable, OutputError
-from pipeline.llm.layers.answer_record import request_key
-from pipeline.llm.store import AnswerStore, StoredReply
-from pipeline.ports import Usage
+from goldbench.pipeline.errors import AnswerRejected, InputError, ModelUnavailable, OutputError
+from goldbench.pipeline.llm.layers.answer_record import request_key
+from goldbench.pipeline.llm.store import AnswerStore, StoredReply
+from goldbench.pipeline.ports import Usage
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -121,9 +121,9 @@ async def test_one_writer_serves_many_answers_quickly(tmp_path: Path):
 _KILLED = """
 import asyncio, sys
 from pathlib import Path
-from pipeline.llm.model_path import open_model
-from pipeline.llm.server_settings import ModelSettings
-from pipeline.llm.store import AnswerStore
+from goldbench.pipeline.llm.model_path import open_model
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.store import AnswerStore
 from tests.llm.conftest import verdict_request
 
 async def main():
@@ -212,7 +212,7 @@ def test_another_database_is_left_alone(tmp_path: Path):
         pass
 
 
-def test_a_store_of_a_newer_goldset_is_left_alone(tmp_path: Path):
+def test_a_store_of_a_newer_goldbench_is_left_alone(tmp_path: Path):
     path = tmp_path / "a.sqlite"
     with AnswerStore(path):
         pass
@@ -271,7 +271,7 @@ async def test_a_claim_of_another_machine_ends_with_its_lease(tmp_path: Path):
 
 
 def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path: Path):
-    from pipeline.llm import upkeep
+    from goldbench.pipeline.llm import upkeep
 
     with pytest.raises(InputError, match="no answer store here"):
         upkeep.stats(tmp_path / "a.sqlite")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import CallFailed, LimitReached, ModelUnavailable
+from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, Field
 
-from pipeline.llm.reply_schema import answer_schema, field_names
-from schemas.replies import GeneratedQueries
+from goldbench.pipeline.llm.reply_schema import answer_schema, field_names
+from goldbench.schemas.replies import GeneratedQueries
 from tests.model_server.dialect import _loose
 
 

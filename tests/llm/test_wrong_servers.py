@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import ModelUnavailable, UsageError
-from pipeline.llm.model_path import open_model
-from pipeline.llm.probe import probe
-from pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.errors import ModelUnavailable, UsageError
+from goldbench.pipeline.llm.model_path import open_model
+from goldbench.pipeline.llm.probe import probe
+from goldbench.pipeline.llm.server_settings import ModelSettings
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -77,7 +77,7 @@ async def test_a_redirect_is_not_followed(open_path: Opener, model_server: Serve
     "there", ["", "http://[", "ftp://x/", "http://h\x1b[31m/", "http://h:99999999/", "http://me:CANARY@h/"]
 )
 async def test_a_redirect_to_an_odd_place_is_told_plainly(open_path: Opener, model_server: ServerHandle, there: str):
-    from pipeline.llm.wire import redirected_to
+    from goldbench.pipeline.llm.wire import redirected_to
 
     shown = redirected_to(model_server.base_url, there)
     assert shown in {"elsewhere", "to http://h/"}

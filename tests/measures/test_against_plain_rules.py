@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.measures import evaluate
-from pipeline.measures.names import parse_measures
-from pipeline.measures.ranks import judged_ranks
-from pipeline.measures.result import Result
+from goldbench.pipeline.measures import evaluate
+from goldbench.pipeline.measures.names import parse_measures
+from goldbench.pipeline.measures.ranks import judged_ranks
+from goldbench.pipeline.measures.result import Result
 from tests.measures.cases import order, plain, qrels, runs
 
 MEASURES = ("hit", "p", "r", "f1", "mrr", "map", "dcg", "ndcg", "judged")

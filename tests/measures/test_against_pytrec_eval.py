@@ -6,8 +6,8 @@ import pytest
 import pytrec_eval
 from hypothesis import HealthCheck, given, settings
 
-from pipeline.measures import evaluate
-from pipeline.measures.names import parse_measures
+from goldbench.pipeline.measures import evaluate
+from goldbench.pipeline.measures.names import parse_measures
 from tests.measures.cases import qrels, runs
 
 CUTOFFS = (1, 2, 3, 5, 10, 30)

@@ -1,4 +1,4 @@
-"""The worked examples of the articles that goldset grew from come out, each under the name of its definition.
+"""The worked examples of the articles that goldbench grew from come out, each under the name of its definition.
 
 The figures are those that the articles print, and their recomputation to full precision where an article rounds.
 """
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.measures import evaluate
-from pipeline.measures.names import FAMILIES, parse_measures
+from goldbench.pipeline.measures import evaluate
+from goldbench.pipeline.measures.names import FAMILIES, parse_measures
 
 
 def value(judged: dict[str, int] | list[str], ranking: list[str], measure: str) -> float:

@@ -1,4 +1,4 @@
-"""Where the tools of the field disagree, goldset gives trec_eval's figure, and others' under a name of their own.
+"""Where the tools of the field disagree, goldbench gives trec_eval's figure, and others' under a name of their own.
 
 The figures of trec_eval are those of its versions 9.0.8 and 10.0, run on these cases.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.measures import evaluate
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.measures import evaluate
 
 
 def one(judged, run, measure: str, **how) -> float:

@@ -12,9 +12,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from pipeline.errors import GoldsetError, InputError, UsageError
-from pipeline.measures import evaluate
-from pipeline.measures.names import Measure
+from goldbench.pipeline.errors import GoldbenchError, InputError, UsageError
+from goldbench.pipeline.measures import evaluate
+from goldbench.pipeline.measures.names import Measure
 
 QRELS = {"q": {"a": 1}}
 
@@ -120,7 +120,7 @@ FOREIGN = {"complex": [1j, 2j], "periods": pd.period_range("2020", periods=2), "
 
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_a_frame_of_pandas_with_foreign_types_is_refused(kind: str) -> None:
-    with pytest.raises(GoldsetError):
+    with pytest.raises(GoldbenchError):
         mrr(pd.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": FOREIGN[kind]}))
 
 

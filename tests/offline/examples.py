@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from pipeline.offline.generator import OfflineGenerator, RecipeName
-from pipeline.ports import Brief, Proposal
-from pipeline.text.draws import key_of
-from schemas.corpus import Chunk, Span
-from schemas.query import Assignment, Constraints, QueryKind, QueryStyle
+from goldbench.pipeline.offline.generator import OfflineGenerator, RecipeName
+from goldbench.pipeline.ports import Brief, Proposal
+from goldbench.pipeline.text.draws import key_of
+from goldbench.schemas.corpus import Chunk, Span
+from goldbench.schemas.query import Assignment, Constraints, QueryKind, QueryStyle
 
 ASSIGNMENT = Assignment(kind=QueryKind.FACT, style=QueryStyle.KEYWORDS)
 

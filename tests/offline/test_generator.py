@@ -12,9 +12,9 @@ import regex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.offline.generator import OfflineGenerator, RecipeName
-from pipeline.text.words import words
-from schemas.query import Constraints, QueryStyle, Recipe
+from goldbench.pipeline.offline.generator import OfflineGenerator, RecipeName
+from goldbench.pipeline.text.words import words
+from goldbench.schemas.query import Constraints, QueryStyle, Recipe
 from tests.benchmarks.collections import load
 from tests.offline.examples import brief, chunk, fitted, manual, manual_page, proposed
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prompts.loader import FOLDER, PromptError, available, load, parse
+from goldbench.prompts.loader import FOLDER, PromptError, available, load, parse
 
 GOOD = '+++\ndescription = "x"\nplaceholders = ["a", "b"]\n+++\n# System\n\nSay {{a}}.\n\n# User\n\n{{b}}\n'
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pipeline.measures.result import Counts, Result
-from pipeline.measures.statistics.comparison import scorecard
-from pipeline.measures.statistics.slices import Part, Slicing
-from pipeline.report.charts import Points
-from pipeline.report.scorecard_page import Details, Found
-from schemas.scorecard import GoldReference, Method, Score, Scorecard
+from goldbench.pipeline.measures.result import Counts, Result
+from goldbench.pipeline.measures.statistics.comparison import scorecard
+from goldbench.pipeline.measures.statistics.slices import Part, Slicing
+from goldbench.pipeline.report.charts import Points
+from goldbench.pipeline.report.scorecard_page import Details, Found
+from goldbench.schemas.scorecard import GoldReference, Method, Score, Scorecard
 
 SCRIPT = "<script>window.broken=1</script>"
 IMAGE = "<img src=x onerror='window.broken=1'>"
@@ -28,7 +28,7 @@ def hostile_card() -> Scorecard:
         judged="judged@10",
         gold=GoldReference(name=f"gold {SCRIPT}", sha256="0" * 64, queries=len(QUERIES)),
         method=Method(missing="zero", scores="float64", permutations=200, resamples=200),
-        goldset="0",
+        goldbench="0",
     )
 
 

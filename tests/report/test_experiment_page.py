@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.report.experiment_page import page
-from pipeline.report.experiment_text import figures_markdown, leaderboard
-from schemas.experiment import Difference, Experiment, FailedSystem, Latency, Measurable, PublishedRow, Timing, Timings
-from schemas.scorecard import Scorecard
+from goldbench.pipeline.report.experiment_page import page
+from goldbench.pipeline.report.experiment_text import figures_markdown, leaderboard
+from goldbench.schemas.experiment import (
+    Difference,
+    Experiment,
+    FailedSystem,
+    Latency,
+    Measurable,
+    PublishedRow,
+    Timing,
+    Timings,
+)
+from goldbench.schemas.scorecard import Scorecard
 from tests.report.hostile import SCRIPT, hostile_card
 from tests.report.test_page_in_a_browser import BROWSER
 

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.measures.statistics.regression import Check, Fall
-from pipeline.report.gate_text import fallen, github, junit, line
+from goldbench.pipeline.measures.statistics.regression import Check, Fall
+from goldbench.pipeline.report.gate_text import fallen, github, junit, line
 
 FAILED = Check(
     kind="drop",
@@ -59,7 +59,7 @@ def test_junit_is_xml_whatever_the_queries_hold(query_id: str, text: str) -> Non
 def test_an_annotation_is_one_line_and_nothing_in_it_is_a_command(text: str) -> None:
     (annotation,) = github([FAILED], {"q1": text})
     assert len(annotation.splitlines()) == 1
-    assert annotation.startswith("::error title=goldset gate%3A ndcg@10::FAILED")
+    assert annotation.startswith("::error title=goldbench gate%3A ndcg@10::FAILED")
 
 
 def test_no_line_about_a_query_begins_with_what_is_the_querys_own() -> None:
@@ -68,7 +68,7 @@ def test_no_line_about_a_query_begins_with_what_is_the_querys_own() -> None:
 
 
 def test_a_gate_that_holds_is_one_notice() -> None:
-    assert list(github([PASSED], {})) == ["::notice title=goldset gate::1 condition passed"]
+    assert list(github([PASSED], {})) == ["::notice title=goldbench gate::1 condition passed"]
 
 
 def test_a_giant_query_is_cut() -> None:

@@ -8,10 +8,10 @@ import json
 import pytest
 from lxml import html
 
-from pipeline.report import scorecard_page as pages
-from pipeline.report.charts import library
-from pipeline.report.scorecard_page import page
-from pipeline.report.scorecard_text import leaderboard_rows
+from goldbench.pipeline.report import scorecard_page as pages
+from goldbench.pipeline.report.charts import library
+from goldbench.pipeline.report.scorecard_page import page
+from goldbench.pipeline.report.scorecard_text import leaderboard_rows
 from tests.report.hostile import QUERIES, SCRIPT, SYSTEMS, hostile_card, hostile_details
 
 

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from pipeline.report.scorecard_text import best, markdown, p_value, sentence, words
-from schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Score, Scorecard, SystemScores, Verdict
+from goldbench.pipeline.report.scorecard_text import best, markdown, p_value, sentence, words
+from goldbench.schemas.scorecard import (
+    Comparison,
+    GoldReference,
+    Method,
+    RunCounts,
+    Score,
+    Scorecard,
+    SystemScores,
+    Verdict,
+)
 
 COUNTS = RunCounts(queries=300, missing=0, extra=0, no_relevant=0, tied=0, holes=0)
 METHOD = Method(missing="zero", scores="float64", permutations=100, resamples=100, seed=0, alpha=0.05, confidence=0.95)
@@ -32,7 +41,7 @@ def comparison(verdict: Verdict, *, first: str = "A", second: str = "B") -> Comp
 
 def card(*comparisons: Comparison, systems: str = "ABC", level: str | None = None) -> Scorecard:
     return Scorecard(
-        goldset="0",
+        goldbench="0",
         gold=GoldReference(name="g", sha256="0", queries=300, evidence_level=level),
         measures=["ndcg@10"],
         systems=[

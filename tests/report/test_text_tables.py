@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.report.text_tables import aligned, escaped, markdown_table, with_interval
+from goldbench.pipeline.report.text_tables import aligned, escaped, markdown_table, with_interval
 
 ROWS = [("system", "ndcg@10"), ("bm25", "+0.5"), ("a|b", "-0.25")]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from lxml import html
 
-from pipeline.agreement import agree
-from pipeline.agreement.judgment_files import Labels
-from pipeline.report.trust import Trust
-from pipeline.score.page_data import trust_in, write_report
-from pipeline.score.runs import load_gold, load_run
-from schemas.scorecard import Method
-from schemas.set_card import Card, Figure, State
+from goldbench.pipeline.agreement import agree
+from goldbench.pipeline.agreement.judgment_files import Labels
+from goldbench.pipeline.report.trust import Trust
+from goldbench.pipeline.score.page_data import trust_in, write_report
+from goldbench.pipeline.score.runs import load_gold, load_run
+from goldbench.schemas.scorecard import Method
+from goldbench.schemas.set_card import Card, Figure, State
 from tests.card.sets import write_dataset
 
 EVIL = "<script>window.broken=1</script>"
@@ -25,7 +25,7 @@ def card_for(sha: str) -> Card:
         Figure(section="holes", name="hole@10 of runs", state=State.ABSENT, meaning="no run is beside the set"),
         Figure(section="provenance", name="provenance", value="x", values={"judgments sha256": sha}, meaning="made"),
     ]
-    return Card(goldset="0", name=EVIL, queries=2, passages=3, figures=figures)
+    return Card(goldbench="0", name=EVIL, queries=2, passages=3, figures=figures)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_the_page_shows_the_card_and_the_confusion(folder: Path, tmp_path: Path)
     found = agree(people, Labels(EVIL, folder, {"m": {"q": {"a": 3, "b": 2}, "r": {"b": 1}}}), resamples=100)
     (folder / "agreement.json").write_text(found.model_dump_json())
     (tmp_path / "r.trec").write_text("q Q0 a 1 1 t\nr Q0 c 1 1 t\n")
-    from pipeline.measures.names import parse_measure
+    from goldbench.pipeline.measures.names import parse_measure
 
     write_report(
         tmp_path / "p.html",
@@ -65,7 +65,7 @@ def test_a_card_of_other_judgments_is_not_shown(folder: Path) -> None:
     (folder / "card.json").write_text(card_for("0" * 64).model_dump_json())
     found = trust_in(load_gold(folder))
     assert found.card is None
-    assert found.remarks == ("card.json belongs to other judgments; make it again with goldset card.",)
+    assert found.remarks == ("card.json belongs to other judgments; make it again with goldbench card.",)
 
 
 def test_damaged_files_are_said_to_be_so(folder: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.system_settings import BM25Settings
-from pipeline.retrieval.tokens import tokenizer
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.retrieval.bm25 import BM25
+from goldbench.pipeline.retrieval.system_settings import BM25Settings
+from goldbench.pipeline.retrieval.tokens import tokenizer
 
 WORDS = st.lists(st.sampled_from(["pump", "valve", "seal", "tank", "hose", "gauge"]), max_size=12).map(" ".join)
 CORPORA = st.dictionaries(st.text("abZ9é", min_size=1, max_size=3), WORDS, min_size=1, max_size=12)

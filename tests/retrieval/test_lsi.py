@@ -11,12 +11,12 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
-from pipeline.measures import evaluate
-from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.retrieval.lsi import LSI
-from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.retrieval.system_settings import LSISettings
-from pipeline.retrieval.tokens import tokenizer
+from goldbench.pipeline.measures import evaluate
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.retrieval.lsi import LSI
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+from goldbench.pipeline.retrieval.system_settings import LSISettings
+from goldbench.pipeline.retrieval.tokens import tokenizer
 
 WORDS = tokenizer(Analyzer.UNICODE)
 PASSAGES = {

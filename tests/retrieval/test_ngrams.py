@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from pipeline.retrieval.ngrams import Ngrams
-from pipeline.retrieval.system_settings import NgramSettings
+from goldbench.pipeline.retrieval.ngrams import Ngrams
+from goldbench.pipeline.retrieval.system_settings import NgramSettings
 from tests.conftest import ROOT
 
 CORPUS = {"a": "centrifugal pump", "b": "valves and seals", "c": "pumps", "d": "", "e": "pumps"}
@@ -44,5 +44,5 @@ def test_a_corpus_without_any_ngram_finds_nothing() -> None:
 
 
 def test_what_loads_the_library_is_not_counted_as_indexing() -> None:
-    program = "import sys\nfrom pipeline.retrieval import ngrams\nassert 'sklearn' in sys.modules"
+    program = "import sys\nfrom goldbench.pipeline.retrieval import ngrams\nassert 'sklearn' in sys.modules"
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0

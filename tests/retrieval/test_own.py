@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.errors import RetrieverFailed
-from pipeline.retrieval import foreign_results
-from pipeline.systems import adapt, open_systems
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.retrieval import foreign_results
+from goldbench.pipeline.systems import adapt, open_systems
 from tests.conftest import ROOT
 
 CORPUS = {"c1": "The pump hums.", "c2": "The valve, it leaks badly in winter time.", "c3": "Tank", "7": "Seven seals"}
@@ -164,7 +164,7 @@ def test_llamaindex_retrievers_are_taken_as_they_are() -> None:
 
 
 def test_what_is_no_retriever_is_refused() -> None:
-    from pipeline.errors import UsageError
+    from goldbench.pipeline.errors import UsageError
 
     with pytest.raises(UsageError, match="a int is neither"):
         adapt(3)
@@ -260,7 +260,7 @@ def test_a_command_that_is_ended_leaves_no_process(tmp_path: Path) -> None:
     (tmp_path / "gold.json").write_text(
         json.dumps({"queries": {"q": "a"}, "corpus": {"c": "a"}, "relevant_docs": {"q": ["c"]}, "mode": "text"})
     )
-    command = [sys.executable, "-m", "pipeline", "retrieve", "gold.json", "-o", "r.trec", "--system", "python:stuck:f"]
+    command = [sys.executable, "-m", "goldbench", "retrieve", "gold.json", "-o", "r.trec", "--system", "python:stuck:f"]
     with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
         assert _soon((tmp_path / "asked").exists, 30)
         process.send_signal(signal.SIGTERM)

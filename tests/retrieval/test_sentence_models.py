@@ -9,21 +9,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.errors import MissingExtra, RetrieverFailed
-from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.dense import Dense
-from pipeline.retrieval.fastembed_models import FastembedEncoder
-from pipeline.retrieval.rerank import Reranker
-from pipeline.retrieval.sentence_models import SentenceTransformersEncoder, cross_encoder
-from pipeline.retrieval.stopwatch import Stopwatch
-from pipeline.retrieval.system_settings import (
+from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.retrieval.bm25 import BM25
+from goldbench.pipeline.retrieval.dense import Dense
+from goldbench.pipeline.retrieval.fastembed_models import FastembedEncoder
+from goldbench.pipeline.retrieval.rerank import Reranker
+from goldbench.pipeline.retrieval.sentence_models import SentenceTransformersEncoder, cross_encoder
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+from goldbench.pipeline.retrieval.system_settings import (
     BM25Settings,
     CrossEncoderSettings,
     FastembedSettings,
     SentenceTransformersSettings,
 )
-from pipeline.retrieval.tokens import tokenizer
+from goldbench.pipeline.retrieval.tokens import tokenizer
 
 PASSAGES = {
     "car": "The automobile would not start on cold mornings.",
@@ -190,7 +190,7 @@ def test_a_model_that_cannot_be_had_is_one_line(tiny: Path, tmp_path: Path, mode
 def test_a_package_that_is_missing_names_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     extra = package.replace("_", "-")
-    with pytest.raises(MissingExtra, match=rf"{extra} is not installed: pip install 'goldset\[{extra}\]'"):
+    with pytest.raises(MissingExtra, match=rf"{extra} is not installed: pip install 'goldbench\[{extra}\]'"):
         if package == "fastembed":
             FastembedEncoder(FastembedSettings(model="x"))
         else:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RetrieverFailed
-from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.retrieval.bm25 import BM25
-from pipeline.retrieval.system_settings import BM25Settings
-from pipeline.retrieval.token_files import TokenFiles
-from pipeline.retrieval.tokens import Tokenizer, cut, tokenizer
+from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.retrieval.bm25 import BM25
+from goldbench.pipeline.retrieval.system_settings import BM25Settings
+from goldbench.pipeline.retrieval.token_files import TokenFiles
+from goldbench.pipeline.retrieval.tokens import Tokenizer, cut, tokenizer
 
 
 def file(path: Path, *lines: str) -> Path:

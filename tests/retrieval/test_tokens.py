@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.retrieval import lucene_standard as lucene
-from pipeline.retrieval.analyzer_names import Analyzer
-from pipeline.retrieval.tokens import cut, tokenizer
+from goldbench.pipeline.retrieval import lucene_standard as lucene
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.retrieval.tokens import cut, tokenizer
 
 
 @pytest.mark.parametrize(

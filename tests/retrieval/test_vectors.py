@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import MissingExtra, RetrieverFailed
-from pipeline.retrieval.analyzer_names import IndexKind
-from pipeline.retrieval.system_settings import Vectors
-from pipeline.retrieval.vectors import VectorIndex
+from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
+from goldbench.pipeline.retrieval.analyzer_names import IndexKind
+from goldbench.pipeline.retrieval.system_settings import Vectors
+from goldbench.pipeline.retrieval.vectors import VectorIndex
 
 
 @pytest.fixture(params=["faiss", "numpy"])
@@ -131,7 +131,7 @@ def test_no_passage_is_nothing_found() -> None:
 
 def test_hnsw_without_faiss_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingExtra, match=r"faiss-cpu is not installed: pip install 'goldset\[dense\]'"):
+    with pytest.raises(MissingExtra, match=r"faiss-cpu is not installed: pip install 'goldbench\[dense\]'"):
         VectorIndex(Vectors(index=IndexKind.HNSW))
 
 

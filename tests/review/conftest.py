@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.review.queue import QueueSettings
-from pipeline.review.server import Place, bound, opened, server_of
-from schemas.review_event import Event
+from goldbench.pipeline.review.queue import QueueSettings
+from goldbench.pipeline.review.server import Place, bound, opened, server_of
+from goldbench.schemas.review_event import Event
 from tests.conftest import ROOT
 from tests.review.review_set import write_set
 
@@ -50,8 +50,8 @@ class Site:
 
 
 def events_of(folder: Path) -> list[Event]:
-    from pipeline.review.ledger import open_ledger
-    from pipeline.review.reviewable_set import load_reviewable
+    from goldbench.pipeline.review.ledger import open_ledger
+    from goldbench.pipeline.review.reviewable_set import load_reviewable
 
     with open_ledger(folder / "review.sqlite", data_sha=load_reviewable(folder).data_sha) as ledger:
         return ledger.events()
@@ -127,9 +127,9 @@ class Process:
 
 
 def start_process(folder: Path, *options: str, port: int = 0) -> Process:
-    """Start ``goldset review`` and read its links."""
+    """Start ``goldbench review`` and read its links."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", "review", str(folder), "--port", str(port), *options],
+        [sys.executable, "-m", "goldbench", "review", str(folder), "--port", str(port), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

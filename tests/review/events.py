@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from pipeline.review.ledger import RUBRIC_SHA
-from schemas.review_event import Event
+from goldbench.pipeline.review.ledger import RUBRIC_SHA
+from goldbench.schemas.review_event import Event
 
 DATA = "d" * 64
 _numbers = itertools.count()

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.formats.jsonl import RecordFile
-from pipeline.goldset.dataset import GoldSet, Passage, write_gold
-from pipeline.goldset.publication import publish, staging
-from pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
-from pipeline.review.queue import Item, QueueSettings, plan
-from pipeline.review.reviewable_set import ReviewableSet, load_reviewable
-from schemas.corpus import Chunk, Document, Evidence, Span
-from schemas.judgment import Judgment, Origin, Pooled, Relevance
-from schemas.manifest import Manifest
-from schemas.query import Query, QueryKind, QueryStyle
-from schemas.review_event import Event, EventKind, Lane
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.dataset import GoldSet, Passage, write_gold
+from goldbench.pipeline.goldset.publication import publish, staging
+from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
+from goldbench.pipeline.review.queue import Item, QueueSettings, plan
+from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
+from goldbench.schemas.corpus import Chunk, Document, Evidence, Span
+from goldbench.schemas.judgment import Judgment, Origin, Pooled, Relevance
+from goldbench.schemas.manifest import Manifest
+from goldbench.schemas.query import Query, QueryKind, QueryStyle
+from goldbench.schemas.review_event import Event, EventKind, Lane
 
 Grades = dict[tuple[str, str], int]
 
@@ -85,7 +85,7 @@ def make_set(folder: Path, *, queries: int = 30, pool: int = 8, seed: int = 1) -
         metadata = {"generator": "by hand", "evidence_level": "model"}
         write_gold(at, GoldSet(asked, lambda: passages, relevance, metadata))
         manifest = Manifest(
-            goldset="0",
+            goldbench="0",
             created="2026-01-01T00:00:00+00:00",
             seconds=0,
             generator="by hand",

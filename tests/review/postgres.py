@@ -34,17 +34,17 @@ def postgres() -> Iterator[str]:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     user = _user()
-    data = Path(tempfile.mkdtemp(prefix="goldset-postgres-"))  # pytest closes its own folders to other users
+    data = Path(tempfile.mkdtemp(prefix="goldbench-postgres-"))  # pytest closes its own folders to other users
     if user:
         shutil.chown(data, user)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = f"-h 127.0.0.1 -p {port} -k {data} -c max_connections=80 -c shared_buffers=32MB -c fsync=off"
-    _run(user, programs / "initdb", "-D", data, "-U", "goldset", "-A", "trust", "-E", "UTF8", "--locale=C")
+    _run(user, programs / "initdb", "-D", data, "-U", "goldbench", "-A", "trust", "-E", "UTF8", "--locale=C")
     _run(user, programs / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", options, "start")
     try:
-        yield f"postgresql://goldset@127.0.0.1:{port}/postgres"
+        yield f"postgresql://goldbench@127.0.0.1:{port}/postgres"
     finally:
         _run(user, programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
         shutil.rmtree(data, ignore_errors=True)

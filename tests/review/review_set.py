@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from schemas.corpus import Chunk, Span
-from schemas.judgment import Judgment, Origin, Pooled, Relevance
+from goldbench.schemas.corpus import Chunk, Span
+from goldbench.schemas.judgment import Judgment, Origin, Pooled, Relevance
 
 JUDGE, SYSTEM = "secret-model/grade.v1", "secret-system"
 RATIONALE = "a rationale nobody may see"

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from PIL import Image
 
-from pipeline.build.inputs import cut
-from pipeline.config import load_config
-from pipeline.formats.documents.sources import find_files
-from schemas.corpus import Chunk
+from goldbench.pipeline.build.inputs import cut
+from goldbench.pipeline.config import load_config
+from goldbench.pipeline.formats.documents.sources import find_files
+from goldbench.schemas.corpus import Chunk
 from tests.conftest import ROOT
 from tests.review.conftest import BROWSER, start_process
 

@@ -1,4 +1,4 @@
-"""``goldset review apply``: grades and decisions on queries go into the set, the ledger stays as it is."""
+"""``goldbench review apply``: grades and decisions on queries go into the set, the ledger stays as it is."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import InputError, OutputError
-from pipeline.formats.jsonl import RecordFile
-from pipeline.goldset.dataset import read_dataset
-from pipeline.goldset.integrity import validate
-from pipeline.review.apply import apply_review
-from pipeline.review.people import load_reviewed
-from schemas.judgment import RELEVANT, Relevance
-from schemas.query import DroppedQuery, Query
-from schemas.review_event import BadQuery, Event, EventKind
-from tests.conftest import Goldset
+from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.dataset import read_dataset
+from goldbench.pipeline.goldset.integrity import validate
+from goldbench.pipeline.review.apply import apply_review
+from goldbench.pipeline.review.people import load_reviewed
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.query import DroppedQuery, Query
+from goldbench.schemas.review_event import BadQuery, Event, EventKind
+from tests.conftest import Goldbench
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, queue_of
 
 
@@ -187,7 +187,7 @@ def test_a_folder_that_holds_something_else_is_left_as_it_is(made: Made, tmp_pat
     decide(made, (EventKind.ACCEPT_QUERY, "q002", {}))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    with pytest.raises(OutputError, match="holds files that are not a goldset run"):
+    with pytest.raises(OutputError, match="holds files that are not a goldbench run"):
         apply_review(made.folder, ledger=None, out=tmp_path / "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
 
@@ -210,13 +210,13 @@ def test_an_id_that_is_taken_is_not_given_twice(tmp_path: Path) -> None:
         apply_review(made.folder, ledger=None)
 
 
-def test_the_command_says_what_it_did(goldset: Goldset, made: Made) -> None:
+def test_the_command_says_what_it_did(goldbench: Goldbench, made: Made) -> None:
     decide(
         made,
         (EventKind.EDIT_QUERY, "q002", {"text": "Second?"}),
         (EventKind.JUDGE, "q002", {**GRADE, "chunk_id": "c002-1"}),
     )
-    done = goldset("review", "apply", "gold")
+    done = goldbench("review", "apply", "gold")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[:2] == [
         "6 queries: 0 accepted, 1 edited; left out: none",

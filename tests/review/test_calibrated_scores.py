@@ -1,4 +1,4 @@
-"""``goldset score --calibrated``: raw, expected and corrected scores side by side, and on whose judgments they rest."""
+"""``goldbench score --calibrated``: raw, expected and corrected scores side by side, and whose judgments they use."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.cli.score import _check_calibrated
-from pipeline.errors import InputError, UsageError
-from pipeline.measures.names import parse_measures
-from pipeline.measures.statistics.ppi import estimate
-from pipeline.review.corrected_scores import Reading, calibrate
-from pipeline.score.runs import Gold, load_gold, named_runs, score_run
-from schemas.calibrated import Calibration
-from schemas.judgment import Relevance
-from schemas.review_event import Event, EventKind, Lane
-from tests.conftest import Goldset
+from goldbench.pipeline.cli.score import _check_calibrated
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.measures.names import parse_measures
+from goldbench.pipeline.measures.statistics.ppi import estimate
+from goldbench.pipeline.review.corrected_scores import Reading, calibrate
+from goldbench.pipeline.score.runs import Gold, load_gold, named_runs, score_run
+from goldbench.schemas.calibrated import Calibration
+from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.review_event import Event, EventKind, Lane
+from tests.conftest import Goldbench
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
 
 MEASURES = ("ndcg@5", "p@5", "dcg@5", "mrr@5")
@@ -146,18 +146,18 @@ def test_without_people_figures_are_absent_with_their_reason(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_figures_before_and_after_stand_in_one_json(goldset: Goldset, made: Made) -> None:
+def test_figures_before_and_after_stand_in_one_json(goldbench: Goldbench, made: Made) -> None:
     asked = ("--measure", "ndcg@5", "--format", "json")
-    done = goldset("score", made.folder, "--run", made.folder.parent / "A.trec", "--calibrated", *asked)
+    done = goldbench("score", made.folder, "--run", made.folder.parent / "A.trec", "--calibrated", *asked)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     (score,) = Calibration.model_validate(found["calibrated"]).scores
     assert found["runs"]["A"]["means"]["ndcg@5"] == pytest.approx(score.raw)
 
 
-def test_a_table_stands_beside_the_usual_one(goldset: Goldset, made: Made) -> None:
+def test_a_table_stands_beside_the_usual_one(goldbench: Goldbench, made: Made) -> None:
     root = made.folder.parent
-    done = goldset("score", made.folder, "--run", root / "A.trec", "--run", root / "B.trec", "--calibrated")
+    done = goldbench("score", made.folder, "--run", root / "A.trec", "--run", root / "B.trec", "--calibrated")
     assert done.returncode == 0, done.stderr
     assert "people judged 25 of 100 queries completely." in done.stdout
     heads = [line for line in done.stdout.splitlines() if "raw" in line]

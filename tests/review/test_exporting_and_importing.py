@@ -1,4 +1,4 @@
-"""``goldset review export`` and ``import``: the same state after a way there and back, all of a file or nothing."""
+"""``goldbench review export`` and ``import``: the same state after a way there and back, all of a file or nothing."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import InputError, OutputError, UsageError
-from pipeline.review.exports import DOWNLOADS, Format, download, export
-from pipeline.review.imports import import_file
-from pipeline.review.ledger import RUBRIC_SHA, Ledger
-from pipeline.review.people import load_reviewed
-from pipeline.review.reviewable_set import ReviewableSet
-from pipeline.review.state import State, fold
-from schemas.judgment import Relevance
-from schemas.review_event import BadQuery, EventKind, Lane
-from tests.conftest import Goldset
+from goldbench.pipeline.errors import InputError, OutputError, UsageError
+from goldbench.pipeline.review.exports import DOWNLOADS, Format, download, export
+from goldbench.pipeline.review.imports import import_file
+from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger
+from goldbench.pipeline.review.people import load_reviewed
+from goldbench.pipeline.review.reviewable_set import ReviewableSet
+from goldbench.pipeline.review.state import State, fold
+from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.review_event import BadQuery, EventKind, Lane
+from tests.conftest import Goldbench
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
 
 AT = "2026-02-02T00:00:00+00:00"
@@ -235,15 +235,15 @@ def test_nothing_is_written_into_the_set_or_over_other_files(made: Made, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gold", "mine"]
 
 
-def test_the_commands_export_and_import(goldset: Goldset, made: Made, tmp_path: Path) -> None:
-    done = goldset("review", "export", "gold", "--format", "label-studio", "--out", "ls", "--with-model-labels")
+def test_the_commands_export_and_import(goldbench: Goldbench, made: Made, tmp_path: Path) -> None:
+    done = goldbench("review", "export", "gold", "--format", "label-studio", "--out", "ls", "--with-model-labels")
     assert done.returncode == 0, done.stderr
     tasks = json.loads((tmp_path / "ls" / "tasks.json").read_text())
     assert len(tasks) == 40
     assert all(task["predictions"][0]["model_version"] == "m/grade.v1" for task in tasks)
     (tmp_path / "bad.csv").write_text("query_id,chunk_id,annotator,grade\nq001,c001-0,a,9\n")
-    done = goldset("review", "import", "gold", "bad.csv", "--format", "csv")
-    assert (done.returncode, done.stderr) == (1, "goldset: bad.csv, line 2: the grade is none of 0, 1, 2, 3\n")
+    done = goldbench("review", "import", "gold", "bad.csv", "--format", "csv")
+    assert (done.returncode, done.stderr) == (1, "goldbench: bad.csv, line 2: the grade is none of 0, 1, 2, 3\n")
 
 
 def test_a_set_nobody_has_judged_can_go_to_another_tool(tmp_path: Path) -> None:

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.formats.annotations.judgment_table import safe, unsafe
-from pipeline.review.desk import AT_ONCE, Desk
-from pipeline.review.exports import Format, export
-from pipeline.review.imports import import_file
-from pipeline.review.leases import LEASE_S
-from pipeline.review.ledger import RUBRIC_SHA, open_ledger
-from pipeline.review.people import load_reviewed
-from pipeline.review.queue import Item
-from pipeline.review.state import fold
-from schemas.review_event import EventKind, Lane
+from goldbench.pipeline.formats.annotations.judgment_table import safe, unsafe
+from goldbench.pipeline.review.desk import AT_ONCE, Desk
+from goldbench.pipeline.review.exports import Format, export
+from goldbench.pipeline.review.imports import import_file
+from goldbench.pipeline.review.leases import LEASE_S
+from goldbench.pipeline.review.ledger import RUBRIC_SHA, open_ledger
+from goldbench.pipeline.review.people import load_reviewed
+from goldbench.pipeline.review.queue import Item
+from goldbench.pipeline.review.state import fold
+from goldbench.schemas.review_event import EventKind, Lane
 from tests.review.conftest import Site, only
 from tests.review.events import DATA
 from tests.review.made_set import event as made_event
@@ -182,12 +182,12 @@ def test_every_beginning_of_a_formula_is_made_harmless(cell: str) -> None:
 
 
 def test_a_conflict_in_a_file_of_events_is_told_with_its_line(tmp_path: Path) -> None:
-    from pipeline.errors import InputError
+    from goldbench.pipeline.errors import InputError
 
     made = make_set(tmp_path / "gold", queries=4, pool=5)
     material, ledger = ledger_of(made.folder)
     item = queue_of(material, calibration=4, complete=1)[0]
-    head = {"format": "goldset-review", "version": 1, "data_sha": material.data_sha, "rubric_sha": RUBRIC_SHA}
+    head = {"format": "goldbench-review", "version": 1, "data_sha": material.data_sha, "rubric_sha": RUBRIC_SHA}
     events = [
         made_event(material, EventKind.JUDGE, item.query_id, chunk_id=item.chunk_id, grade=g).model_copy(
             update={"client_id": "the-same-name"}

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.review.security import Rates
-from pipeline.review.state import fold
+from goldbench.pipeline.review.security import Rates
+from goldbench.pipeline.review.state import fold
 from tests.review.conftest import Site, only
 from tests.review.review_set import JUDGE, RATIONALE, SYSTEM, write_set
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.review.desk import Desk, Handed, NotYours
-from pipeline.review.leases import LEASE_S
-from pipeline.review.ledger import Ledger, open_ledger
-from pipeline.review.queue import Item
-from pipeline.review.state import fold
-from schemas.review_event import Lane
+from goldbench.pipeline.review.desk import Desk, Handed, NotYours
+from goldbench.pipeline.review.leases import LEASE_S
+from goldbench.pipeline.review.ledger import Ledger, open_ledger
+from goldbench.pipeline.review.queue import Item
+from goldbench.pipeline.review.state import fold
+from goldbench.schemas.review_event import Lane
 from tests.review.events import DATA, event
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import InputError, UsageError
-from pipeline.review.ledger import Ledger, LedgerConflict, open_ledger
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.review.ledger import Ledger, LedgerConflict, open_ledger
 from tests.review.events import DATA, event, judge
 
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.review.desk import Desk
-from pipeline.review.ledger import open_ledger
-from pipeline.review.queue import QueueSettings
-from pipeline.review.reviewable_set import load_reviewable
-from pipeline.review.server import draw
-from pipeline.review.state import fold
-from schemas.review_event import EventKind
+from goldbench.pipeline.review.desk import Desk
+from goldbench.pipeline.review.ledger import open_ledger
+from goldbench.pipeline.review.queue import QueueSettings
+from goldbench.pipeline.review.reviewable_set import load_reviewable
+from goldbench.pipeline.review.server import draw
+from goldbench.pipeline.review.state import fold
+from goldbench.schemas.review_event import EventKind
 from tests.review.conftest import start_process
 from tests.review.postgres import postgres
 from tests.review.review_set import write_set

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.review.queue import QueueSettings, error_scores, plan
-from schemas.judgment import Canary, Judgment, Origin, Pooled, Relevance
-from schemas.review_event import Lane
+from goldbench.pipeline.review.queue import QueueSettings, error_scores, plan
+from goldbench.schemas.judgment import Canary, Judgment, Origin, Pooled, Relevance
+from goldbench.schemas.review_event import Lane
 
 
 def _pool(queries: int, passages: int) -> list[Pooled]:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli import app
-from pipeline.errors import InputError
-from pipeline.review.ledger import open_ledger
-from pipeline.review.queue import QueueSettings
-from pipeline.review.reviewable_set import load_reviewable
-from pipeline.review.server import opened
-from tests.conftest import Goldset
+from goldbench.pipeline.cli import app
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.review.ledger import open_ledger
+from goldbench.pipeline.review.queue import QueueSettings
+from goldbench.pipeline.review.reviewable_set import load_reviewable
+from goldbench.pipeline.review.server import opened
+from tests.conftest import Goldbench
 from tests.review.review_set import write_set
 
 
@@ -41,12 +41,12 @@ def test_a_wrong_call_is_refused(tmp_path: Path, options: list[str], code: int, 
     assert not (folder / "review.key").exists()
 
 
-def test_a_taken_port_is_told(goldset: Goldset, tmp_path: Path) -> None:
+def test_a_taken_port_is_told(goldbench: Goldbench, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "set", queries=1, passages=1)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        done = goldset("review", folder, "--port", taken.getsockname()[1], "--annotator", "anna")
+        done = goldbench("review", folder, "--port", taken.getsockname()[1], "--annotator", "anna")
     assert done.returncode == 1
     assert "give another --port" in done.stderr
 

@@ -1,4 +1,4 @@
-"""``goldset review report``: agreement weighted to the pool, people among themselves, when to stop."""
+"""``goldbench review report``: agreement weighted to the pool, people among themselves, when to stop."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from pipeline.errors import InputError
-from pipeline.measures.statistics.shares import wilson
-from pipeline.review.findings import report
-from pipeline.review.people import load_reviewed
-from schemas.judgment import RELEVANT, Relevance
-from schemas.review_event import EventKind, Lane
-from schemas.review_report import ReviewReport
-from tests.conftest import Goldset
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.measures.statistics.shares import wilson
+from goldbench.pipeline.review.findings import report
+from goldbench.pipeline.review.people import load_reviewed
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.review_event import EventKind, Lane
+from goldbench.schemas.review_report import ReviewReport
+from tests.conftest import Goldbench
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
 
 RESAMPLES = 200
@@ -235,8 +235,8 @@ def test_a_set_that_no_model_graded_is_said_to_be_one(tmp_path: Path) -> None:
     assert any("no model graded this set" in remark for remark in found(made).remarks)
 
 
-def test_the_report_is_printed(goldset: Goldset, made: Made) -> None:
-    done = goldset("review", "report", made.folder, "--resamples", RESAMPLES)
+def test_the_report_is_printed(goldbench: Goldbench, made: Made) -> None:
+    done = goldbench("review", "report", made.folder, "--resamples", RESAMPLES)
     assert done.returncode == 0, done.stderr
     for words in (
         "People and model on the random sample: 100 pairs, equivalent to",

@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from pipeline.measures import evaluate
-from pipeline.measures.statistics.ppi import estimate
-from pipeline.review.queue import QueueSettings, plan
-from pipeline.stages.judge import escalates, of_one_mind
-from schemas.judgment import RELEVANT, Judgment, Pooled, Relevance, settled
-from schemas.review_event import Lane
+from goldbench.pipeline.measures import evaluate
+from goldbench.pipeline.measures.statistics.ppi import estimate
+from goldbench.pipeline.review.queue import QueueSettings, plan
+from goldbench.pipeline.stages.judge import escalates, of_one_mind
+from goldbench.schemas.judgment import RELEVANT, Judgment, Pooled, Relevance, settled
+from goldbench.schemas.review_event import Lane
 
 Floats = npt.NDArray[np.float64]
 Grades = dict[str, dict[str, int]]
@@ -49,9 +49,9 @@ def labels(request: pytest.FixtureRequest) -> Path:
 
     from tests.conftest import ROOT
 
-    place = Path(os.environ.get("GOLDSET_COLLECTIONS", ROOT / ".." / "shared" / "data")).resolve() / "llm_judgments"
+    place = Path(os.environ.get("GOLDBENCH_COLLECTIONS", ROOT / ".." / "shared" / "data")).resolve() / "llm_judgments"
     if not place.is_dir():
-        pytest.skip(f"the judgments of people and models are not at {place}; set GOLDSET_COLLECTIONS")
+        pytest.skip(f"the judgments of people and models are not at {place}; set GOLDBENCH_COLLECTIONS")
     return place
 
 
@@ -98,7 +98,7 @@ def ndcg(grades: Floats, top: npt.NDArray[np.intp]) -> Floats:
     return (grades[top] * DISCOUNTS).sum(axis=1) / ideal if ideal else np.zeros(len(top))
 
 
-def test_the_made_rankings_are_scored_as_goldset_scores(labels: Path) -> None:
+def test_the_made_rankings_are_scored_as_goldbench_scores(labels: Path) -> None:
     nist = graded(labels / "dl23_gpt4" / "2023.qrels.pass.withDupes.txt.gz")
     query_id = min(nist)
     docs = sorted(nist[query_id])

@@ -8,9 +8,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from schemas.published import FOLDER, PUBLISHED, schema_text
+from goldbench.schemas.published import FOLDER, PUBLISHED, schema_text
 from tests.build.test_build import corpus
-from tests.conftest import Goldset
+from tests.conftest import Goldbench
 
 FILES = {
     "0-documents.jsonl": "document",
@@ -24,8 +24,8 @@ FILES = {
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -37,9 +37,9 @@ def test_nothing_else_is_published() -> None:
     assert {path.name for path in FOLDER.iterdir()} == {f"{name}.schema.json" for name in PUBLISHED}
 
 
-def test_every_file_of_a_run_fits_its_schema(goldset: Goldset, tmp_path: Path) -> None:
+def test_every_file_of_a_run_fits_its_schema(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldset("build", "docs", "--out", "run", "--queries", 20).returncode == 3
+    assert goldbench("build", "docs", "--out", "run", "--queries", 20).returncode == 3
     for file, name in FILES.items():
         validator = jsonschema.Draft202012Validator(json.loads(schema_text(name)))
         text = (tmp_path / "run" / file).read_text(encoding="utf-8")

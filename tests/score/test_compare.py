@@ -1,4 +1,4 @@
-"""``goldset compare``, as a command."""
+"""``goldbench compare``, as a command."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import jsonschema
 import pytest
 from scipy import stats
 
-from pipeline.measures.statistics.significance import holm
-from schemas.published import schema_text
-from schemas.scorecard import Scorecard, Verdict
-from tests.conftest import Goldset
+from goldbench.pipeline.measures.statistics.significance import holm
+from goldbench.schemas.published import schema_text
+from goldbench.schemas.scorecard import Scorecard, Verdict
+from tests.conftest import Goldbench
 from tests.score.deciding_files import write_gold, write_run
 
 RUNS = ("--run", "good=good.trec", "--run", "bad=bad.trec", "--run", "same=same.trec")
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def files(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("files")
-def test_a_comparison_says_who_is_better_in_words(goldset: Goldset) -> None:
-    done = goldset("compare", "gold.qrels", *RUNS, "--measure", "mrr@10")
+def test_a_comparison_says_who_is_better_in_words(goldbench: Goldbench) -> None:
+    done = goldbench("compare", "gold.qrels", *RUNS, "--measure", "mrr@10")
     assert done.returncode == 0, done.stderr
     assert "good is better than bad by mrr@10 (+" in done.stdout
     assert "good and same have the same mrr@10 on every query." in done.stdout
@@ -42,8 +42,8 @@ def test_a_comparison_says_who_is_better_in_words(goldset: Goldset) -> None:
     assert "Holm over 3 comparisons" in done.stdout
 
 
-def test_the_scorecard_holds_the_figures_of_the_files(goldset: Goldset, files: Path) -> None:
-    done = goldset("compare", "gold.qrels", *RUNS, "--measure", "mrr", "--format", "json", "--out", "card.json")
+def test_the_scorecard_holds_the_figures_of_the_files(goldbench: Goldbench, files: Path) -> None:
+    done = goldbench("compare", "gold.qrels", *RUNS, "--measure", "mrr", "--format", "json", "--out", "card.json")
     card = Scorecard.model_validate_json(done.stdout)
     assert (files / "card.json").read_text(encoding="utf-8") == done.stdout
     per_query = {}
@@ -57,40 +57,40 @@ def test_the_scorecard_holds_the_figures_of_the_files(goldset: Goldset, files: P
 
 
 @pytest.mark.usefixtures("files")
-def test_what_is_written_fits_the_published_schemas(goldset: Goldset, files: Path) -> None:
+def test_what_is_written_fits_the_published_schemas(goldbench: Goldbench, files: Path) -> None:
     run = ("--run", "good.trec", "--measure", "mrr@10")
-    assert goldset("compare", "gold.qrels", *RUNS, "--out", "scorecard.json").returncode == 0
-    assert goldset("gate", "gold.qrels", *run, "--baseline", "baseline.json", "--init").returncode == 0
-    assert goldset("monitor", "gold.qrels", *run, "--history", "history-entry.json").returncode == 0
+    assert goldbench("compare", "gold.qrels", *RUNS, "--out", "scorecard.json").returncode == 0
+    assert goldbench("gate", "gold.qrels", *run, "--baseline", "baseline.json", "--init").returncode == 0
+    assert goldbench("monitor", "gold.qrels", *run, "--history", "history-entry.json").returncode == 0
     for name in ("scorecard", "baseline", "history-entry"):
         validator = jsonschema.Draft202012Validator(json.loads(schema_text(name)))
         validator.validate(json.loads((files / f"{name}.json").read_text(encoding="utf-8")))
 
 
 @pytest.mark.usefixtures("files")
-def test_the_same_seed_gives_the_same_bytes_and_another_does_not(goldset: Goldset) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_another_does_not(goldbench: Goldbench) -> None:
     command = ("compare", "gold.qrels", *RUNS[:4], "--format", "json", "--measure", "mrr@10")
-    first, again = goldset(*command).stdout, goldset(*command, PYTHONHASHSEED="7").stdout
+    first, again = goldbench(*command).stdout, goldbench(*command, PYTHONHASHSEED="7").stdout
     assert first == again
-    other = json.loads(goldset(*command, "--seed", 1).stdout)
+    other = json.loads(goldbench(*command, "--seed", 1).stdout)
     assert other["comparisons"][0]["low"] != json.loads(first)["comparisons"][0]["low"]
 
 
-def test_simulated_queries_name_no_better_system(goldset: Goldset, files: Path) -> None:
+def test_simulated_queries_name_no_better_system(goldbench: Goldbench, files: Path) -> None:
     (files / "run" / "trec").mkdir(parents=True)
     write_gold(files / "run" / "trec", name="qrels.txt")
     (files / "run" / "manifest.json").write_text("{}", encoding="utf-8")
     gold = {"relevant_docs": {}, "metadata": {"evidence_level": "smoke", "notice": "Made up by a machine."}}
     (files / "run" / "dataset.json").write_text(json.dumps(gold), encoding="utf-8")
-    said = goldset("compare", "run/trec/qrels.txt", *RUNS, "--measure", "mrr@10").stdout
+    said = goldbench("compare", "run/trec/qrels.txt", *RUNS, "--measure", "mrr@10").stdout
     assert "good scores higher than bad by mrr@10 on these simulated queries" in said
     assert "better" not in said
     assert "Warning: Made up by a machine." in said
 
 
 @pytest.mark.usefixtures("files")
-def test_markdown_has_a_table_and_the_sentences(goldset: Goldset) -> None:
-    text = goldset("compare", "gold.qrels", *RUNS, "--format", "markdown").stdout
+def test_markdown_has_a_table_and_the_sentences(goldbench: Goldbench) -> None:
+    text = goldbench("compare", "gold.qrels", *RUNS, "--format", "markdown").stdout
     assert text.startswith("| system | ndcg@10 | mrr@10 | r@10 | judged@10 | queries |\n| --- |")
     assert "- good is better than bad by ndcg@10" in text
 
@@ -110,9 +110,9 @@ def test_markdown_has_a_table_and_the_sentences(goldset: Goldset) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_one_line(
-    goldset: Goldset, arguments: tuple[str, ...], code: int, said: str
+    goldbench: Goldbench, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
-    done = goldset("compare", "gold.qrels", *arguments)
+    done = goldbench("compare", "gold.qrels", *arguments)
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.count("\n") == 1
     assert said in done.stderr

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.errors import UsageError
-from pipeline.measures.statistics.regression import Drop
-from pipeline.score.demands import parse_bound, parse_drop
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.measures.statistics.regression import Drop
+from goldbench.pipeline.score.demands import parse_bound, parse_drop
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``goldset gate``, as a command in CI."""
+"""``goldbench gate``, as a command in CI."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from xml.etree import ElementTree
 
 import pytest
 
-from schemas.scorecard import Baseline
-from tests.conftest import Goldset
+from goldbench.schemas.scorecard import Baseline
+from tests.conftest import Goldbench
 from tests.score.deciding_files import write_gold, write_run
 
 GATE = ("gate", "gold.qrels", "--baseline", "baseline.json")
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 @pytest.fixture
-def files(tmp_path: Path, goldset: Goldset) -> Path:
+def files(tmp_path: Path, goldbench: Goldbench) -> Path:
     write_gold(tmp_path)
     write_run(tmp_path, "good.trec", skill=0.9)
     write_run(tmp_path, "bad.trec", skill=0.2)
-    done = goldset(*GATE, "--run", "good.trec", "--init", "--measure", "mrr@10,r@10")
+    done = goldbench(*GATE, "--run", "good.trec", "--init", "--measure", "mrr@10,r@10")
     assert done.returncode == 0, done.stderr
     return tmp_path
 
@@ -38,15 +38,15 @@ def test_a_baseline_holds_every_querys_values(files: Path) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_an_unchanged_run_passes(goldset: Goldset) -> None:
-    done = goldset(*GATE, "--run", "good.trec")
+def test_an_unchanged_run_passes(goldbench: Goldbench) -> None:
+    done = goldbench(*GATE, "--run", "good.trec")
     assert done.returncode == 0
     assert done.stdout.count("passed  ") == 2
 
 
 @pytest.mark.usefixtures("files")
-def test_a_regression_is_stopped_with_the_queries_that_fell_most(goldset: Goldset) -> None:
-    done = goldset(*GATE, "--run", "bad.trec", "--max-drop", "5%")
+def test_a_regression_is_stopped_with_the_queries_that_fell_most(goldbench: Goldbench) -> None:
+    done = goldbench(*GATE, "--run", "bad.trec", "--max-drop", "5%")
     assert done.returncode == 1
     assert "FAILED  mrr@10" in done.stdout
     assert "\n  - q0" in done.stdout
@@ -54,72 +54,76 @@ def test_a_regression_is_stopped_with_the_queries_that_fell_most(goldset: Goldse
 
 
 @pytest.mark.usefixtures("files")
-def test_a_drop_may_be_allowed_for_all_or_for_one(goldset: Goldset) -> None:
-    assert goldset(*GATE, "--run", "bad.trec", "--max-drop", "100%").returncode == 0
-    one = goldset(*GATE, "--run", "bad.trec", "--max-drop", "100%", "--max-drop", "mrr@10=0.01")
+def test_a_drop_may_be_allowed_for_all_or_for_one(goldbench: Goldbench) -> None:
+    assert goldbench(*GATE, "--run", "bad.trec", "--max-drop", "100%").returncode == 0
+    one = goldbench(*GATE, "--run", "bad.trec", "--max-drop", "100%", "--max-drop", "mrr@10=0.01")
     assert one.returncode == 1
     assert "FAILED  mrr@10" in one.stdout
     assert "passed  r@10" in one.stdout
 
 
-def test_a_drop_that_chance_explains_passes_where_only_significant_ones_count(goldset: Goldset, files: Path) -> None:
+def test_a_drop_that_chance_explains_passes_where_only_significant_ones_count(
+    goldbench: Goldbench, files: Path
+) -> None:
     lines = (files / "good.trec").read_text(encoding="utf-8").splitlines(keepends=True)
     (files / "unlucky.trec").write_text(
         "".join(line for line in lines if not line.startswith(("q000", "q001", "q002")))
     )
-    assert goldset(*GATE, "--run", "unlucky.trec", "--max-drop", "1%").returncode == 1
-    lenient = goldset(*GATE, "--run", "unlucky.trec", "--max-drop", "1%", "--significant-only")
+    assert goldbench(*GATE, "--run", "unlucky.trec", "--max-drop", "1%").returncode == 1
+    lenient = goldbench(*GATE, "--run", "unlucky.trec", "--max-drop", "1%", "--significant-only")
     assert lenient.returncode == 0
     assert "below the bound, but within chance" in lenient.stdout
     assert "judged queries missing from the run: 3" in lenient.stdout
-    assert goldset(*GATE, "--run", "bad.trec", "--max-drop", "1%", "--significant-only").returncode == 1
+    assert goldbench(*GATE, "--run", "bad.trec", "--max-drop", "1%", "--significant-only").returncode == 1
 
 
 @pytest.mark.usefixtures("files")
-def test_lowest_means_need_no_baseline(goldset: Goldset) -> None:
+def test_lowest_means_need_no_baseline(goldbench: Goldbench) -> None:
     gate = ("gate", "gold.qrels", "--run", "good.trec")
-    assert goldset(*gate, "--min", "recall@10=0.5").returncode == 0
-    failed = goldset(*gate, "--min", "Success@1=0.999")
+    assert goldbench(*gate, "--min", "recall@10=0.5").returncode == 0
+    failed = goldbench(*gate, "--min", "Success@1=0.999")
     assert (failed.returncode, "FAILED  hit@1" in failed.stdout) == (1, True)
 
 
 @pytest.mark.usefixtures("files")
-def test_a_target_is_a_set_of_lowest_means_and_may_be_changed(goldset: Goldset) -> None:
+def test_a_target_is_a_set_of_lowest_means_and_may_be_changed(goldbench: Goldbench) -> None:
     targets = {"r@5": "0.8000", "r@10": "0.9000", "mrr": "0.7000", "ndcg@10": "0.8000"}
-    done = goldset("gate", "gold.qrels", "--run", "bad.trec", "--target", "precise-qa")
+    done = goldbench("gate", "gold.qrels", "--run", "bad.trec", "--target", "precise-qa")
     assert done.returncode == 1
     for measure, bound in targets.items():
         assert any(measure in line and f"at least {bound}" in line for line in done.stdout.splitlines()), measure
-    changed = goldset("gate", "gold.qrels", "--run", "bad.trec", "--target", "precise-qa", "--min", "mrr=0.1")
+    changed = goldbench("gate", "gold.qrels", "--run", "bad.trec", "--target", "precise-qa", "--min", "mrr=0.1")
     assert "required at least 0.1000" in changed.stdout
 
 
-def test_a_baseline_is_replaced_only_on_request_and_only_by_a_run_that_passes(goldset: Goldset, files: Path) -> None:
+def test_a_baseline_is_replaced_only_on_request_and_only_by_a_run_that_passes(
+    goldbench: Goldbench, files: Path
+) -> None:
     first = (files / "baseline.json").read_bytes()
-    again = goldset(*GATE, "--run", "bad.trec", "--init")
+    again = goldbench(*GATE, "--run", "bad.trec", "--init")
     assert (again.returncode, "exists already" in again.stderr) == (2, True)
-    assert goldset(*GATE, "--run", "bad.trec", "--update").returncode == 1
+    assert goldbench(*GATE, "--run", "bad.trec", "--update").returncode == 1
     assert (files / "baseline.json").read_bytes() == first
-    assert goldset(*GATE, "--run", "bad.trec", "--update", "--max-drop", "100%").returncode == 0
+    assert goldbench(*GATE, "--run", "bad.trec", "--update", "--max-drop", "100%").returncode == 0
     assert Baseline.model_validate_json((files / "baseline.json").read_bytes()).system == "bad"
 
 
-def test_junit_and_annotations_come_on_request(goldset: Goldset, files: Path) -> None:
-    done = goldset(*GATE, "--run", "bad.trec", "--junit", "gate.xml", "--github")
+def test_junit_and_annotations_come_on_request(goldbench: Goldbench, files: Path) -> None:
+    done = goldbench(*GATE, "--run", "bad.trec", "--junit", "gate.xml", "--github")
     suite = ElementTree.parse(files / "gate.xml").getroot().find("testsuite")
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == ("2", str(done.stdout.count("::error ")))
 
 
-def test_other_judgments_are_told_and_no_common_query_is_an_error(goldset: Goldset, files: Path) -> None:
+def test_other_judgments_are_told_and_no_common_query_is_an_error(goldbench: Goldbench, files: Path) -> None:
     write_gold(files, queries=50)
-    told = goldset(*GATE, "--run", "good.trec")
+    told = goldbench(*GATE, "--run", "good.trec")
     assert told.returncode == 0
     assert "the judgments have changed since the baseline" in told.stdout
     assert "compared on the 50 queries that both have, of 60" in told.stdout
     (files / "gold.qrels").write_text("other 0 d000 1\n", encoding="utf-8")
     (files / "other.trec").write_text("other Q0 d000 1 1.0 t\n", encoding="utf-8")
-    none = goldset(*GATE, "--run", "other.trec")
+    none = goldbench(*GATE, "--run", "other.trec")
     assert (none.returncode, none.stderr.count("\n")) == (1, 1)
     assert "no query in common" in none.stderr
 
@@ -140,14 +144,16 @@ def test_other_judgments_are_told_and_no_common_query_is_an_error(goldset: Golds
         (("--min", "r@10=0.5", "--junit", "no/where.xml"), 1, "cannot be written"),
     ],
 )
-def test_what_a_gate_cannot_do_is_one_line(goldset: Goldset, arguments: tuple[str, ...], code: int, said: str) -> None:
-    done = goldset("gate", "gold.qrels", "--run", "good.trec", *arguments)
+def test_what_a_gate_cannot_do_is_one_line(
+    goldbench: Goldbench, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    done = goldbench("gate", "gold.qrels", "--run", "good.trec", *arguments)
     assert done.returncode == code, done.stdout
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
 
 
-def test_a_damaged_baseline_is_one_line_without_its_content(goldset: Goldset, files: Path) -> None:
+def test_a_damaged_baseline_is_one_line_without_its_content(goldbench: Goldbench, files: Path) -> None:
     whole = json.loads((files / "baseline.json").read_text(encoding="utf-8"))
     for damage in (
         {"values": {"mrr@10": [0.5]}},
@@ -157,20 +163,20 @@ def test_a_damaged_baseline_is_one_line_without_its_content(goldset: Goldset, fi
         {"extra": "secret"},
     ):
         (files / "baseline.json").write_text(json.dumps({**whole, **damage}), encoding="utf-8")
-        done = goldset(*GATE, "--run", "good.trec")
+        done = goldbench(*GATE, "--run", "good.trec")
         assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
         assert "secret" not in done.stderr
 
 
-def test_a_query_that_no_file_can_name_is_refused_and_nothing_written(goldset: Goldset, tmp_path: Path) -> None:
+def test_a_query_that_no_file_can_name_is_refused_and_nothing_written(goldbench: Goldbench, tmp_path: Path) -> None:
     (tmp_path / "both.json").write_text(json.dumps({"\ud800": {"a": 1}}))
-    done = goldset("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new.json")
+    done = goldbench("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new.json")
     assert (done.returncode, (tmp_path / "new.json").exists()) == (1, False)
     assert "cannot be written as UTF-8" in done.stderr
 
 
-def test_the_baseline_and_the_junit_file_are_two(goldset: Goldset, tmp_path: Path) -> None:
+def test_the_baseline_and_the_junit_file_are_two(goldbench: Goldbench, tmp_path: Path) -> None:
     (tmp_path / "both.json").write_text(json.dumps({"q": {"a": 1}}))
-    done = goldset("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new", "--junit", "new")
+    done = goldbench("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new", "--junit", "new")
     assert (done.returncode, (tmp_path / "new").exists()) == (1, False)
     assert "cannot both be written" in done.stderr

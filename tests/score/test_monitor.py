@@ -1,4 +1,4 @@
-"""``goldset monitor``, as a command that runs every night."""
+"""``goldbench monitor``, as a command that runs every night."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.formats.runs.history import read_history
-from tests.conftest import Goldset
+from goldbench.pipeline.formats.runs.history import read_history
+from tests.conftest import Goldbench
 from tests.score.deciding_files import write_gold, write_run
 from tests.score.test_webhook import SECRET, Hook, hook
 
@@ -17,8 +17,8 @@ RECORD = ("monitor", "gold.qrels", "--history", "history.jsonl", "--measure", "m
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_run_adds_a_line_and_is_compared_with_the_last_and_the_first(goldset: Goldset, files: Path) -> None:
+def test_every_run_adds_a_line_and_is_compared_with_the_last_and_the_first(goldbench: Goldbench, files: Path) -> None:
     for number, run in enumerate(("good", "bad", "bad"), start=1):
-        done = goldset(*RECORD, "--run", f"s={run}.trec", "--at", f"2026-01-0{number}", "--label", f"commit {number}")
+        done = goldbench(*RECORD, "--run", f"s={run}.trec", "--at", f"2026-01-0{number}", "--label", f"commit {number}")
         assert done.returncode == 0, done.stderr
     entries = read_history(files / "history.jsonl")
     assert [entry.at for entry in entries] == [f"2026-01-0{number}T00:00:00+00:00" for number in (1, 2, 3)]
@@ -42,17 +42,17 @@ def test_every_run_adds_a_line_and_is_compared_with_the_last_and_the_first(golds
     assert row[-2:] == ["+0.0000", f"{fell:+.4f}"]
 
 
-def test_a_baseline_of_the_gate_may_be_what_is_compared_with(goldset: Goldset, files: Path) -> None:
-    goldset("gate", "gold.qrels", "--run", "bad.trec", "--baseline", "b.json", "--init", "--measure", "mrr@10")
-    done = goldset(*RECORD, "--run", "good.trec", "--baseline", "b.json")
+def test_a_baseline_of_the_gate_may_be_what_is_compared_with(goldbench: Goldbench, files: Path) -> None:
+    goldbench("gate", "gold.qrels", "--run", "bad.trec", "--baseline", "b.json", "--init", "--measure", "mrr@10")
+    done = goldbench(*RECORD, "--run", "good.trec", "--baseline", "b.json")
     assert done.stdout.splitlines()[1].split()[-1].startswith("+0.")
-    missing = goldset(*RECORD, "--run", "good.trec", "--baseline", "none.json")
+    missing = goldbench(*RECORD, "--run", "good.trec", "--baseline", "none.json")
     assert (missing.returncode, missing.stderr.count("\n")) == (1, 1)
     assert len(read_history(files / "history.jsonl")) == 1
 
 
-def test_an_alert_ends_with_1_and_is_kept_and_posted(goldset: Goldset, files: Path, hook: Hook) -> None:
-    done = goldset(*RECORD, "--run", "bad.trec", "--alert-below", "recall@10=0.99", "--webhook", hook.url)
+def test_an_alert_ends_with_1_and_is_kept_and_posted(goldbench: Goldbench, files: Path, hook: Hook) -> None:
+    done = goldbench(*RECORD, "--run", "bad.trec", "--alert-below", "recall@10=0.99", "--webhook", hook.url)
     assert done.returncode == 1
     assert "ALERT  bad: r@10" in done.stdout
     assert read_history(files / "history.jsonl")[0].alerts[0].startswith("bad: r@10")
@@ -61,14 +61,14 @@ def test_an_alert_ends_with_1_and_is_kept_and_posted(goldset: Goldset, files: Pa
 
 
 @pytest.mark.usefixtures("files")
-def test_without_an_alert_nobody_is_told(goldset: Goldset, hook: Hook) -> None:
-    done = goldset(*RECORD, "--run", "good.trec", "--alert-below", "recall@10=0.1", GOLDSET_WEBHOOK=hook.url)
+def test_without_an_alert_nobody_is_told(goldbench: Goldbench, hook: Hook) -> None:
+    done = goldbench(*RECORD, "--run", "good.trec", "--alert-below", "recall@10=0.1", GOLDBENCH_WEBHOOK=hook.url)
     assert (done.returncode, hook.received) == (0, [])
 
 
-def test_a_hook_that_refuses_is_a_warning_without_its_address(goldset: Goldset, files: Path, hook: Hook) -> None:
+def test_a_hook_that_refuses_is_a_warning_without_its_address(goldbench: Goldbench, files: Path, hook: Hook) -> None:
     hook.statuses = [404]
-    done = goldset(*RECORD, "--run", "bad.trec", "--alert-below", "recall@10=0.99", "--webhook", hook.url)
+    done = goldbench(*RECORD, "--run", "bad.trec", "--alert-below", "recall@10=0.99", "--webhook", hook.url)
     assert done.returncode == 1
     assert done.stderr == "Warning: the alert was not delivered: 127.0.0.1 answered 404\n"
     assert SECRET not in done.stdout
@@ -76,22 +76,22 @@ def test_a_hook_that_refuses_is_a_warning_without_its_address(goldset: Goldset, 
 
 
 @pytest.mark.usefixtures("files")
-def test_other_judgments_than_last_time_are_told(goldset: Goldset, files: Path) -> None:
-    goldset(*RECORD, "--run", "good.trec")
+def test_other_judgments_than_last_time_are_told(goldbench: Goldbench, files: Path) -> None:
+    goldbench(*RECORD, "--run", "good.trec")
     write_gold(files, queries=50)
-    assert "the judgments differ from those of the last entry" in goldset(*RECORD, "--run", "good.trec").stdout
+    assert "the judgments differ from those of the last entry" in goldbench(*RECORD, "--run", "good.trec").stdout
 
 
-def test_a_history_is_drawn_as_one_page(goldset: Goldset, files: Path) -> None:
+def test_a_history_is_drawn_as_one_page(goldbench: Goldbench, files: Path) -> None:
     for day in (1, 2):
-        goldset(*RECORD, "--run", "good.trec", "--run", "bad.trec", "--at", f"2026-01-0{day}", "--label", "<script>x")
-    done = goldset("monitor", "plot", "history.jsonl", "--out", "page.html")
+        goldbench(*RECORD, "--run", "good.trec", "--run", "bad.trec", "--at", f"2026-01-0{day}", "--label", "<script>x")
+    done = goldbench("monitor", "plot", "history.jsonl", "--out", "page.html")
     assert done.returncode == 0, done.stderr
     page = (files / "page.html").read_text(encoding="utf-8")
     assert "&lt;script&gt;x" in page
     assert "<script>x" not in page
     first = (files / "page.html").read_bytes()
-    goldset("monitor", "plot", "history.jsonl", "--out", "page.html")
+    goldbench("monitor", "plot", "history.jsonl", "--out", "page.html")
     assert (files / "page.html").read_bytes() == first
 
 
@@ -108,8 +108,10 @@ def test_a_history_is_drawn_as_one_page(goldset: Goldset, files: Path) -> None:
         (("monitor", "gold.qrels", "--run", "good.trec"), 2, "--history"),
     ],
 )
-def test_what_a_monitor_cannot_do_is_one_line(goldset: Goldset, files: Path, arguments, code: int, said: str) -> None:
-    done = goldset(*arguments)
+def test_what_a_monitor_cannot_do_is_one_line(
+    goldbench: Goldbench, files: Path, arguments, code: int, said: str
+) -> None:
+    done = goldbench(*arguments)
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.count("\n") == 1
     assert said in done.stderr

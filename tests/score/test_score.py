@@ -1,4 +1,4 @@
-"""``goldset score``: files in, figures out, one clear line for whatever is wrong."""
+"""``goldbench score``: files in, figures out, one clear line for whatever is wrong."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from tests.build.test_build import corpus
-from tests.conftest import ROOT, Goldset
+from tests.conftest import ROOT, Goldbench
 
 QRELS = "q1 0 a 1\nq1 0 b 2\nq2 0 c 1\nq3 0 d 1\n"
 RUN = "q1 Q0 b 1 3.0 t\nq1 Q0 a 2 2.0 t\nq2 Q0 x 1 1.0 t\nq2 Q0 c 2 1.0 t\nq9 Q0 a 1 1.0 t\n"
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_table_shows_means_and_how_the_run_met_the_judgments(goldset: Goldset, files: Path) -> None:
-    done = goldset("score", "gold.qrels", "--run", "A=a.trec", "--measure", "mrr p@1")
+def test_the_table_shows_means_and_how_the_run_met_the_judgments(goldbench: Goldbench, files: Path) -> None:
+    done = goldbench("score", "gold.qrels", "--run", "A=a.trec", "--measure", "mrr p@1")
     assert done.returncode == 0
     head, row = done.stdout.splitlines()
     assert head.split() == ["run", "mrr", "p@1", "queries", "missing", "extra", "no", "relevant", "tied", "holes"]
@@ -41,8 +41,8 @@ def test_the_table_shows_means_and_how_the_run_met_the_judgments(goldset: Goldse
     assert "A: 1 query judged but missing from the run." in done.stderr
 
 
-def test_json_holds_figures_in_full(goldset: Goldset, files: Path) -> None:
-    done = goldset(
+def test_json_holds_figures_in_full(goldbench: Goldbench, files: Path) -> None:
+    done = goldbench(
         "score", "gold.qrels", "--run", "a.trec", "--measure", "mrr", "--format", "json", "--missing", "skip"
     )
     found = json.loads(done.stdout)
@@ -52,16 +52,16 @@ def test_json_holds_figures_in_full(goldset: Goldset, files: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "markdown", "latex"])
-def test_other_formats_name_every_measure_and_run(goldset: Goldset, files: Path, form: str) -> None:
-    done = goldset("score", "gold.qrels", "--run", "A|_1=a.trec", "--run", "B=a.trec", "--k", "1,3", "--format", form)
+def test_other_formats_name_every_measure_and_run(goldbench: Goldbench, files: Path, form: str) -> None:
+    done = goldbench("score", "gold.qrels", "--run", "A|_1=a.trec", "--run", "B=a.trec", "--k", "1,3", "--format", form)
     assert done.returncode == 0
     assert all(name in done.stdout for name in ("ndcg@1", "ndcg@3", "hit@1", "B"))
     assert {"csv": "A|_1", "markdown": "A\\|\\_1", "latex": "A|\\_1"}[form] in done.stdout
 
 
 @pytest.mark.parametrize("name", ["q.csv", "q.json", "q.jsonl"])
-def test_the_value_of_every_query_goes_to_a_file(goldset: Goldset, files: Path, name: str) -> None:
-    done = goldset("score", "gold.qrels", "--run", "A=a.trec", "--measure", "mrr", "--per-query", name)
+def test_the_value_of_every_query_goes_to_a_file(goldbench: Goldbench, files: Path, name: str) -> None:
+    done = goldbench("score", "gold.qrels", "--run", "A=a.trec", "--measure", "mrr", "--per-query", name)
     assert done.returncode == 0
     text = (files / name).read_text()
     if name == "q.json":
@@ -79,7 +79,7 @@ def test_a_run_comes_from_standard_input(files: Path, packed: bool) -> None:
     command = [
         sys.executable,
         "-m",
-        "pipeline",
+        "goldbench",
         "score",
         "gold.qrels",
         "--run",
@@ -111,9 +111,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_one_line_and_an_exit_code(goldset: Goldset, files: Path, case: str) -> None:
+def test_what_is_wrong_is_one_line_and_an_exit_code(goldbench: Goldbench, files: Path, case: str) -> None:
     options, code, reason = WRONG[case]
-    done = goldset("score", "gold.qrels", "--run", "A=a.trec", *options)
+    done = goldbench("score", "gold.qrels", "--run", "A=a.trec", *options)
     assert (done.returncode, done.stdout) == (code, "")
     assert reason in done.stderr
     assert "Traceback" not in done.stderr
@@ -121,34 +121,34 @@ def test_what_is_wrong_is_one_line_and_an_exit_code(goldset: Goldset, files: Pat
     assert (files / "a.trec").read_text() == RUN
 
 
-def test_a_bad_line_is_named_with_its_file(goldset: Goldset, files: Path) -> None:
+def test_a_bad_line_is_named_with_its_file(goldbench: Goldbench, files: Path) -> None:
     (files / "bad.trec").write_text(RUN + "q1 Q0 z 3 high t\n")
-    done = goldset("score", "gold.qrels", "--run", "bad.trec")
+    done = goldbench("score", "gold.qrels", "--run", "bad.trec")
     assert done.returncode == 1
-    assert done.stderr.startswith("goldset: bad.trec, line 6: the score (column 5) is 'high'")
+    assert done.stderr.startswith("goldbench: bad.trec, line 6: the score (column 5) is 'high'")
 
 
-def test_a_run_of_other_document_ids_is_not_taken_for_a_bad_one(goldset: Goldset, tmp_path: Path) -> None:
+def test_a_run_of_other_document_ids_is_not_taken_for_a_bad_one(goldbench: Goldbench, tmp_path: Path) -> None:
     (tmp_path / "gold.qrels").write_text("q1 0 d1 1\n")
     (tmp_path / "other.trec").write_text("q1 Q0 Xd1 1 2.0 t\n")
-    done = goldset("score", "gold.qrels", "--run", "other.trec")
+    done = goldbench("score", "gold.qrels", "--run", "other.trec")
     assert "do run and judgments use the same ids?" in done.stderr
 
 
-def test_a_build_is_scored_by_its_folder(goldset: Goldset, tmp_path: Path) -> None:
+def test_a_build_is_scored_by_its_folder(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldset("build", "docs", "--out", "gold", "--queries", 4).returncode == 0
+    assert goldbench("build", "docs", "--out", "gold", "--queries", 4).returncode == 0
     relevant = json.loads((tmp_path / "gold" / "dataset.json").read_text())["relevant_docs"]
     (tmp_path / "run.json").write_text(json.dumps(relevant))
     for gold in ("gold", "gold/dataset.json", "gold/trec/qrels.txt", "gold/beir"):
-        done = goldset("score", gold, "--run", "run.json", "--measure", "r@10", "--format", "csv")
+        done = goldbench("score", gold, "--run", "run.json", "--measure", "r@10", "--format", "csv")
         assert done.stdout.splitlines()[1].split(",")[1] == "1.0", done.stderr
 
 
 def test_a_small_run_is_scored_without_loading_numpy_polars_or_pandas(files: Path) -> None:
     code = (
-        "import sys; from pipeline.cli.app import main\n"
-        "sys.argv = ['goldset', 'score', 'gold.qrels', '--run', 'a.trec']\n"
+        "import sys; from goldbench.pipeline.cli.app import main\n"
+        "sys.argv = ['goldbench', 'score', 'gold.qrels', '--run', 'a.trec']\n"
         "try: main()\n"
         "finally: print('loaded:', {'numpy', 'polars', 'pandas', 'scipy', 'rich.table'} & set(sys.modules))"
     )
@@ -160,21 +160,23 @@ def test_a_small_run_is_scored_without_loading_numpy_polars_or_pandas(files: Pat
 
 
 @pytest.mark.parametrize("option", ["--html", "--per-query"])
-def test_nothing_that_is_read_is_written_over(goldset: Goldset, tmp_path: Path, option: str) -> None:
+def test_nothing_that_is_read_is_written_over(goldbench: Goldbench, tmp_path: Path, option: str) -> None:
     (tmp_path / "gold.qrels").write_text("q1 0 a 1\n")
     (tmp_path / "run.trec").write_text("q1 Q0 a 1 2.0 t\n")
     for path in ("gold.qrels", "run.trec"):
         before = (tmp_path / path).read_bytes()
-        done = goldset("score", "gold.qrels", "--run", "A=run.trec", option, path)
+        done = goldbench("score", "gold.qrels", "--run", "A=run.trec", option, path)
         assert done.returncode == 1
         assert "is one of the inputs" in done.stderr
         assert (tmp_path / path).read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["values.json", "values.jsonl", "values.csv"])
-def test_half_a_surrogate_pair_is_written_so_that_it_can_be_read(goldset: Goldset, tmp_path: Path, name: str) -> None:
+def test_half_a_surrogate_pair_is_written_so_that_it_can_be_read(
+    goldbench: Goldbench, tmp_path: Path, name: str
+) -> None:
     (tmp_path / "both.json").write_text(json.dumps({"\ud800": {"a": 1}}))
-    done = goldset("score", "both.json", "--run", "both.json", "--measure", "mrr", "--per-query", name)
+    done = goldbench("score", "both.json", "--run", "both.json", "--measure", "mrr", "--per-query", name)
     written = (tmp_path / name).read_text(encoding="utf-8")
     assert (done.returncode, "\\ud800" in written) == (0, True)
     if name == "values.json":
@@ -182,13 +184,13 @@ def test_half_a_surrogate_pair_is_written_so_that_it_can_be_read(goldset: Goldse
 
 
 @pytest.mark.parametrize("command", [("score", "--per-query"), ("score", "--html"), ("compare", "--out")])
-def test_a_pipe_is_written_to_and_stays_a_pipe(goldset: Goldset, files: Path, command: tuple[str, str]) -> None:
+def test_a_pipe_is_written_to_and_stays_a_pipe(goldbench: Goldbench, files: Path, command: tuple[str, str]) -> None:
     """As ``/dev/stdout`` and ``/dev/null`` are in a container, where a file in their place would be the end of them."""
     pipe, received = files / "pipe", list[bytes]()
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()), daemon=True)
     reader.start()
-    done = goldset(command[0], "gold.qrels", "--run", "A=a.trec", "--run", "B=a.trec", command[1], "pipe")
+    done = goldbench(command[0], "gold.qrels", "--run", "A=a.trec", "--run", "B=a.trec", command[1], "pipe")
     reader.join(10)
     assert (done.returncode, pipe.is_fifo(), len(received)) == (0, True, 1)
     assert b"mrr@10" in received[0]

@@ -1,4 +1,4 @@
-"""``goldset score --html``, as a command."""
+"""``goldbench score --html``, as a command."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from lxml import html
 
-from pipeline.report.scorecard_text import leaderboard_rows
-from schemas.scorecard import Scorecard
-from tests.conftest import Goldset
+from goldbench.pipeline.report.scorecard_text import leaderboard_rows
+from goldbench.schemas.scorecard import Scorecard
+from tests.conftest import Goldbench
 from tests.report.hostile import IMAGE, SCRIPT
 from tests.score.deciding_files import write_gold, write_run
 
@@ -18,8 +18,8 @@ RUNS = ("--run", "good=good.trec", "--run", "bad=bad.trec")
 
 
 @pytest.fixture
-def goldset(goldset_inside: Goldset) -> Goldset:
-    return goldset_inside
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_page_comes_with_its_scorecard_and_says_the_same(goldset: Goldset, files: Path) -> None:
-    done = goldset("score", "gold.qrels", *RUNS, "--html", "report.html")
+def test_a_page_comes_with_its_scorecard_and_says_the_same(goldbench: Goldbench, files: Path) -> None:
+    done = goldbench("score", "gold.qrels", *RUNS, "--html", "report.html")
     assert done.returncode == 0, done.stderr
     card = Scorecard.model_validate_json((files / "scorecard.json").read_bytes())
     rows = html.fromstring((files / "report.html").read_bytes()).xpath("//table[@id='leaderboard']//tr")
@@ -41,13 +41,13 @@ def test_a_page_comes_with_its_scorecard_and_says_the_same(goldset: Goldset, fil
 
 
 @pytest.mark.usefixtures("files")
-def test_the_page_compares_as_the_command_does(goldset: Goldset, files: Path) -> None:
-    goldset("score", "gold.qrels", *RUNS, "--html", "report.html", "--measure", "mrr@10")
-    compared = goldset("compare", "gold.qrels", *RUNS, "--measure", "mrr@10", "--format", "json").stdout
+def test_the_page_compares_as_the_command_does(goldbench: Goldbench, files: Path) -> None:
+    goldbench("score", "gold.qrels", *RUNS, "--html", "report.html", "--measure", "mrr@10")
+    compared = goldbench("compare", "gold.qrels", *RUNS, "--measure", "mrr@10", "--format", "json").stdout
     assert json.loads((files / "scorecard.json").read_text(encoding="utf-8")) == json.loads(compared)
 
 
-def test_hostile_ids_queries_and_passages_stay_text(goldset: Goldset, files: Path) -> None:
+def test_hostile_ids_queries_and_passages_stay_text(goldbench: Goldbench, files: Path) -> None:
     hostile = "<script>window.broken=1</script>"
     gold = {
         "queries": {f"q-{hostile}": f"{SCRIPT} what?", "q2": IMAGE},
@@ -57,7 +57,7 @@ def test_hostile_ids_queries_and_passages_stay_text(goldset: Goldset, files: Pat
     (files / "dataset.json").write_text(json.dumps(gold), encoding="utf-8")
     run = {f"q-{hostile}": {f"d-{hostile}": 2.0, "d2": 1.0}, "q2": {"d2": 1.0, "unjudged<b>": 0.5}}
     (files / "run.json").write_text(json.dumps(run), encoding="utf-8")
-    done = goldset("score", "dataset.json", "--run", "<b>x</b>=run.json", "--html", "report.html")
+    done = goldbench("score", "dataset.json", "--run", "<b>x</b>=run.json", "--html", "report.html")
     assert done.returncode == 0, done.stderr
     text = (files / "report.html").read_text(encoding="utf-8")
     assert SCRIPT not in text
@@ -66,23 +66,23 @@ def test_hostile_ids_queries_and_passages_stay_text(goldset: Goldset, files: Pat
     assert data["passages"][f"d-{hostile}"] == f"{SCRIPT}{IMAGE}"
 
 
-def test_equal_files_give_equal_bytes(goldset: Goldset, files: Path) -> None:
+def test_equal_files_give_equal_bytes(goldbench: Goldbench, files: Path) -> None:
     made = []
     for seed in ("1", "2"):
-        goldset("score", "gold.qrels", *RUNS, "--html", "report.html", PYTHONHASHSEED=seed)
+        goldbench("score", "gold.qrels", *RUNS, "--html", "report.html", PYTHONHASHSEED=seed)
         made.append((files / "report.html").read_bytes())
     assert made[0] == made[1]
 
 
 @pytest.mark.usefixtures("files")
-def test_a_place_that_cannot_be_written_is_one_line(goldset: Goldset) -> None:
-    done = goldset("score", "gold.qrels", *RUNS, "--html", "no/such/place.html")
+def test_a_place_that_cannot_be_written_is_one_line(goldbench: Goldbench) -> None:
+    done = goldbench("score", "gold.qrels", *RUNS, "--html", "no/such/place.html")
     assert done.returncode == 1
     assert "no/such/place.html: cannot be written" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.usefixtures("files")
-def test_standard_input_is_read_once_and_so_makes_no_page(goldset: Goldset) -> None:
-    done = goldset("score", "gold.qrels", "--run", "A=-", "--html", "report.html")
+def test_standard_input_is_read_once_and_so_makes_no_page(goldbench: Goldbench) -> None:
+    done = goldbench("score", "gold.qrels", "--run", "A=-", "--html", "report.html")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr

@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pipeline.errors import UsageError
-from pipeline.score.webhook import ATTEMPTS, check_address, tell
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.score.webhook import ATTEMPTS, check_address, tell
 
 SECRET = "T000-secret"
 

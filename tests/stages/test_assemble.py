@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.formats.jsonl import RecordFile
-from pipeline.stages.assemble import label
-from schemas.corpus import Chunk, Evidence, Span
-from schemas.query import Query
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.stages.assemble import label
+from goldbench.schemas.corpus import Chunk, Evidence, Span
+from goldbench.schemas.query import Query
 
 TEXT = "0123456789" * 10
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.stages.canaries import TRAPS, findings, how_many, plant, tally
-from pipeline.text.words import content_terms, index_terms
-from schemas.corpus import Chunk, Evidence, Span
-from schemas.judgment import Canary, Judgment, Relevance
-from schemas.query import Query
+from goldbench.pipeline.stages.canaries import TRAPS, findings, how_many, plant, tally
+from goldbench.pipeline.text.words import content_terms, index_terms
+from goldbench.schemas.corpus import Chunk, Evidence, Span
+from goldbench.schemas.judgment import Canary, Judgment, Relevance
+from goldbench.schemas.query import Query
 
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa")
 CHUNKS = [

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.ports import Brief
-from pipeline.stages.check import CheckContext, Finding, accepted, check_candidate
-from pipeline.stages.check.overlap import copied_run, holds_answer, overlap
-from pipeline.stages.check.single_checks import CHECKS, query_id
-from schemas.corpus import Chunk, Evidence, Span
-from schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle, Recipe
+from goldbench.pipeline.ports import Brief
+from goldbench.pipeline.stages.check import CheckContext, Finding, accepted, check_candidate
+from goldbench.pipeline.stages.check.overlap import copied_run, holds_answer, overlap
+from goldbench.pipeline.stages.check.single_checks import CHECKS, query_id
+from goldbench.schemas.corpus import Chunk, Evidence, Span
+from goldbench.schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle, Recipe
 
 ENGLISH = (
     "The R2 vacuum robot charges in four hours at its dock. Its lithium battery holds enough energy for ninety "

@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from pipeline.errors import UsageError
-from pipeline.stages.chunk import chunk_documents
-from pipeline.text.words import words
-from schemas.corpus import Chunk, Document
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.stages.chunk import chunk_documents
+from goldbench.pipeline.text.words import words
+from goldbench.schemas.corpus import Chunk, Document
 
 
 def document(text: str, **fields: object) -> Document:

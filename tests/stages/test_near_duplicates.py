@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.stages.select.near_duplicates import NEIGHBOURS, Sketches, cluster, write_sketch
-from pipeline.text.similarity import CHARACTERS, WORDS, jaccard, shingles
+from goldbench.pipeline.stages.select.near_duplicates import NEIGHBOURS, Sketches, cluster, write_sketch
+from goldbench.pipeline.text.similarity import CHARACTERS, WORDS, jaccard, shingles
 
 
 def clusters(texts: Sequence[str], reads: list[int] | None = None) -> set[frozenset[int]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.stages.project import Cuts, Projection, holding, judged_passage, project
-from schemas.corpus import Chunk, Evidence, Span
-from schemas.judgment import RELEVANT, Relevance
-from schemas.query import JudgedPassage, Query, TextRelevance
+from goldbench.pipeline.stages.project import Cuts, Projection, holding, judged_passage, project
+from goldbench.schemas.corpus import Chunk, Evidence, Span
+from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.query import JudgedPassage, Query, TextRelevance
 
 TEXT = "".join(f"word{number:03d} " for number in range(125))  # 1,000 characters
 

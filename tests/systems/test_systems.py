@@ -9,10 +9,16 @@ from typing import Any
 
 import pytest
 
-from pipeline.config import load_config
-from pipeline.errors import ConfigError, RetrieverFailed
-from pipeline.retrieval.system_settings import KINDS, BM25Settings, MMRSettings, RRFSettings, SearchServerSettings
-from pipeline.systems import open_systems, references, resolve
+from goldbench.pipeline.config import load_config
+from goldbench.pipeline.errors import ConfigError, RetrieverFailed
+from goldbench.pipeline.retrieval.system_settings import (
+    KINDS,
+    BM25Settings,
+    MMRSettings,
+    RRFSettings,
+    SearchServerSettings,
+)
+from goldbench.pipeline.systems import open_systems, references, resolve
 from tests.model_server.fixture import ServerHandle
 
 CORPUS = {"a": "the pump hums", "b": "the valve leaks", "c": "a tank of water"}
@@ -278,7 +284,7 @@ def test_an_error_of_a_library_while_a_system_is_built_fails_this_system_alone(m
     def broken(*_: object) -> None:
         raise ValueError("secret")
 
-    monkeypatch.setattr("pipeline.retrieval.ngrams.Ngrams.__init__", broken)
+    monkeypatch.setattr("goldbench.pipeline.retrieval.ngrams.Ngrams.__init__", broken)
     with open_systems(["ngrams", "bm25"]) as systems:
         with pytest.raises(RetrieverFailed, match=r"^system ngrams: raised ValueError \(.*\) while it was built$"):
             systems.retriever("ngrams")

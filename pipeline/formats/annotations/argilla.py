@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.formats.annotations.exchange import (
+from goldbench.pipeline.formats.annotations.exchange import (
     RUBRIC_TEXT,
     Exchange,
     Given,
@@ -25,10 +25,11 @@ from pipeline.formats.annotations.exchange import (
     own_details,
     review_of,
 )
-from pipeline.formats.faults import Fault, in_file, read_rows
-from pipeline.formats.jsonl import as_line
-from schemas.judgment import Relevance
-from schemas.review_event import Review
+from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
+from goldbench.pipeline.formats.jsonl import as_line
+from goldbench.schemas.earlier_name import by_either_name
+from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.review_event import Review
 
 QUESTION = "grade"
 RECORDS, SETTINGS = "records.jsonl", "settings.json"
@@ -62,7 +63,7 @@ def _record(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any
             "chunk_id": chunk_id,
             "rubric_sha": exchange.rubric_sha,
             "lane": lanes_of(said),
-            "goldset": json.dumps(own, ensure_ascii=False, sort_keys=True),
+            "goldbench": json.dumps(own, ensure_ascii=False, sort_keys=True),
         },
         "suggestions": suggestions,
         "responses": {QUESTION: [{"value": int(r.grade), "user_id": id_of("annotator", r.annotator)} for r in said]},
@@ -91,7 +92,7 @@ def _settings(exchange: Exchange) -> dict[str, Any]:
         ],
         "fields": [text("query", "Query"), text("passage", "Passage")],
         "vectors": [],
-        "metadata": [term(name) for name in ("query_id", "chunk_id", "rubric_sha", "lane", "goldset")],
+        "metadata": [term(name) for name in ("query_id", "chunk_id", "rubric_sha", "lane", "goldbench")],
         "allow_extra_metadata": True,
         "distribution": {"strategy": "overlap", "min_submitted": exchange.wanted},
     }
@@ -115,10 +116,10 @@ def _given(line: int, record: Mapping[str, Any]) -> list[Given]:
     if not isinstance(metadata, Mapping):
         raise Fault("a record has no metadata with query_id and chunk_id")
     pair = {name: metadata.get(name) for name in ("query_id", "chunk_id")}
-    own = own_details(metadata.get("goldset"))
+    own = own_details(by_either_name(metadata))
     reviews = own.get("reviews", [])
     if not isinstance(reviews, list) or not all(isinstance(one, dict) for one in reviews):
-        raise Fault("the field called goldset differs from what was written")
+        raise Fault("the field called goldbench differs from what was written")
     known = {id_of("annotator", str(one.get("annotator"))): one for one in reviews}
     rubric = metadata.get("rubric_sha") if isinstance(metadata.get("rubric_sha"), str) else None
     found = []

@@ -11,10 +11,11 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import ValidationError
 
-from pipeline.formats.faults import Fault, explain
-from pipeline.formats.packed_files import decoded, without_mark
-from schemas.judgment import RUBRIC, Relevance
-from schemas.review_event import Review
+from goldbench.pipeline.formats.faults import Fault, explain
+from goldbench.pipeline.formats.packed_files import decoded, without_mark
+from goldbench.schemas.earlier_name import EARLIER_NAME
+from goldbench.schemas.judgment import RUBRIC, Relevance
+from goldbench.schemas.review_event import Review
 
 Pair = tuple[str, str]
 
@@ -66,8 +67,8 @@ class Given:
 
 
 def id_of(*parts: str) -> str:
-    """Return the UUID of these words, which is always the same."""
-    return str(uuid5(NAMESPACE_URL, "goldset:" + "\x1f".join(parts)))
+    """Return the UUID of these words, which is always the same: its seed holds the earlier name of the project."""
+    return str(uuid5(NAMESPACE_URL, f"{EARLIER_NAME}:" + "\x1f".join(parts)))
 
 
 def details(review: Review) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def own_details(text: object) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Fault("the field called goldset differs from what was written")
+        raise Fault("the field called goldbench differs from what was written")
     return found
 
 

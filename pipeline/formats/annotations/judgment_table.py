@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline.formats.annotations.exchange import Exchange, Given, grade_from, review_of, text_of
-from pipeline.formats.faults import Fault, in_file, read_rows
-from pipeline.formats.lines import csv_records
+from goldbench.pipeline.formats.annotations.exchange import Exchange, Given, grade_from, review_of, text_of
+from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
+from goldbench.pipeline.formats.lines import csv_records
 
 COLUMNS = (
     "kind", "query_id", "chunk_id", "annotator", "grade", "first_grade", "blind", "lane", "inclusion", "ms", "revealed",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from pipeline.formats.annotations.exchange import (
+from goldbench.pipeline.formats.annotations.exchange import (
     Exchange,
     Given,
     Pair,
@@ -24,9 +24,10 @@ from pipeline.formats.annotations.exchange import (
     own_details,
     review_of,
 )
-from pipeline.formats.faults import Fault, in_file, read_rows
-from schemas.judgment import RUBRIC, Relevance
-from schemas.review_event import Review
+from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
+from goldbench.schemas.earlier_name import by_either_name
+from goldbench.schemas.judgment import RUBRIC, Relevance
+from goldbench.schemas.review_event import Review
 
 TASKS, CONFIG = "tasks.json", "config.xml"
 _GRADE, _NOTE, _PASSAGE = "grade", "note", "passage"
@@ -75,7 +76,7 @@ def _task(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any]:
             "chunk_id": chunk_id,
             "rubric_sha": exchange.rubric_sha,
             "lane": lanes_of(said),
-            "goldset": json.dumps(own, ensure_ascii=False, sort_keys=True),
+            "goldbench": json.dumps(own, ensure_ascii=False, sort_keys=True),
         },
         "annotations": annotations,
     }
@@ -126,9 +127,9 @@ def _given(line: int, task: Mapping[str, Any]) -> list[Given]:
     data, annotations = task.get("data"), task.get("annotations") or []
     if not isinstance(data, Mapping) or not isinstance(annotations, list):
         raise Fault("a task has no data, or its annotations are not a list")
-    own = own_details(data.get("goldset"))
+    own = own_details(by_either_name(data))
     if not all(isinstance(one, Mapping) for one in own.values()):
-        raise Fault("the field called goldset differs from what was written")
+        raise Fault("the field called goldbench differs from what was written")
     rubric = data.get("rubric_sha") if isinstance(data.get("rubric_sha"), str) else None
     pair = {name: data.get(name) for name in ("query_id", "chunk_id")}
     found = []

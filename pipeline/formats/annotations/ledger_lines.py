@@ -9,12 +9,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pipeline.formats.annotations.exchange import objects
-from pipeline.formats.faults import Fault, explain, in_file, read_rows
-from pipeline.formats.jsonl import as_line
-from schemas.review_event import Event
+from goldbench.pipeline.formats.annotations.exchange import objects
+from goldbench.pipeline.formats.faults import Fault, explain, in_file, read_rows
+from goldbench.pipeline.formats.jsonl import as_line
+from goldbench.schemas.earlier_name import EARLIER_NAME
+from goldbench.schemas.review_event import Event
 
-NAME, VERSION = "goldset-review", 1
+NAME, VERSION = "goldbench-review", 1
 
 
 def write(events: Iterable[Event], *, data_sha: str, rubric_sha: str) -> str:
@@ -44,7 +45,7 @@ def read(path: Path, *, data_sha: str, rubric_sha: str) -> Iterator[tuple[int, E
     with in_file(path):
         rows = objects(path)
         for line, head in rows:
-            if head.get("format") != NAME:
+            if head.get("format") not in {NAME, f"{EARLIER_NAME}-review"}:
                 raise Fault(f"does not begin with the line of a {NAME} file", line=line)
             if head.get("version") != VERSION:
                 raise Fault(f"has another version than {VERSION}", line=line)

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.formats.annotations.exchange import Exchange, Given, grade_from, review_of, text_of
-from pipeline.formats.faults import Fault, in_file, read_rows
-from pipeline.formats.interchange_names import BEIR_CORPUS, BEIR_QUERIES, BEIR_TEST_QRELS
-from pipeline.formats.jsonl import as_line
+from goldbench.pipeline.formats.annotations.exchange import Exchange, Given, grade_from, review_of, text_of
+from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
+from goldbench.pipeline.formats.interchange_names import BEIR_CORPUS, BEIR_QUERIES, BEIR_TEST_QRELS
+from goldbench.pipeline.formats.jsonl import as_line
 
 ABOUT = ".about.json"
 """The suffix of the file beside the judgments that names the rubric, for which neither format has a place."""

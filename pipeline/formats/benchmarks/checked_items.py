@@ -6,13 +6,13 @@ from collections.abc import Collection as Group
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.errors import InputError
-from pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
-from pipeline.formats.benchmarks.left_out import Books, Names, is_unicode
-from pipeline.formats.documents.titles import short_title
-from pipeline.formats.faults import Fault, Place
-from pipeline.text.display import shown
-from schemas.corpus import Document
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
+from goldbench.pipeline.formats.benchmarks.left_out import Books, Names, is_unicode
+from goldbench.pipeline.formats.documents.titles import short_title
+from goldbench.pipeline.formats.faults import Fault, Place
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.corpus import Document
 
 
 class Reading:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pipeline.formats.faults import Fault, Place, in_file, read_rows
-from pipeline.formats.lines import json_objects, text_lines
-from pipeline.formats.packed_files import Source
-from pipeline.formats.runs.trec import QRELS_COLUMNS, grade_of
+from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.pipeline.formats.lines import json_objects, text_lines
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.runs.trec import QRELS_COLUMNS, grade_of
 
 T = TypeVar("T")
 

@@ -9,10 +9,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from pipeline.errors import InputError, UsageError
-from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, entries, qrels, topics
-from pipeline.formats.interchange_names import BEIR_CORPUS, BEIR_LOOSE_QRELS, BEIR_QRELS, BEIR_QUERIES, BEIR_TEST_QRELS
-from pipeline.text.display import shown
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, entries, qrels, topics
+from goldbench.pipeline.formats.interchange_names import (
+    BEIR_CORPUS,
+    BEIR_LOOSE_QRELS,
+    BEIR_QRELS,
+    BEIR_QUERIES,
+    BEIR_TEST_QRELS,
+)
+from goldbench.pipeline.text.display import shown
 
 
 def folder_collection(

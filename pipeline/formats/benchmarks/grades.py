@@ -1,4 +1,4 @@
-"""How the grades of a benchmark become goldset's: 0 unrelated, 1 same topic, 2 helps, 3 answers; relevant from 2 on.
+"""How the grades of a benchmark become goldbench's: 0 unrelated, 1 same topic, 2 helps, 3 answers; relevant from 2 on.
 
 Without an option of the user only two scales are accepted: 0 and 1, where 1 becomes 3 (every figure is the same as with
 binary judgments), and 0 to 3, which are kept (as TREC's Deep Learning tracks mean them: 1 is related, not relevant).
@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from pipeline.errors import UsageError
-from schemas.judgment import RELEVANT, Relevance
+from goldbench.pipeline.errors import UsageError
+from goldbench.schemas.judgment import RELEVANT, Relevance
 
 Grading = dict[int, Relevance | None]
-"""The grade in goldset for each grade of the benchmark; None: unjudged."""
+"""The grade in goldbench for each grade of the benchmark; None: unjudged."""
 
 _PAIR = re.compile(r"(-?\d{1,4})(?:\.\.(-?\d{1,4}))?=([0-3]|none)")
 _HIGHEST = max(Relevance)

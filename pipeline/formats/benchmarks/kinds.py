@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pipeline.errors import UsageError
-from pipeline.formats.benchmarks.collection import Chosen, Collection
-from pipeline.formats.benchmarks.folders import read_beir
-from pipeline.formats.benchmarks.llamaindex import read_llamaindex
-from pipeline.formats.benchmarks.msmarco import read_msmarco
-from pipeline.formats.benchmarks.online import read_hugging_face, read_ir_datasets
-from pipeline.formats.benchmarks.squad import read_squad
-from pipeline.formats.benchmarks.trec_collection import read_trec
-from pipeline.text.display import shown
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection
+from goldbench.pipeline.formats.benchmarks.folders import read_beir
+from goldbench.pipeline.formats.benchmarks.llamaindex import read_llamaindex
+from goldbench.pipeline.formats.benchmarks.msmarco import read_msmarco
+from goldbench.pipeline.formats.benchmarks.online import read_hugging_face, read_ir_datasets
+from goldbench.pipeline.formats.benchmarks.squad import read_squad
+from goldbench.pipeline.formats.benchmarks.trec_collection import read_trec
+from goldbench.pipeline.text.display import shown
 
 READERS: dict[str, Callable[[str, Chosen], Collection]] = {
     "beir": lambda path, chosen: read_beir(Path(path), chosen),

@@ -7,11 +7,11 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from pipeline.errors import InputError
-from pipeline.formats.faults import Place
-from pipeline.text.display import shown
-from schemas.manifest import Failure, StageReport
-from schemas.record import ID_PATTERN
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.faults import Place
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.manifest import Failure, StageReport
+from goldbench.schemas.record import ID_PATTERN
 
 LISTED = 1000
 """The manifest names at most this many broken items; all are counted."""

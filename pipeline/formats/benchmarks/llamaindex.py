@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
-from pipeline.formats.faults import Fault
-from pipeline.formats.json_maps import read_json
-from pipeline.formats.packed_files import Source
-from pipeline.text.display import shown
-from schemas.judgment import Relevance
+from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
+from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.judgment import Relevance
 
 _MEMBERS = ("queries", "corpus", "relevant_docs")
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic
-from pipeline.formats.benchmarks.folders import choose, folder_collection
-from pipeline.formats.benchmarks.squad import MEGABYTES
-from pipeline.formats.faults import Fault, Place, in_file, read_rows
-from pipeline.formats.json_maps import read_json
-from pipeline.formats.lines import json_objects
-from pipeline.formats.packed_files import Source
-from pipeline.formats.tables import open_table
-from pipeline.text.display import shown
+from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic
+from goldbench.pipeline.formats.benchmarks.folders import choose, folder_collection
+from goldbench.pipeline.formats.benchmarks.squad import MEGABYTES
+from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.lines import json_objects
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.tables import open_table
+from goldbench.pipeline.text.display import shown
 
 Rows = Iterator[tuple[Place, Mapping[str, Any]]]
 

@@ -7,12 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.errors import InputError, MissingExtra, UsageError
-from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, entry_of_row, topic_of_row
-from pipeline.formats.benchmarks.msmarco import rows_collection
-from pipeline.formats.benchmarks.squad import squad_collection
-from pipeline.formats.faults import Fault, Place, in_file, read_rows
-from pipeline.text.display import shown
+from goldbench.pipeline.errors import InputError, MissingExtra, UsageError
+from goldbench.pipeline.formats.benchmarks.collection import (
+    Chosen,
+    Collection,
+    Entry,
+    Qrel,
+    Topic,
+    entry_of_row,
+    topic_of_row,
+)
+from goldbench.pipeline.formats.benchmarks.msmarco import rows_collection
+from goldbench.pipeline.formats.benchmarks.squad import squad_collection
+from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.pipeline.text.display import shown
 
 T = TypeVar("T")
 

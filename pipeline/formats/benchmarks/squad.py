@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
-from pipeline.formats.documents.identity import document_id
-from pipeline.formats.faults import Fault, Place, in_file, read_rows
-from pipeline.formats.json_maps import read_json
-from pipeline.formats.packed_files import Source
-from pipeline.formats.tables import open_table
-from pipeline.text.display import shown
-from schemas.judgment import Relevance
+from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
+from goldbench.pipeline.formats.documents.identity import document_id
+from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.tables import open_table
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.judgment import Relevance
 
 MEGABYTES = 2048
 """The largest JSON file of a benchmark, in units of 2**20 bytes; JSON cannot be read in pieces."""

@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.errors import InputError
-from pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, entries, topics
-from pipeline.formats.benchmarks.folders import choose, folder_collection
-from pipeline.formats.faults import Fault, in_file, read_rows
-from pipeline.formats.interchange_names import BEIR_CORPUS, TREC_QRELS, TREC_TOPICS
-from pipeline.formats.lines import MAX_LINE, text_lines
-from pipeline.formats.packed_files import Source
-from pipeline.text.display import shown
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, entries, topics
+from goldbench.pipeline.formats.benchmarks.folders import choose, folder_collection
+from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
+from goldbench.pipeline.formats.interchange_names import BEIR_CORPUS, TREC_QRELS, TREC_TOPICS
+from goldbench.pipeline.formats.lines import MAX_LINE, text_lines
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.text.display import shown
 
 _CORPUS = (
     f"{BEIR_CORPUS}*",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import zipfile
 from typing import IO
 
-from pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.faults import Fault
 
 _MAX_MEMBERS = 20_000
 _MAX_UNPACKED = 300 * 2**20

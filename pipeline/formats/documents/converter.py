@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pipeline.errors import MissingExtra
-from pipeline.formats.faults import Fault
+from goldbench.pipeline.errors import MissingExtra
+from goldbench.pipeline.formats.faults import Fault
 
 _SECONDS_PER_MEGABYTE = 10.0
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
@@ -103,7 +103,7 @@ def _start() -> subprocess.Popen[bytes]:
     environment = {name: value for name, value in os.environ.items() if name.upper() in _KEPT}
     environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "pipeline.formats.documents.worker"],
+        [sys.executable, "-P", "-m", "goldbench.pipeline.formats.documents.worker"],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -12,9 +12,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.formats.faults import Fault
-from pipeline.formats.tables import Row, Table
-from pipeline.text.display import shown
+from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.tables import Row, Table
+from goldbench.pipeline.text.display import shown
 
 TEXT_FIELDS = ("text", "content", "contents", "body", "passage", "document", "answer")
 TITLE_FIELDS = ("title", "question", "heading", "name")

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from pipeline.formats.documents.titles import stem
-from pipeline.formats.faults import Fault
-from pipeline.text.display import shown
+from goldbench.pipeline.formats.documents.titles import stem
+from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.text.display import shown
 
 Keys = npt.NDArray[np.uint64]
 _OTHER = regex.compile(r"[^\p{L}\p{M}\p{N}]+")

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Protocol
 
-from pipeline.formats.documents.archives import check_archive
-from pipeline.formats.documents.html_text import tidy
-from pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.documents.archives import check_archive
+from goldbench.pipeline.formats.documents.html_text import tidy
+from goldbench.pipeline.formats.faults import Fault
 
 if TYPE_CHECKING:
     from markitdown import DocumentConverter

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from pipeline.errors import UnreadableDocument
-from pipeline.formats.charsets import read_text
-from pipeline.formats.documents.converter import Converter
-from pipeline.formats.documents.fields import ReadOptions
-from pipeline.formats.documents.identity import Register, digest, document_id
-from pipeline.formats.documents.rows import table_documents
-from pipeline.formats.documents.sources import SourceFile
-from pipeline.formats.documents.titles import markdown_title, short_title, stem
-from pipeline.formats.faults import Fault
-from pipeline.text.display import shown
-from schemas.corpus import Document
+from goldbench.pipeline.errors import UnreadableDocument
+from goldbench.pipeline.formats.charsets import read_text
+from goldbench.pipeline.formats.documents.converter import Converter
+from goldbench.pipeline.formats.documents.fields import ReadOptions
+from goldbench.pipeline.formats.documents.identity import Register, digest, document_id
+from goldbench.pipeline.formats.documents.rows import table_documents
+from goldbench.pipeline.formats.documents.sources import SourceFile
+from goldbench.pipeline.formats.documents.titles import markdown_title, short_title, stem
+from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.corpus import Document
 
 
 def read_documents(

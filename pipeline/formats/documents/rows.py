@@ -13,15 +13,15 @@ from collections.abc import Iterator
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.formats.documents.fields import Fields, ReadOptions, choose_fields, row_key, row_text, row_title
-from pipeline.formats.documents.identity import Keys, Register, digest, fingerprint, row_id
-from pipeline.formats.documents.sources import SourceFile
-from pipeline.formats.documents.titles import short_title, stem
-from pipeline.formats.faults import Fault
-from pipeline.formats.tables import Row, Table, open_table
-from pipeline.text.display import shown
-from schemas.corpus import Document
-from schemas.record import Id
+from goldbench.pipeline.formats.documents.fields import Fields, ReadOptions, choose_fields, row_key, row_text, row_title
+from goldbench.pipeline.formats.documents.identity import Keys, Register, digest, fingerprint, row_id
+from goldbench.pipeline.formats.documents.sources import SourceFile
+from goldbench.pipeline.formats.documents.titles import short_title, stem
+from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.tables import Row, Table, open_table
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.corpus import Document
+from goldbench.schemas.record import Id
 
 _ID = TypeAdapter(Id)
 

@@ -2,8 +2,8 @@
 
 Three kinds of entries are not read:
 
-- *ignored*: types that goldset does not read, counted by suffix; hidden files and folders, counted as ``hidden``;
-  folders of earlier runs, counted as ``goldset run``;
+- *ignored*: types that goldbench does not read, counted by suffix; hidden files and folders, counted as ``hidden``;
+  folders of earlier runs, counted as ``goldbench run``;
 - *repeated*: a file that was found twice and is read once: by two arguments, by a link to a file that is read anyway,
   or as a copy, byte for byte, with the same ``source`` (the same file below two of the folders given);
 - *failures*: links that lead out of the folder given or nowhere, pipes and devices, folders that may not be listed.
@@ -22,11 +22,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.errors import InputError, UnreadableDocument, UsageError
-from pipeline.formats.documents.globs import Glob, is_glob
-from pipeline.formats.faults import Fault, reason
-from pipeline.formats.regular_files import open_regular
-from pipeline.text.display import shown
+from goldbench.pipeline.errors import InputError, UnreadableDocument, UsageError
+from goldbench.pipeline.formats.documents.globs import Glob, is_glob
+from goldbench.pipeline.formats.faults import Fault, reason
+from goldbench.pipeline.formats.regular_files import open_regular
+from goldbench.pipeline.text.display import shown
 
 KINDS: Mapping[str, str] = {
     **dict.fromkeys((".txt", ".text", ".log", ".rst", ".org", ".adoc", ".asciidoc"), "plain"),
@@ -196,7 +196,7 @@ def _list_tree(walk: _Walk, top: Path, prefix: str) -> None:
                     walk.links.append((relative, Path(entry.path)))
             elif entry.is_dir(follow_symlinks=False):
                 if walk.is_run(Path(entry.path)):
-                    walk.ignored["goldset run"] += 1
+                    walk.ignored["goldbench run"] += 1
                 elif walk.glob is None or walk.glob.may_hold_matches(relative):
                     stack.append((Path(entry.path), relative + "/"))
             else:

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from pipeline.formats.charsets import decode
-from pipeline.formats.faults import Fault
-from pipeline.formats.regular_files import read_whole
+from goldbench.pipeline.formats.charsets import decode
+from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.regular_files import read_whole
 
 _MEMORY = 2 * 2**30
 _FORBIDDEN = frozenset(
@@ -85,10 +85,10 @@ def _problem(error: Exception, kind: str) -> str:
 
 def _convert(data: bytes, kind: str) -> tuple[str | None, str]:
     if kind in {".html", ".htm", ".xhtml"}:
-        from pipeline.formats.documents.html_text import html_to_text
+        from goldbench.pipeline.formats.documents.html_text import html_to_text
 
         return html_to_text(decode(data))
-    from pipeline.formats.documents.office import office_to_text
+    from goldbench.pipeline.formats.documents.office import office_to_text
 
     return office_to_text(data, kind)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from pipeline.errors import OutputError
-from pipeline.formats.faults import Fault, explain, in_file, read_rows, reason
-from pipeline.formats.jsonl import as_line
-from pipeline.formats.runs.scorecard_files import sync_folder
-from pipeline.text.display import shown
-from schemas.scorecard import HistoryEntry
+from goldbench.pipeline.errors import OutputError
+from goldbench.pipeline.formats.faults import Fault, explain, in_file, read_rows, reason
+from goldbench.pipeline.formats.jsonl import as_line
+from goldbench.pipeline.formats.runs.scorecard_files import sync_folder
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.scorecard import HistoryEntry
 
 _PATIENCE = 30.0
 """Wait this many seconds for another process to finish writing; then give up."""

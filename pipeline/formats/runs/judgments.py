@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.formats.faults import Fault, in_file
-from pipeline.formats.json_maps import read_json
-from pipeline.formats.packed_files import Source, decoded, without_mark
-from pipeline.formats.runs.run_tables import Kind, kind_of, per_query, read_table
-from pipeline.formats.runs.trec import duplicate, grade_of, is_grade, read_qrels
-from pipeline.measures.ranks.columns import judgments
-from pipeline.measures.ranks.judged_ranks import GRADES
-from schemas.judgment import RELEVANT
+from goldbench.pipeline.formats.faults import Fault, in_file
+from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.packed_files import Source, decoded, without_mark
+from goldbench.pipeline.formats.runs.run_tables import Kind, kind_of, per_query, read_table
+from goldbench.pipeline.formats.runs.trec import duplicate, grade_of, is_grade, read_qrels
+from goldbench.pipeline.measures.ranks.columns import judgments
+from goldbench.pipeline.measures.ranks.judged_ranks import GRADES
+from goldbench.schemas.judgment import RELEVANT
 
 Grades = dict[str, dict[str, int]]
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from pipeline.formats.faults import Fault, in_file, read_rows
-from pipeline.formats.json_maps import parse_json, read_json
-from pipeline.formats.packed_files import Source, decoded
+from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
+from goldbench.pipeline.formats.json_maps import parse_json, read_json
+from goldbench.pipeline.formats.packed_files import Source, decoded
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from pipeline.measures.ranks.columns import Where
+    from goldbench.pipeline.measures.ranks.columns import Where
 
 Kind = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet"]
 _KINDS: dict[str, Kind] = {

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from pipeline.errors import InputError
-from pipeline.formats.faults import Fault, in_file
-from pipeline.formats.packed_files import Source
-from pipeline.formats.runs.run_tables import kind_of, read_table
-from pipeline.text.display import shown
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.faults import Fault, in_file
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.runs.run_tables import kind_of, read_table
+from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from pipeline.measures.ranks.columns import Where
+    from goldbench.pipeline.measures.ranks.columns import Where
 
 _SETS = ("qrels", "labels", "judge", "judgments", "assessor", "source", "labelset", "label_set")
 _SYSTEMS = ("system", "run", "runid", "run_id", "name", "model", "tag")

@@ -11,10 +11,10 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from pipeline.errors import OutputError
-from pipeline.formats.faults import Fault, explain, in_file, reason
-from pipeline.text.display import shown
-from schemas.record import Record
+from goldbench.pipeline.errors import OutputError
+from goldbench.pipeline.formats.faults import Fault, explain, in_file, reason
+from goldbench.pipeline.text.display import shown
+from goldbench.schemas.record import Record
 
 R = TypeVar("R", bound=Record)
 

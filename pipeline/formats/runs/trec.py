@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from math import isfinite
 from pathlib import Path
 
-from pipeline.formats.faults import Fault, in_file
-from pipeline.formats.jsonl import write_texts
-from pipeline.formats.packed_files import NOT_UTF8, Source
-from pipeline.measures.ranks.judged_ranks import GRADES, HIGHEST_GRADE
+from goldbench.pipeline.formats.faults import Fault, in_file
+from goldbench.pipeline.formats.jsonl import write_texts
+from goldbench.pipeline.formats.packed_files import NOT_UTF8, Source
+from goldbench.pipeline.measures.ranks.judged_ranks import GRADES, HIGHEST_GRADE
 
 RUN_COLUMNS = "a run has 6: query Q0 document rank score tag"
 QRELS_COLUMNS = "judgments have 4: query 0 document grade"

@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import polars as pl
 
-from pipeline.errors import InputError
-from pipeline.formats.faults import Fault, in_file
-from pipeline.formats.packed_files import Source, without_mark
-from pipeline.formats.runs.trec import duplicate, run_rows
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.faults import Fault, in_file
+from goldbench.pipeline.formats.packed_files import Source, without_mark
+from goldbench.pipeline.formats.runs.trec import duplicate, run_rows
 
 _BLOCK = 8 * 2**20
 _IN_CACHE = 2**18

@@ -1,7 +1,7 @@
 """The layers between a question and its HTTP exchange.
 
 Each layer has one method, ``complete(request, below)``, and knows nothing of the others. ``stacked`` puts layers above
-an exchange; ``pipeline.llm.model_path`` shows the stacks, top layer first.
+an exchange; ``goldbench.pipeline.llm.model_path`` shows the stacks, top layer first.
 """
 
 from __future__ import annotations

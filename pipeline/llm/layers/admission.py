@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelUnavailable
-from pipeline.llm.budget import Reservation
-from pipeline.llm.exchange_end import Cause, ExchangeFailed, Reply, ReplyRejected
-from pipeline.llm.layers import Call, Request, call_label
-from pipeline.llm.prices import PriceList
-from pipeline.llm.throttle import NOT_JSON, Ending, Gate
-from pipeline.ports import Usage
+from goldbench.pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelUnavailable
+from goldbench.pipeline.llm.budget import Reservation
+from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, Reply, ReplyRejected
+from goldbench.pipeline.llm.layers import Call, Request, call_label
+from goldbench.pipeline.llm.prices import PriceList
+from goldbench.pipeline.llm.throttle import NOT_JSON, Ending, Gate
+from goldbench.pipeline.ports import Usage
 
 
 class HasReply(Protocol):

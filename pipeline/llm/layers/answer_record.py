@@ -9,15 +9,15 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.errors import AnswerRejected, ModelUnavailable
-from pipeline.llm.chat import Answered
-from pipeline.llm.exchange_end import Reply, ReplyRejected
-from pipeline.llm.layers import Call
-from pipeline.llm.reply import Misfit, read_answer
-from pipeline.llm.reply_schema import schema_text
-from pipeline.llm.store import KEPT_REJECTIONS, AnswerStore, StoredReply
-from pipeline.llm.throttle import Gate
-from pipeline.ports import ChatRequest, Completion
+from goldbench.pipeline.errors import AnswerRejected, ModelUnavailable
+from goldbench.pipeline.llm.chat import Answered
+from goldbench.pipeline.llm.exchange_end import Reply, ReplyRejected
+from goldbench.pipeline.llm.layers import Call
+from goldbench.pipeline.llm.reply import Misfit, read_answer
+from goldbench.pipeline.llm.reply_schema import schema_text
+from goldbench.pipeline.llm.store import KEPT_REJECTIONS, AnswerStore, StoredReply
+from goldbench.pipeline.llm.throttle import Gate
+from goldbench.pipeline.ports import ChatRequest, Completion
 
 T = TypeVar("T", bound=BaseModel)
 Below = Call[ChatRequest[T], Answered[T]]

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.llm.chat import Answered
-from pipeline.llm.dialect import Repeat
-from pipeline.llm.exchange_end import ReplyRejected
-from pipeline.llm.layers import Call
-from pipeline.ports import ChatRequest, Usage
+from goldbench.pipeline.llm.chat import Answered
+from goldbench.pipeline.llm.dialect import Repeat
+from goldbench.pipeline.llm.exchange_end import ReplyRejected
+from goldbench.pipeline.llm.layers import Call
+from goldbench.pipeline.ports import ChatRequest, Usage
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
-from pipeline.errors import CallFailed
-from pipeline.llm.exchange_end import Cause, ExchangeFailed
-from pipeline.llm.layers import Call, Request, call_label
-from pipeline.llm.throttle import Gate
-from pipeline.text.display import amount
+from goldbench.pipeline.errors import CallFailed
+from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed
+from goldbench.pipeline.llm.layers import Call, Request, call_label
+from goldbench.pipeline.llm.throttle import Gate
+from goldbench.pipeline.text.display import amount
 
 Q = TypeVar("Q", bound=Request)
 R = TypeVar("R")

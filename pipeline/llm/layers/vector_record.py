@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from pipeline.llm.embeddings import Texts, Vectors
-from pipeline.llm.layers import Call, every
-from pipeline.llm.layers.answer_record import answer_missing
-from pipeline.llm.store import AnswerStore
-from pipeline.llm.throttle import Gate
+from goldbench.pipeline.llm.embeddings import Texts, Vectors
+from goldbench.pipeline.llm.layers import Call, every
+from goldbench.pipeline.llm.layers.answer_record import answer_missing
+from goldbench.pipeline.llm.store import AnswerStore
+from goldbench.pipeline.llm.throttle import Gate
 
 _LOOK_S = 0.05
 _MOST_BYTES = 200_000

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.errors import InputError
-from pipeline.measures.ranks.judged_ranks import GRADES, HIGHEST_GRADE
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.measures.ranks.judged_ranks import GRADES, HIGHEST_GRADE
 
 if TYPE_CHECKING:
     import polars as pl

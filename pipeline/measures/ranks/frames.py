@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.errors import InputError
-from pipeline.measures.ranks.columns import judgments, repeated, results
-from pipeline.measures.ranks.grouped import place_frames
-from pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed, Qrels, Scores
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.measures.ranks.columns import judgments, repeated, results
+from goldbench.pipeline.measures.ranks.grouped import place_frames
+from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed, Qrels, Scores
 
 
 def place_frame(qrels: Qrels, run: Any, *, scores: Scores) -> tuple[dict[str, Placed], int]:  # noqa: ANN401  pandas is optional

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed, Qrels, Scores
-from pipeline.measures.ranks.judgment_columns import MIX, Judgments
-from pipeline.measures.ranks.order import count_above, rank_of
-from pipeline.measures.ranks.scattered import place_scattered
+from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed, Qrels, Scores
+from goldbench.pipeline.measures.ranks.judgment_columns import MIX, Judgments
+from goldbench.pipeline.measures.ranks.order import count_above, rank_of
+from goldbench.pipeline.measures.ranks.scattered import place_scattered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
-from pipeline.measures.ranks.order import count_above, rank_of
+from goldbench.pipeline.measures.ranks.order import count_above, rank_of
 
 Qrels = Mapping[str, Mapping[str, int]]
 """The grade of each judged document, by query. A negative grade does not count as a judgment."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from pipeline.measures.ranks.judged_ranks import Qrels
+from goldbench.pipeline.measures.ranks.judged_ranks import Qrels
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 """An odd number that spreads the bits of a query over a hash of a row."""

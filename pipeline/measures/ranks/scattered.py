@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed
-from pipeline.measures.ranks.judgment_columns import MIX, Judgments
-from pipeline.measures.ranks.order import FEW_HITS, count_above, rank_of
+from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed
+from goldbench.pipeline.measures.ranks.judgment_columns import MIX, Judgments
+from goldbench.pipeline.measures.ranks.order import FEW_HITS, count_above, rank_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

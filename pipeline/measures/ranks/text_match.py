@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pipeline.measures.ranks.judged_ranks import Qrels
-from pipeline.text.similarity import normal
+from goldbench.pipeline.measures.ranks.judged_ranks import Qrels
+from goldbench.pipeline.text.similarity import normal
 
 
 def match_texts(

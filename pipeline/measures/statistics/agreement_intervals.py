@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pipeline.measures.statistics import kappa
-from pipeline.measures.statistics.floats import Floats
-from pipeline.measures.statistics.intervals import rank_below, widened_tail
-from pipeline.measures.statistics.resamples import on_grid, resample_sums
-from pipeline.measures.statistics.shares import wilson
-from schemas.agreement_report import Estimate, GradeMeaning, PairFigures
+from goldbench.pipeline.measures.statistics import kappa
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.intervals import rank_below, widened_tail
+from goldbench.pipeline.measures.statistics.resamples import on_grid, resample_sums
+from goldbench.pipeline.measures.statistics.shares import wilson
+from goldbench.schemas.agreement_report import Estimate, GradeMeaning, PairFigures
 
 ONE_GRADE = "every pair has one and the same grade in both, so there is nothing to agree on beyond chance"
 NO_PAIR = "no pair was graded by both"

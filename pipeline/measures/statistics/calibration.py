@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.floats import Floats
 
 STRENGTH = 10.0
 """Number of pairs from which on a stratum's own mean counts more than the pooled gain."""

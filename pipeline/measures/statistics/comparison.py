@@ -8,11 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
-from pipeline.measures.result import Result
-from pipeline.measures.statistics.floats import Floats
-from pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals, score_of
-from pipeline.measures.statistics.significance import compare
-from schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Scorecard, SystemScores
+from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals, score_of
+from goldbench.pipeline.measures.statistics.significance import compare
+from goldbench.schemas.scorecard import Comparison, GoldReference, Method, RunCounts, Scorecard, SystemScores
 
 JUDGED_GAP = 0.05
 """Warn if the judged shares of two systems' top results differ by more than this (0.05 = 5 %)."""
@@ -49,7 +49,7 @@ def scorecard(
     judged: str,
     gold: GoldReference,
     method: Method,
-    goldset: str,
+    goldbench: str,
 ) -> Scorecard:
     """Return the scorecard, the best system by the first measure first.
 
@@ -59,7 +59,7 @@ def scorecard(
         judged: Name of the measure of the share of top results that is judged, such as ``judged@10``.
         gold: The judgments.
         method: How intervals and tests are computed.
-        goldset: Version of goldset.
+        goldbench: Version of goldbench.
 
     Raises:
         ValueError: The results share no query.
@@ -72,7 +72,7 @@ def scorecard(
     ends, comparisons = _intervals(both.scores, names, measures, method)
     systems = systems_of(ranked, measures, judged=judged, means=both.scores.mean(axis=0), ends=ends)
     return Scorecard(
-        goldset=goldset,
+        goldbench=goldbench,
         gold=gold,
         measures=list(measures),
         systems=systems,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.floats import Floats
 
 Positions = npt.NDArray[np.int64]
 

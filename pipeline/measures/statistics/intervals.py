@@ -10,10 +10,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from pipeline.measures.statistics.floats import Floats
-from pipeline.measures.statistics.resamples import on_grid, parts, resample_sums
-from pipeline.measures.statistics.student import upper_quantile
-from schemas.scorecard import Score
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.resamples import on_grid, parts, resample_sums
+from goldbench.pipeline.measures.statistics.student import upper_quantile
+from goldbench.schemas.scorecard import Score
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Every function takes tables of shape (..., grades, grades), rows the reference's grades and columns the judge's, so that
 one call serves a table or ten thousand resampled ones. An undefined figure is NaN here;
-``pipeline.measures.statistics.agreement_intervals`` turns it into an absent figure with its reason.
+``goldbench.pipeline.measures.statistics.agreement_intervals`` turns it into an absent figure with its reason.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import ceil
 
 import numpy as np
 
-from pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.floats import Floats
 
 
 def combined(grades: Sequence[int]) -> int:

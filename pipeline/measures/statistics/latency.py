@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from schemas.experiment import Latency
+from goldbench.schemas.experiment import Latency
 
 MODEL_PARTS = ("embed", "rerank", "expand")
 """Parts of a search in which a model works."""

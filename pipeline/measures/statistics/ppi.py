@@ -11,8 +11,8 @@ from math import sqrt
 
 import numpy as np
 
-from pipeline.measures.statistics.floats import Floats
-from pipeline.measures.statistics.student import upper_quantile
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.student import upper_quantile
 
 FEW = 20
 """Below this number of completely judged queries the normal approximation of an interval is unreliable."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from pipeline.errors import UnknownMeasure
-from pipeline.measures.names import parse_measure
-from schemas.experiment import Difference, PublishedRow
+from goldbench.pipeline.errors import UnknownMeasure
+from goldbench.pipeline.measures.names import parse_measure
+from goldbench.schemas.experiment import Difference, PublishedRow
 
 CUTOFFS = ("top_k", "cutoffs")
 _WORDS = {"beside", "note"}

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
-from pipeline.text.scripts import script_of
-from pipeline.text.words import count_words, stop_words, terms
+from goldbench.pipeline.text.scripts import script_of
+from goldbench.pipeline.text.words import count_words, stop_words, terms
 
 BANDS = ("1", "2", "3", "4-5", "6-8", "9-12", "13-20", "21+")
 _ENDS = (1, 2, 3, 5, 8, 12, 20)

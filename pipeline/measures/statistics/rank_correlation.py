@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.measures.statistics.floats import ROUNDING, Floats, of_finite_numbers
-from pipeline.measures.statistics.resamples import on_grid
+from goldbench.pipeline.measures.statistics.floats import ROUNDING, Floats, of_finite_numbers
+from goldbench.pipeline.measures.statistics.resamples import on_grid
 
 FEW_SYSTEMS = 8
 """Below this number of systems tau takes so few values that it says little."""
 
 _SPLITS = 3
-"""Number that separates this use of a seed from those in ``pipeline.measures.statistics.resamples``."""
+"""Number that separates this use of a seed from those in ``goldbench.pipeline.measures.statistics.resamples``."""
 
 
 def kendall_tau_b(first: Floats, second: Floats) -> float:

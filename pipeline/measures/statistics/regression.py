@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.measures.result import Result
-from pipeline.measures.statistics.floats import ROUNDING, Floats
-from pipeline.measures.statistics.significance import holm, sign_flip_p
-from schemas.scorecard import Baseline
+from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.measures.statistics.floats import ROUNDING, Floats
+from goldbench.pipeline.measures.statistics.significance import holm, sign_flip_p
+from goldbench.schemas.scorecard import Baseline
 
 SHOWN = 10
 """Number of fallen queries to name per measure."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.measures.statistics.floats import Floats, of_finite_numbers
+from goldbench.pipeline.measures.statistics.floats import Floats, of_finite_numbers
 
 _SIGNS, _RESAMPLES = 1, 2
 _BLOCK = 1_000_000

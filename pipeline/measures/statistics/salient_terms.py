@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pipeline.measures.statistics.coverage import Words
-from pipeline.text.scripts import is_spaceless
-from pipeline.text.words import content_terms, stems, stop_words, terms
+from goldbench.pipeline.measures.statistics.coverage import Words
+from goldbench.pipeline.text.scripts import is_spaceless
+from goldbench.pipeline.text.words import content_terms, stems, stop_words, terms
 
 MOST = 4
 """Number of terms in a name."""

@@ -10,11 +10,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from pipeline.measures.statistics.floats import ROUNDING, Floats
-from pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
-from pipeline.measures.statistics.resamples import on_grid, parts, sign_sums
-from pipeline.measures.statistics.student import two_sided_p
-from schemas.scorecard import Comparison, Method, Verdict
+from goldbench.pipeline.measures.statistics.floats import ROUNDING, Floats
+from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
+from goldbench.pipeline.measures.statistics.resamples import on_grid, parts, sign_sums
+from goldbench.pipeline.measures.statistics.student import two_sided_p
+from goldbench.schemas.scorecard import Comparison, Method, Verdict
 
 TIE = 0.01
 """Two scores of a query that differ by less than this are a tie."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.measures.statistics.floats import Floats
-from pipeline.measures.statistics.intervals import bootstrap_intervals, score_of
-from schemas.scorecard import Score
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, score_of
+from goldbench.schemas.scorecard import Score
 
 FEW = 20
 """Parts with fewer queries are marked as uncertain on the page."""

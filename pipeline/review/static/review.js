@@ -477,10 +477,11 @@ async function start() {
     return;
   }
   counted = me.lanes;
-  const prefix = `goldset ${me.set} ${me.annotator} `;
+  const prefix = `goldbench ${me.set} ${me.annotator} `;
   sessionStorage.tab ||= fresh();
   store = prefix + sessionStorage.tab;
   adopt(prefix);
+  adopt(`goldset ${me.set} ${me.annotator} `); // unsent judgments of a tab from before the project's present name
   keep();
   await pump();
   document.addEventListener("keydown", key);

@@ -7,8 +7,8 @@ Fails: never; every text gets an answer.
 candidate with the other queries of the set.
 """
 
-from pipeline.stages.check.set_checks import SetChecks
-from pipeline.stages.check.single_checks import accepted, check_candidate
-from pipeline.stages.check.verdict import CheckContext, Finding
+from goldbench.pipeline.stages.check.set_checks import SetChecks
+from goldbench.pipeline.stages.check.single_checks import accepted, check_candidate
+from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
 
 __all__ = ["CheckContext", "Finding", "SetChecks", "accepted", "check_candidate"]

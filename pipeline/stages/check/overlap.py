@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from pipeline.text.scripts import is_spaceless
-from pipeline.text.words import content_terms, index_terms, stop_words, term_weight, terms
+from goldbench.pipeline.text.scripts import is_spaceless
+from goldbench.pipeline.text.words import content_terms, index_terms, stop_words, term_weight, terms
 
 _NEXT = "\n"
 """Separates terms; it is never part of one."""

@@ -7,12 +7,12 @@ import sys
 import unicodedata
 from collections import Counter, defaultdict
 
-from pipeline.stages.check.overlap import overlap
-from pipeline.stages.check.verdict import CheckContext, Finding
-from pipeline.text.similarity import jaccard
-from pipeline.text.words import content_terms, terms
-from schemas.corpus import Evidence, Span
-from schemas.query import Candidate
+from goldbench.pipeline.stages.check.overlap import overlap
+from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
+from goldbench.pipeline.text.similarity import jaccard
+from goldbench.pipeline.text.words import content_terms, terms
+from goldbench.schemas.corpus import Evidence, Span
+from goldbench.schemas.query import Candidate
 
 MOST_SHARED_WORDS = 0.80
 """Jaccard similarity of two queries' words, 0 to 1, from which the later query is a duplicate."""

@@ -10,13 +10,13 @@ from functools import lru_cache
 
 import regex
 
-from pipeline.stages.check.overlap import copied_run, holds_answer, overlap
-from pipeline.stages.check.verdict import CheckContext, Finding, quoted
-from pipeline.text.deixis import deixis as pointing_words
-from pipeline.text.language import same_language, same_script, script_fits
-from pipeline.text.similarity import normal
-from pipeline.text.words import content_terms, count_words
-from schemas.query import Candidate, Query, Recipe
+from goldbench.pipeline.stages.check.overlap import copied_run, holds_answer, overlap
+from goldbench.pipeline.stages.check.verdict import CheckContext, Finding, quoted
+from goldbench.pipeline.text.deixis import deixis as pointing_words
+from goldbench.pipeline.text.language import same_language, same_script, script_fits
+from goldbench.pipeline.text.similarity import normal
+from goldbench.pipeline.text.words import content_terms, count_words
+from goldbench.schemas.query import Candidate, Query, Recipe
 
 LONGEST_QUERY = 500
 """Most characters of a query, enough for forty long words; a longer text is rejected before any other check."""

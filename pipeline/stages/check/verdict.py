@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import regex
 
-from pipeline.ports import Brief
-from schemas.corpus import Chunk
-from schemas.query import Candidate, Constraints
+from goldbench.pipeline.ports import Brief
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.query import Candidate, Constraints
 
 _HIDDEN = regex.compile(r"[\p{C}\p{Zl}\p{Zp}]")
 _LONGEST_WORDING = 60

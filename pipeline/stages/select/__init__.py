@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.ports import Stored
-from pipeline.stages.select.eligibility import READY, RULES, Limits, fault
-from pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
-from pipeline.text.draws import number_of
-from schemas.corpus import Chunk
+from goldbench.pipeline.ports import Stored
+from goldbench.pipeline.stages.select.eligibility import READY, RULES, Limits, fault
+from goldbench.pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from goldbench.pipeline.text.draws import number_of
+from goldbench.schemas.corpus import Chunk
 
 __all__ = ["READY", "Limits", "Selection", "fault", "select"]
 

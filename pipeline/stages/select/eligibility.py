@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pipeline.text import table
-from pipeline.text.scripts import is_spaceless, letter_count
-from pipeline.text.words import word_count
+from goldbench.pipeline.text import table
+from goldbench.pipeline.text.scripts import is_spaceless, letter_count
+from goldbench.pipeline.text.words import word_count
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
-from pipeline.text.similarity import Shingles, jaccard, shingles
+from goldbench.pipeline.text.similarity import Shingles, jaccard, shingles
 
 NEAR_DUPLICATE = 0.80
 """Jaccard similarity from which two chunks are near-duplicates; every text that names it reads it here."""

@@ -1,4 +1,4 @@
-"""goldset: a whole build over ready chunks, measured as the peers are: a cold process, its imports left out."""
+"""goldbench: a whole build over ready chunks, measured as the peers are: a cold process, its imports left out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import openai.resources.chat  # noqa: F401  the client loads its parts when first used: these are imports too
 
-import pipeline.llm.model_path
-import pipeline.llm.store  # noqa: F401  as above
-from pipeline.build import flow
-from pipeline.build.writers import ModelWriter
-from pipeline.config import load_config
-from pipeline.formats.documents.sources import find_files
+import goldbench.pipeline.llm.model_path
+import goldbench.pipeline.llm.store  # noqa: F401  as above
+from goldbench.pipeline.build import flow
+from goldbench.pipeline.build.writers import ModelWriter
+from goldbench.pipeline.config import load_config
+from goldbench.pipeline.formats.documents.sources import find_files
 from tests.benchmarks.build_speed import Clock
 
 
@@ -31,7 +31,7 @@ def main(task: dict, answer: Path) -> None:
     writer, clock = ModelWriter(config, Path("answers.sqlite"), ""), Clock(time.perf_counter)
     result = asyncio.run(flow.build(writer, find_files([str(source)]), Path("run"), progress=clock))
     seconds = time.perf_counter() - started
-    measured = {"seconds": seconds, "queries": result.manifest.queries, "version": version("goldset")}
+    measured = {"seconds": seconds, "queries": result.manifest.queries, "version": version("goldbench")}
     measured["note"] = f"({clock.seconds['generate']:.2f} s from the first question to the last check)"
     answer.write_text(json.dumps(measured), encoding="utf-8")
 

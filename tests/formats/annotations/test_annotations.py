@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError
-from pipeline.formats.annotations import argilla, judgment_table, label_studio, settled_qrels
-from pipeline.formats.annotations.exchange import Exchange, Given, objects
-from schemas.judgment import Relevance
-from schemas.review_event import Lane, Review
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.annotations import argilla, judgment_table, label_studio, settled_qrels
+from goldbench.pipeline.formats.annotations.exchange import Exchange, Given, objects
+from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.review_event import Lane, Review
 
 HOSTILE = [
     "=1+1",
@@ -162,13 +162,13 @@ def test_the_page_of_label_studio_has_the_digit_as_key() -> None:
     assert next(page.iter("Choices")).get("toName") == "passage"
 
 
-def test_an_answer_given_in_argilla_counts_without_what_goldset_knew_before() -> None:
+def test_an_answer_given_in_argilla_counts_without_what_goldbench_knew_before() -> None:
     said = Review(
         query_id="q1", chunk_id="c1", annotator="ann", grade=Relevance(2), first_grade=Relevance(2), lane=Lane.ERRORS
     )
     records = [json.loads(line) for line in argilla.write(exchange([said]))["records.jsonl"].splitlines()]
     record = next(r for r in records if r["responses"]["grade"])
-    record["metadata"]["goldset"] = json.dumps(json.loads(record["metadata"]["goldset"]) | {"adjudicated": None})
+    record["metadata"]["goldbench"] = json.dumps(json.loads(record["metadata"]["goldbench"]) | {"adjudicated": None})
     record["responses"]["grade"][0]["value"] = 0
     record["responses"]["grade"] += [
         {"value": 3, "user_id": "12345678-1234-1234-1234-123456789abc", "status": "submitted"},
@@ -235,7 +235,7 @@ WRONG = {
     "words after a list": ("argilla", '[{"metadata": {}}]\nx', 1, "goes on after"),
     "no metadata": ("argilla", "{}", 1, "no metadata"),
     "other responses": ("argilla", '{"metadata": {}, "responses": {"grade": 3}}', 1, "not a list of objects"),
-    "spoiled metadata": ("argilla", '{"metadata": {"goldset": "{"}}', 1, "differs from what was written"),
+    "spoiled metadata": ("argilla", '{"metadata": {"goldbench": "{"}}', 1, "differs from what was written"),
     "two grades": (
         "label-studio",
         '[{"data": {}, "annotations": [{"result": [{"from_name": "grade", "value": {"choices": ["1", "2"]}}]}]}]',

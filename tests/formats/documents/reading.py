@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.formats.documents.fields import ReadOptions
-from pipeline.formats.documents.reader import read_documents
-from pipeline.formats.documents.sources import find_files
-from schemas.corpus import Document
+from goldbench.pipeline.formats.documents.fields import ReadOptions
+from goldbench.pipeline.formats.documents.reader import read_documents
+from goldbench.pipeline.formats.documents.sources import find_files
+from goldbench.schemas.corpus import Document
 
 
 @dataclass(frozen=True)

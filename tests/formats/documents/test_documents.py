@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from pipeline.errors import UnreadableDocument
-from pipeline.formats.documents.fields import ReadOptions
-from pipeline.formats.documents.html_text import html_to_text
-from pipeline.formats.documents.identity import document_id, row_id, slug
-from pipeline.formats.documents.reader import read_documents
-from pipeline.formats.documents.sources import find_files
-from pipeline.formats.documents.titles import markdown_title
-from schemas.record import Id
+from goldbench.pipeline.errors import UnreadableDocument
+from goldbench.pipeline.formats.documents.fields import ReadOptions
+from goldbench.pipeline.formats.documents.html_text import html_to_text
+from goldbench.pipeline.formats.documents.identity import document_id, row_id, slug
+from goldbench.pipeline.formats.documents.reader import read_documents
+from goldbench.pipeline.formats.documents.sources import find_files
+from goldbench.pipeline.formats.documents.titles import markdown_title
+from goldbench.schemas.record import Id
 from tests.formats.documents.reading import read
 
 
@@ -170,7 +170,7 @@ def test_what_may_not_be_read_is_a_failure(open_folder: Path) -> None:
     put(open_folder / "closed/b.txt", "text").parent.chmod(0)
     script = (
         "import os, sys; from tests.formats.documents.reading import read\n"
-        "from pipeline.formats.documents.sources import find_files\n"
+        "from goldbench.pipeline.formats.documents.sources import find_files\n"
         "os.geteuid() or os.setuid(65534)\n"  # root may read everything
         "print(*read(sys.argv[1]).failures, *find_files(sys.argv[1:]).failures, sep=chr(10))"
     )
@@ -301,9 +301,9 @@ def _peak_memory(tmp_path: Path, rows: int) -> int:
         file.writelines(f'{{"text": "row {number} {"words of some length " * 20}"}}\n' for number in range(rows))
     script = (
         "import resource, sys\n"
-        "from pipeline.formats.documents.reader import read_documents\n"
-        "from pipeline.formats.documents.fields import ReadOptions\n"
-        "from pipeline.formats.documents.sources import find_files\n"
+        "from goldbench.pipeline.formats.documents.reader import read_documents\n"
+        "from goldbench.pipeline.formats.documents.fields import ReadOptions\n"
+        "from goldbench.pipeline.formats.documents.sources import find_files\n"
         "files = find_files(sys.argv[1:]).files\n"
         "print(sum(1 for _ in read_documents(files, ReadOptions(), on_failure=print)),"
         " resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"

@@ -19,12 +19,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.errors import MissingExtra
-from pipeline.formats.documents.archives import check_archive
-from pipeline.formats.documents.converter import Converter
-from pipeline.formats.documents.office import is_in_paper_order
-from pipeline.formats.documents.worker import convert
-from pipeline.formats.faults import Fault
+from goldbench.pipeline.errors import MissingExtra
+from goldbench.pipeline.formats.documents.archives import check_archive
+from goldbench.pipeline.formats.documents.converter import Converter
+from goldbench.pipeline.formats.documents.office import is_in_paper_order
+from goldbench.pipeline.formats.documents.worker import convert
+from goldbench.pipeline.formats.faults import Fault
 from tests.formats.documents.reading import read
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the parsers' own, which the worker sends nowhere
@@ -375,7 +375,7 @@ def test_the_worker_sees_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_document_reaches_no_network(tmp_path: Path) -> None:
     script = (
-        "import sys; from pipeline.formats.documents.worker import _refuse; sys.addaudithook(_refuse)\n"
+        "import sys; from goldbench.pipeline.formats.documents.worker import _refuse; sys.addaudithook(_refuse)\n"
         "import socket; socket.create_connection(('127.0.0.1', 9))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -390,7 +390,7 @@ def test_without_markitdown_the_extra_is_named_when_such_a_file_is_met(
     (tmp_path / "a.html").write_text("<p>text")
     assert len(read(tmp_path).documents) == 2
     docx(tmp_path / "b.docx", "text")
-    with pytest.raises(MissingExtra, match=r"goldset\[documents\]"):
+    with pytest.raises(MissingExtra, match=r"goldbench\[documents\]"):
         read(tmp_path)
 
 

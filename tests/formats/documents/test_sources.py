@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError, UsageError
-from pipeline.formats.documents.globs import Glob
-from pipeline.formats.documents.sources import Found, find_files
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.formats.documents.globs import Glob
+from goldbench.pipeline.formats.documents.sources import Found, find_files
 
 
 @pytest.fixture

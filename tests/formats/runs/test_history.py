@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import InputError, OutputError
-from pipeline.formats.runs.history import append_history, read_history
-from schemas.scorecard import GoldReference, HistoryEntry, RunCounts, Score
+from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.formats.runs.history import append_history, read_history
+from goldbench.schemas.scorecard import GoldReference, HistoryEntry, RunCounts, Score
 from tests.conftest import ROOT
 
 
 def entry(number: int = 0, system: str = "bm25") -> HistoryEntry:
     return HistoryEntry(
         at=f"2026-01-01T00:00:{number % 60:02}+00:00",
-        goldset="0",
+        goldbench="0",
         gold=GoldReference(name="g", sha256="0", queries=1),
         system=system,
         means={"ndcg@10": Score(mean=number / 7)},
@@ -85,7 +85,7 @@ def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from pipeline.formats.runs.history import append_history
+from goldbench.pipeline.formats.runs.history import append_history
 from tests.formats.runs.test_history import entry
 print("ready", flush=True)
 for number in range(int(sys.argv[2])):

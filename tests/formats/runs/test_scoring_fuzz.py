@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import GoldsetError
-from pipeline.formats.runs import trec_frames
-from pipeline.measures.names import parse_measures
-from pipeline.measures.ranks.columns import column_of
-from pipeline.score import runs
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.formats.runs import trec_frames
+from goldbench.pipeline.measures.names import parse_measures
+from goldbench.pipeline.measures.ranks.columns import column_of
+from goldbench.pipeline.score import runs
 from tests.measures.cases import order, plain
 
 Run = dict[str, dict[str, float]]
@@ -115,14 +115,14 @@ def plain_json(data: bytes) -> Run | None:
         return None
 
 
-def one_line(error: GoldsetError) -> bool:
+def one_line(error: GoldbenchError) -> bool:
     return bool(str(error)) and "\n" not in str(error)
 
 
 def figures(path: Path, gold: runs.Gold) -> dict[str, list[float]] | None:
     try:
         result = runs.score_run(gold, runs.load_run(path), MEASURES)
-    except GoldsetError as error:
+    except GoldbenchError as error:
         return None if one_line(error) else {}
     return {name: list(values) for name, values in result.values.items()}
 
@@ -173,7 +173,7 @@ def hunt_judgments(tmp_path: Path, cases: int, seed: int) -> None:
         try:
             gold = runs.load_gold(path)
             result = runs.score_run(gold, runs.load_run(run), MEASURES)
-        except GoldsetError as error:
+        except GoldbenchError as error:
             if one_line(error):
                 continue
             raise

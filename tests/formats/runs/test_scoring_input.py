@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import GoldsetError, InputError
-from pipeline.formats.runs import trec_frames
-from pipeline.measures.names import parse_measures
-from pipeline.measures.result import Result
-from pipeline.score import runs
+from goldbench.pipeline.errors import GoldbenchError, InputError
+from goldbench.pipeline.formats.runs import trec_frames
+from goldbench.pipeline.measures.names import parse_measures
+from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.score import runs
 
 QRELS = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1, "d": 0}}
 RUN = {"q1": {"x": 3.0, "b": 2.5, "a": 0.1}, "q2": {"d": 1e-3, "c": 1e-3}}
@@ -59,7 +59,7 @@ def score(gold: Path, run: Path, **how) -> Result:
 
 
 def expected() -> Result:
-    from pipeline.measures import evaluate
+    from goldbench.pipeline.measures import evaluate
 
     return evaluate(QRELS, RUN, MEASURES)
 
@@ -392,7 +392,7 @@ def test_polars_reads_a_score_as_python_does(scores: list[float]) -> None:
 
 def test_every_refusal_is_one_line(gold: Path, tmp_path: Path) -> None:
     for content, _, _ in BAD_RUNS.values():
-        with pytest.raises(GoldsetError) as caught:
+        with pytest.raises(GoldbenchError) as caught:
             score(gold, write(tmp_path / "run.trec", content))
         assert "\n" not in str(caught.value)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.measures.result import Counts, Result
-from pipeline.measures.statistics.regression import Drop, check_drops, check_minimums
-from schemas.scorecard import Baseline, GoldReference
+from goldbench.pipeline.measures.result import Counts, Result
+from goldbench.pipeline.measures.statistics.regression import Drop, check_drops, check_minimums
+from goldbench.schemas.scorecard import Baseline, GoldReference
 
 FIVE_PERCENT = Drop(0.05, relative=True)
 
@@ -20,7 +20,7 @@ def result(values: dict[str, float]) -> Result:
 def baseline(values: dict[str, float]) -> Baseline:
     gold = GoldReference(name="g", sha256="0", queries=len(values))
     return Baseline(
-        goldset="0", gold=gold, system="s", query_ids=list(values), values={"ndcg@10": list(values.values())}
+        goldbench="0", gold=gold, system="s", query_ids=list(values), values={"ndcg@10": list(values.values())}
     )
 
 

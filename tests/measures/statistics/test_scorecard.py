@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.measures.result import Counts, Result
-from pipeline.measures.statistics.comparison import aligned, scorecard
-from schemas.scorecard import GoldReference, Method, Scorecard
+from goldbench.pipeline.measures.result import Counts, Result
+from goldbench.pipeline.measures.statistics.comparison import aligned, scorecard
+from goldbench.schemas.scorecard import GoldReference, Method, Scorecard
 
 METHOD = Method(missing="zero", scores="float64", permutations=200, resamples=200, seed=0, alpha=0.05, confidence=0.95)
 GOLD = GoldReference(name="g", sha256="0" * 64, queries=4)
@@ -21,7 +21,7 @@ def result(values: dict[str, float], *, judged: float = 1.0, missing: int = 0, t
 
 
 def card(results: dict[str, Result]) -> Scorecard:
-    return scorecard(results, ["ndcg@10"], judged="judged@10", gold=GOLD, method=METHOD, goldset="0")
+    return scorecard(results, ["ndcg@10"], judged="judged@10", gold=GOLD, method=METHOD, goldbench="0")
 
 
 def many(level: float, seed: int = 0) -> dict[str, float]:

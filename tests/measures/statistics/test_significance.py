@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pipeline.measures.statistics.significance import compare, detectable_difference, holm
-from schemas.scorecard import Method, Verdict
+from goldbench.pipeline.measures.statistics.significance import compare, detectable_difference, holm
+from goldbench.schemas.scorecard import Method, Verdict
 from tests.measures.statistics.test_randomization import made
 
 QUICK = Method(missing="zero", scores="float64", permutations=999, resamples=500)

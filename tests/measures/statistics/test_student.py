@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pipeline.measures.statistics.student import two_sided_p, upper_quantile
+from goldbench.pipeline.measures.statistics.student import two_sided_p, upper_quantile
 
 
 @given(st.floats(-60, 60), st.integers(1, 100_000))
@@ -35,6 +35,6 @@ def test_the_quantile_of_tables() -> None:
 
 
 def test_comparing_does_not_import_scipy() -> None:
-    module = "pipeline.measures.statistics.significance"
+    module = "goldbench.pipeline.measures.statistics.significance"
     code = f"import sys, {module}; sys.exit(any(m.startswith('scipy') for m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,1 @@
+"""Documents in, a retrieval test set out, retrievers scored."""
