@@ -5,6 +5,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 OUT    ?= data/runs/example
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+UV     := UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
+
+unexport PYTHONDONTWRITEBYTECODE # Python compiles what it imports once and keeps it in .venv
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-dev models dataset review test test-all test-slow check lint format types imports bench lock screenshots schemas docs clean
@@ -16,14 +19,25 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "goldbench needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.runtime: $(BIN)/python .ci/requirements.lock pyproject.toml
-	$(PIP) install --require-hashes -r .ci/requirements.lock
-	$(PIP) install --no-deps --no-build-isolation --editable .
+# uv installs in seconds what takes pip a minute. It is fetched from the index, and trusts the system's certificates as pip does.
+$(VENV)/.uv: $(BIN)/python .ci/installer.lock
+	@$(PIP) install --require-hashes -r .ci/installer.lock 2> $(VENV)/uv.log || true
 	@touch $@
 
+# Run a command in which INSTALL stands for uv, and again with pip if uv cannot be fetched or fails.
+define install
+@{ $(subst INSTALL,$(UV),$(1)); } 2>> $(VENV)/uv.log || \
+	{ echo "uv failed ($(VENV)/uv.log tells why): pip now installs the same versions, which takes longer." >&2; $(subst INSTALL,$(PIP) install,$(1)); }
+endef
+
+$(VENV)/.runtime: $(VENV)/.uv .ci/requirements.lock pyproject.toml
+	$(call install,INSTALL --require-hashes -r .ci/requirements.lock && INSTALL --no-deps --no-build-isolation --editable .)
+	@if [ -e $(BIN)/goldset ]; then $(PIP) uninstall --yes goldset; fi # goldbench under its earlier name
+	@touch $@
+
+# Tests start hundreds of processes, so everything is compiled before them.
 $(VENV)/.dev: $(VENV)/.runtime .ci/requirements-dev.lock .ci/no-deps.lock
-	$(PIP) install --require-hashes -r .ci/requirements-dev.lock
-	$(PIP) install --no-deps --require-hashes -r .ci/no-deps.lock
+	$(call install,INSTALL --compile --no-deps --require-hashes -r .ci/requirements-dev.lock -r .ci/no-deps.lock)
 	@touch $@
 
 install: $(VENV)/.runtime ## Install goldbench with its document readers into .venv
@@ -78,11 +92,12 @@ schemas: $(VENV)/.dev ## Write the published JSON Schemas
 docs: $(VENV)/.dev ## Write docs/reference.md and the comments of the example's goldbench.toml
 	$(BIN)/python -m docs.write_reference
 
-lock: ## Resolve the exact versions again (needs uv)
-	uv pip compile pyproject.toml --extra documents --group build $(UV_FLAGS) -o .ci/requirements.lock
-	uv pip compile pyproject.toml --extra documents --extra dense --extra cjk --extra postgres --group build --group dev $(UV_FLAGS) -o .ci/requirements-dev.lock
+lock: $(VENV)/.uv ## Resolve the exact versions again
+	echo uv | $(LOCK) - -o .ci/installer.lock
+	$(LOCK) pyproject.toml --extra documents --group build -o .ci/requirements.lock
+	$(LOCK) pyproject.toml --extra documents --extra dense --extra cjk --extra postgres --group build --group dev -o .ci/requirements-dev.lock
 
-UV_FLAGS := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+LOCK = UV_SYSTEM_CERTS=1 $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 clean: ## Remove the environment, caches and the example run; other runs and stored answers stay
 	rm -rf $(VENV) data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
