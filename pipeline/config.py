@@ -18,7 +18,7 @@ from goldbench.pipeline.llm.server_settings import Model
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.schemas.query import Constraints, QueryKind, QueryStyle
 from goldbench.schemas.record import Record
-from goldbench.schemas.settings import SHARE, Declared, Setting, declared
+from goldbench.schemas.settings import SHARE, Declared, Setting, declared, put
 
 
 class Generator(StrEnum):
@@ -318,5 +318,37 @@ def _problem(item: Any, sources: Mapping[tuple[str, ...], str]) -> str:  # noqa:
 
 SETTINGS: tuple[Declared, ...] = tuple(declared(Config))
 """Every setting of ``goldbench.toml``, in the order of its tables."""
+
+
+def settings_in(*tables: str) -> dict[str, Declared]:
+    """Return the settings that have an option, by the option as a keyword: ``chunk_size``.
+
+    Args:
+        tables: Tables, as ``model``, or single settings, as ``model.base_url``.
+    """
+    chosen = (one for one in SETTINGS if any(one.key == name or one.key.startswith(f"{name}.") for name in tables))
+    return {one.keyword: one for one in chosen if one.keyword is not None}
+
+
+def given_by(values: Mapping[str, Any], settings: Mapping[str, Declared]) -> dict[str, Any]:
+    """Return options as the tables of a configuration; None stands for an option that is not given.
+
+    Args:
+        values: The values by keyword; those of lists may be text with commas.
+        settings: The settings by keyword; see `settings_in`.
+    """
+    given: dict[str, Any] = {}
+    for keyword, value in values.items():
+        one = settings[keyword]
+        if value is not None:
+            is_text = isinstance(one.default, tuple) and isinstance(value, str)
+            put(given, one.path, listed(value) if is_text else value)
+    return given
+
+
+def listed(text: str) -> list[str]:
+    """Return the names in a list with commas; ``none`` is the empty list."""
+    return [name.strip() for name in text.split(",") if name.strip() not in {"", "none"}]
+
 
 _OUT_OF_RANGE = frozenset({"greater_than", "greater_than_equal", "less_than", "less_than_equal"})

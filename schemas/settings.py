@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -52,6 +52,12 @@ class Declared:
     def key(self) -> str:
         """The key with its tables, as ``model.max_usd``."""
         return ".".join(self.path)
+
+    @property
+    def keyword(self) -> str | None:
+        """The option as a keyword, as ``chunk_size``; None where only the configuration file has the setting."""
+        option = self.setting.option
+        return None if option is None else option.lstrip("-").replace("-", "_")
 
     @property
     def type(self) -> Any:  # noqa: ANN401  an int, an Enum, a tuple of them …
@@ -106,6 +112,20 @@ def declared(table: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Dec
             continue
         found = next((item for item in field.metadata if isinstance(item, Setting)), None)
         yield Declared(place, field, found or Setting((field.description or "").rstrip(".")))
+
+
+def put(given: dict[str, Any], path: Sequence[str], value: object) -> None:
+    """Put the value of a setting into the tables of a configuration.
+
+    Args:
+        given: The tables: name -> key -> value, tables within tables likewise.
+        path: The names of the setting's tables and its key.
+        value: The value.
+    """
+    table = given
+    for name in path[:-1]:
+        table = table.setdefault(name, {})
+    table[path[-1]] = value
 
 
 def _without_none(annotation: Any) -> Any:  # noqa: ANN401  a type

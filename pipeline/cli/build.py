@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
 
     from goldbench.pipeline.build.flow import Result
     from goldbench.pipeline.config import Config
+    from goldbench.pipeline.grade.build_order import BuildOrder
 
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
 
@@ -54,91 +53,57 @@ def build(
     """
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     store = answers or answers_beside(out)
-    import asyncio
-
+    order = _order(settings, paths, out, store, replace=replace, batch=batch, replay=replay, grade=grade)
     if dry_run:
-        asyncio.run(_plan(settings, paths, out, store, replace=replace, batch=batch, grade=grade))
+        _plan(order)
         return
     try:
-        building = _build(settings, paths, out, store, replace=replace, batch=batch, replay=replay, grade=grade)
-        result = asyncio.run(building)
+        complete = _build(order)
     except KeyboardInterrupt:
         how = "the provider finishes the batches, and the same command fetches them" if batch else GO_ON
         raise Interrupted(how) from None
-    if not result.complete:
+    if not complete:
         raise typer.Exit(DONE_WITH_FAILURES)
 
 
-async def _build(
-    config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool, replay: bool, grade: bool
-) -> Result:
-    from goldbench.pipeline.build import flow
+def _order(config: Config, paths: list[str], out: Path, answers: Path, **flags: bool) -> BuildOrder:
     from goldbench.pipeline.build.inputs import find_documents
-    from goldbench.pipeline.build.writers import ModelWriter, writer_for
-    from goldbench.pipeline.report.build_text import passed_over
+    from goldbench.pipeline.grade.build_order import BuildOrder
+
+    return BuildOrder(config=config, found=find_documents(paths), out=out, answers=answers, **flags)
+
+
+def _build(order: BuildOrder) -> bool:
+    """Build, print the result, and return whether it is complete."""
+    import asyncio
+
+    from goldbench.pipeline.grade.build_order import carry_out
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
-    found = find_documents(paths)
-    writer = await writer_for(config, answers, replay=replay)
-    if batch and isinstance(writer, ModelWriter):
-        writer.batches = messages.print
-    messages.print(writer.announcement)
-    for line in passed_over(found.ignored, found.repeated):
-        messages.print(line)
-    building = functools.partial(flow.build, writer, found, out, progress=TerminalProgress(messages), replace=replace)
-    if not grade:
-        result = await building()
-        _report(console, messages, result, out, writer.config)
-        return result
-    from goldbench.pipeline.grade import preparation
-
-    judging = await preparation.judging(writer.config, asks=not replay, replay=replay)
-    progress = TerminalProgress(messages)
-    opened = preparation.finishing(
-        judging, answers, out, progress=progress, say=messages.print, replay=replay, batch=batch
-    )
-    with opened as (finish, graded):
-        result = await building(finish=finish)
-    _report(console, messages, result, out, writer.config)
-    for item in graded:
-        show_grading(console, messages, item, accounts=False)
-        result = dataclasses.replace(result, target_met=result.target_met and item.complete)
-    return result
+    built = asyncio.run(carry_out(order, progress=TerminalProgress(messages), say=messages.print))
+    _report(console, messages, built.result, order.out, built.config)
+    if built.graded is not None:
+        show_grading(console, messages, built.graded, accounts=False)
+    return built.complete
 
 
-async def _plan(
-    config: Config, paths: list[str], out: Path, answers: Path, *, replace: bool, batch: bool, grade: bool
-) -> None:
-    from tempfile import TemporaryDirectory
+def _plan(order: BuildOrder) -> None:
+    import asyncio
 
-    from goldbench.pipeline.build import flow
-    from goldbench.pipeline.build.inputs import find_documents
-    from goldbench.pipeline.build.writers import OfflineWriter, writer_for
-    from goldbench.pipeline.goldset.folder import Claim, GoldFolder
+    from goldbench.pipeline.grade.build_order import plan
     from goldbench.pipeline.report.build_text import plan_notes, plan_table
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
-    found = find_documents(paths)
-    writer = await writer_for(config, answers, asks=False)
-    fingerprint = writer.config.fingerprint(writer.prompts)
-    claim = Claim(writer.config.shaping(), fingerprint, replace=replace, graded=grade)
-    GoldFolder(out).check_usable(claim)
-    if grade:
-        from goldbench.pipeline.grade import preparation
-
-        await preparation.judging(writer.config, asks=False)
-        console.print(preparation.expected(writer.config, writer.config.generate.queries or flow.UP_TO))
-    if isinstance(writer, OfflineWriter):
-        console.print(f"{writer.announcement} 0 requests, no cost.")
+    planned = asyncio.run(plan(order, progress=TerminalProgress(messages)))
+    if planned.grading is not None:
+        console.print(planned.grading)
+    if planned.drawn is None:
+        console.print(f"{planned.announcement} 0 requests, no cost.")
         return
-    with TemporaryDirectory(prefix="goldbench-") as place:
-        async with writer.rehearse() as (writing, planning):
-            drawn = await flow.plan(writer.config, found, Path(place), writing, progress=TerminalProgress(messages))
-            stages = planning.report(batch=batch)
-    console.print(plan_table(stages))
-    for line in plan_notes(stages, drawn, writer.config):
+    console.print(plan_table(planned.stages))
+    for line in plan_notes(planned.stages, planned.drawn, planned.config):
         console.print(line)
 
 

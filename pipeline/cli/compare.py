@@ -25,7 +25,6 @@ from goldbench.pipeline.cli.run_options import (
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from goldbench.pipeline.measures.names import Measure
     from goldbench.schemas.scorecard import Scorecard
 
 
@@ -55,7 +54,7 @@ def compare(
     from goldbench.pipeline.formats.runs.scorecard_files import write_record
     from goldbench.pipeline.goldset.gold_path import check_apart
     from goldbench.pipeline.score.runs import load_gold, named_runs
-    from goldbench.pipeline.score.scorecards import DECIDING, card_of, notice_of, score_all
+    from goldbench.pipeline.score.scorecards import DECIDING, card_of, notice_of, score_all, to_compare
     from goldbench.schemas.scorecard import Method
 
     check_alpha(alpha)
@@ -65,7 +64,7 @@ def compare(
     check_apart({"--out": out}, [gold, *(one.path for one in runs.values())])
     loaded = load_gold(gold)
     asked = chosen(measure or (None if k else list(DECIDING)), k, loaded)
-    judged = judged_beside(asked)
+    compared, judged = to_compare(asked)
     method = Method(
         missing=missing,
         scores=scores,
@@ -75,22 +74,11 @@ def compare(
         alpha=alpha,
         confidence=0.95,
     )
-    compared = [one for one in asked if one.family != "judged"]
-    if not compared:
-        raise UsageError("--measure: judged@k counts judged results and does not measure quality; name another measure")
     results = score_all(loaded, runs, [*compared, judged], missing=missing, scores=scores, match=match)
     card = card_of(loaded, results, compared, judged=judged, method=method)
     if out:
         write_record(out, card)
     show(card, form, notice_of(loaded))
-
-
-def judged_beside(measures: list[Measure]) -> Measure:
-    """Return the judged@k to show beside the measures: at the first cutoff among them, else at 10."""
-    from goldbench.pipeline.measures.names import parse_measure
-
-    cutoff = next((measure.k for measure in measures if measure.k), 10)
-    return parse_measure(f"judged@{cutoff}")
 
 
 def show(card: Scorecard, form: str, notice: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from goldbench.pipeline.config import Config
-    from goldbench.pipeline.grade.session import Graded, Work
+    from goldbench.pipeline.grade.graded_folder import How, PlannedGrading
+    from goldbench.pipeline.grade.session import Graded
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, built or imported.")]
 
@@ -49,8 +49,10 @@ def grade(
 
     A model grades the results of several retrievers from 0 to 3. Graded labels replace the labels of the set.
     """
-    how = How(tuple(run or ()), replay=replay, batch=batch, replace=replace, dry_run=dry_run)
-    _go(folder, settings, answers, how)
+    from goldbench.pipeline.grade.graded_folder import How
+
+    how = How(tuple(run or ()), replay=replay, batch=batch, replace=replace)
+    _go(folder, settings, answers, how, dry_run=dry_run)
 
 
 @takes("grade.judges", "grade.panel", "grade.canaries", "grade.passages_per_call", "model")
@@ -70,46 +72,26 @@ def topup(
 
     The labels of the set are written again with the new grades.
     """
-    how = How(tuple(run), replay=replay, batch=batch, dry_run=dry_run, again=True, depth=depth)
-    _go(folder, settings, answers, how)
+    from goldbench.pipeline.grade.graded_folder import How
+
+    how = How(tuple(run), replay=replay, batch=batch, again=True, depth=depth)
+    _go(folder, settings, answers, how, dry_run=dry_run)
 
 
-@dataclass(frozen=True, slots=True)
-class How:
-    """The options of ``grade`` and ``topup`` that are no settings of a table."""
-
-    runs: tuple[str, ...] = ()
-    replay: bool = False
-    batch: bool = False
-    replace: bool = False
-    dry_run: bool = False
-    again: bool = False
-    depth: int | None = None
-
-
-def _go(folder: Path, config: Config, answers: Path | None, how: How) -> None:
+def _go(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run: bool) -> None:
     import asyncio
 
-    check_replay(replay=how.replay, batch=how.batch, dry_run=how.dry_run)
-    _check_folder(folder)
-    from goldbench.pipeline.grade.panel import ModelPanel
-    from goldbench.pipeline.grade.preparation import judging, pools
-    from goldbench.pipeline.grade.session import Work, grade_folder
+    from goldbench.pipeline.grade.graded_folder import grade_as, plan_as
     from goldbench.pipeline.report.terminal import TerminalProgress
 
-    config = asyncio.run(judging(config, asks=not how.replay and not how.dry_run, replay=how.replay))
+    check_replay(replay=how.replay, batch=how.batch, dry_run=dry_run)
     store = answers or answers_beside(folder)
     console, messages = console_for(), console_for(stderr=True)
-    panel = ModelPanel(config, store, replay=how.replay, batches=messages.print if how.batch else None)
-    opened = pools(config, store, how.runs, replay=how.replay, again=how.again, depth=how.depth, dry_run=how.dry_run)
-    with opened as chosen:
-        work = Work(
-            panel=panel, pools=chosen, progress=TerminalProgress(messages), say=messages.print, replace=how.replace
-        )
-        if how.dry_run:
-            asyncio.run(_plan(folder, work, console))
-            return
-        graded = asyncio.run(grade_folder(folder, work))
+    progress = TerminalProgress(messages)
+    if dry_run:
+        _show_plan(asyncio.run(plan_as(how, folder, config, store, progress=progress)), console)
+        return
+    graded = asyncio.run(grade_as(how, folder, config, store, progress=progress, say=messages.print))
     show(console, messages, graded)
     console.print(f"\nGraded labels in {folder / DATASET} (also {folder / BEIR}, {folder / TREC})")
     console.print(f"Next: goldbench validate {folder}")
@@ -117,26 +99,13 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How) -> None:
         raise typer.Exit(DONE_WITH_FAILURES)
 
 
-def _check_folder(folder: Path) -> None:
-    """Refuse a folder without a finished set before anything is written to it.
-
-    Raises:
-        InputError: The folder holds no finished set.
-    """
-    from goldbench.pipeline.goldset.folder import GoldFolder
-
-    home = GoldFolder(folder)
-    if not home.is_half_published():
-        home.manifest()
-
-
-async def _plan(folder: Path, work: Work, console: Console) -> None:
-    from goldbench.pipeline.grade.session import EXPECTED_RELEVANT, plan_folder
+def _show_plan(planned: PlannedGrading, console: Console) -> None:
+    from goldbench.pipeline.grade.session import EXPECTED_RELEVANT
     from goldbench.pipeline.report.build_text import plan_table
     from goldbench.pipeline.text.display import amount, dollars
     from goldbench.pipeline.text.display import queries as count_of
 
-    stages, queries = await plan_folder(folder, work)
+    stages, queries = planned.stages, planned.queries
     console.print(plan_table(stages))
     requests = sum(row.requests for row in stages if not row.stage.endswith("(about)"))
     console.print(
@@ -148,7 +117,7 @@ async def _plan(folder: Path, work: Work, console: Console) -> None:
     if known and all(usd is not None for usd in known):
         console.print(f"About {dollars(sum(usd or 0.0 for usd in known) / max(1, queries))} per query.")
     elif known:
-        name = work.panel.config.model.name
+        name = planned.config.model.name
         console.print(f"The price of {name} is not known: set usd_per_million_input and usd_per_million_output.")
     console.print("Nothing was sent or written.")
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from goldbench.pipeline.cli.options import input_option, judging_option, output_option, print_list
-from goldbench.pipeline.goldset.file_names import MANIFEST, RENAMED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from goldbench.pipeline.goldset.importer import Imported
+from goldbench.pipeline.goldset.file_names import MANIFEST
 
 SHOWN = 20
 """Most broken items that are named on the screen; manifest.json lists them all."""
@@ -59,20 +54,15 @@ def import_(
     The output folder has the files of a build. ``--evidence-level`` is model by default for llamaindex.
     """
     from goldbench.pipeline.formats.benchmarks.collection import Chosen
-    from goldbench.pipeline.formats.benchmarks.kinds import open_collection
-    from goldbench.pipeline.goldset.gold_path import metadata_of
-    from goldbench.pipeline.goldset.importer import Options, import_collection
+    from goldbench.pipeline.goldset.importer import Options, import_benchmark
+    from goldbench.pipeline.report.import_text import remarks
     from goldbench.pipeline.text.display import amount, printable
     from goldbench.pipeline.text.display import queries as count_of
 
     chosen = Chosen(split=split, corpus=corpus, queries=queries, qrels=qrels)
-    level, notice = evidence_level, None
-    if evidence_level is None and Path(path).exists():  # a gold set exported by goldbench keeps its evidence level
-        known = metadata_of(Path(path))
-        level, notice = known.get("evidence_level"), known.get("notice")
-    options = Options(chosen, grades, relevant_from, drop_broken, level, replace, notice)
-    imported = import_collection(open_collection(kind.value, path, chosen), out, options)
-    for line in _remarks(imported):
+    options = Options(chosen, grades, relevant_from, drop_broken, evidence_level, replace)
+    imported = import_benchmark(kind.value, path, out, options)
+    for line in remarks(imported):
         typer.echo(line, err=True)
     manifest = imported.manifest
     failures = (f"left out {printable(failure.message)}" for failure in manifest.failures)
@@ -81,21 +71,3 @@ def import_(
     passages, judgments = amount(manifest.documents, "passage"), amount(labels, "judgment")
     typer.echo(f"{passages}, {count_of(manifest.queries)}, {judgments} in {out}")
     typer.echo(f"Next: goldbench validate {out}")
-
-
-def _remarks(imported: Imported) -> Iterator[str]:
-    """Yield what the import changed: grades with a new number, items left out, new ids."""
-    from goldbench.pipeline.text.display import amount
-
-    changed = {old: new for old, new in imported.grades.items() if old != new}
-    if changed:
-        said = ", ".join(f"{old} is {new}" for old, new in imported.grades.items())
-        yield f"Grades: {said} here, where 2 and 3 are relevant."
-    elif "1" in imported.grades:
-        yield "Grades are kept: 1 means same topic, not relevant; --relevant-from 1 counts grade 1 as relevant."
-    for stage in imported.manifest.stages:
-        if stage.rejected:
-            rules = ", ".join(f"{rule} {count:,}" for rule, count in stage.rules.items())
-            yield f"{stage.stage}: {stage.rejected:,} of {stage.read:,} left out: {rules}."
-    if imported.renamed:
-        yield f"{amount(imported.renamed, 'id')} changed, because a TREC file cannot hold them; {RENAMED} lists them."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -98,18 +98,14 @@ def complete(command: Callable[..., Any]) -> Callable[..., Any]:
     names = command.__dict__.get("settings")
     if names is None:
         return command
-    from goldbench.pipeline.config import SETTINGS, Config, load_config
+    from goldbench.pipeline.config import Config, given_by, load_config, settings_in
 
-    chosen = {_parameter(one): one for one in SETTINGS if one.setting.option and _is_in(one, names)}
+    chosen = settings_in(*names)
     own = inspect.signature(command, eval_str=True, locals={"Config": Config}).parameters
     finished = "settings" in own
 
     def run(**values: Any) -> Any:  # noqa: ANN401  whatever the command takes and returns
-        given: Given = {}
-        for name, one in chosen.items():
-            value = values.pop(name)
-            if value is not None:
-                _put(given, one.path, listed(value) if _is_list(one) else value)
+        given: Given = given_by({name: values.pop(name) for name in chosen}, chosen)
         if finished:
             config = values.pop("config")
             return command(**values, settings=load_config(config, given))
@@ -127,36 +123,12 @@ def complete(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _put(given: Given, path: Sequence[str], value: object) -> None:
-    table = given
-    for name in path[:-1]:
-        table = table.setdefault(name, {})
-    table[path[-1]] = value
-
-
-def _parameter(one: Declared) -> str:
-    return str(one.setting.option).lstrip("-").replace("-", "_")
-
-
-def _is_in(one: Declared, names: tuple[str, ...]) -> bool:
-    return any(one.key == name or one.key.startswith(f"{name}.") for name in names)
-
-
-def _is_list(one: Declared) -> bool:
-    return isinstance(one.default, tuple)
-
-
 def _annotation(one: Declared) -> Any:  # noqa: ANN401  a type with typer's option
     said = one.setting
     option = _option(said.option, metavar=said.metavar, help=one.option_help(), rich_help_panel=said.panel)
     is_own = isinstance(one.type, type) and issubclass(one.type, bool | int | float | Enum)
     kind = one.type if is_own else str
     return Annotated[kind | None, option]
-
-
-def listed(text: str) -> list[str]:
-    """Return the names in a list with commas; ``none`` is the empty list."""
-    return [name.strip() for name in text.split(",") if name.strip() not in {"", "none"}]
 
 
 class DefaultGroup(TyperGroup):

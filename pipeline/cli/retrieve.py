@@ -75,17 +75,7 @@ def _texts(gold: Gold) -> tuple[dict[str, str], dict[str, str]]:
     Raises:
         InputError: There are none, or an id cannot stand in a run.
     """
-    queries, corpus = gold.queries(), gold.corpus()
-    if not queries and not gold.qrels:
-        raise InputError(gold.path, "holds 0 queries: there is nothing to retrieve for")
-    if not queries and not corpus:
-        raise InputError(
-            gold.path, "holds no texts of queries and passages to retrieve from; name the folder of a build"
-        )
-    if not queries:
-        raise InputError(gold.path, "holds no texts of queries; name the folder of a build")
-    if not corpus:
-        raise InputError(gold.path, "holds no texts of passages to retrieve from; name the folder of a build")
+    queries, corpus = gold.texts_to_search()
     for one in (*queries, *corpus):
         if one.split() != [one]:
             raise InputError(gold.path, f"the id {one[:80]!a} has white space, which no run can hold")

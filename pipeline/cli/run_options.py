@@ -54,8 +54,6 @@ Permutations = Annotated[
 Seed = Annotated[int, statistics_option(metavar="N", min=0, help="The same seed gives the same figures (default: 0).")]
 Alpha = Annotated[float, statistics_option(metavar="P", help="Accepted chance of a false claim (default: 0.05 = 5 %).")]
 
-_WITHOUT_CUTOFF = ("hit", "p", "r", "f1", "mrr", "map", "ndcg", "judged")
-
 
 def cutoffs_of(k: str | None) -> list[int]:
     """Return the cutoffs of ``--k``.
@@ -82,10 +80,9 @@ def chosen(measure: list[str] | None, k: str | None, gold: Gold) -> list[Measure
     Raises:
         UnknownMeasure: A name or a cutoff cannot be understood.
     """
-    from goldbench.pipeline.measures.names import DEFAULT, parse_measures
+    from goldbench.pipeline.measures.names import asked_measures
 
-    cutoffs = cutoffs_of(k)
-    return parse_measures(measure or (_WITHOUT_CUTOFF if cutoffs else DEFAULT), cutoffs=cutoffs, rel=gold.level)
+    return asked_measures(measure, cutoffs_of(k), rel=gold.level)
 
 
 def check_alpha(alpha: float) -> None:

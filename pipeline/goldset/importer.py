@@ -13,7 +13,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,14 @@ from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.formats.benchmarks.checked_items import Reading
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Qrel
 from goldbench.pipeline.formats.benchmarks.grades import Grading, choose_grading, in_words, parse_grades, suggestion
+from goldbench.pipeline.formats.benchmarks.kinds import open_collection
 from goldbench.pipeline.formats.benchmarks.left_out import Books, Names
 from goldbench.pipeline.formats.faults import unreadable
 from goldbench.pipeline.formats.jsonl import RecordFile, write_texts
 from goldbench.pipeline.goldset.dataset import GoldSet, Passage
 from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, QUERIES, RENAMED
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, stamp
+from goldbench.pipeline.goldset.gold_path import metadata_of
 from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.text.display import shown
@@ -59,6 +61,28 @@ class Imported:
     manifest: Manifest
     grades: Mapping[str, str]
     renamed: int
+
+
+def import_benchmark(kind: str, path: str, out: Path, options: Options) -> Imported:
+    """Write a public benchmark as a gold set and put it in place.
+
+    A gold set that was exported before keeps its level of evidence and its warning, unless ``options`` name a level.
+
+    Args:
+        kind: The format; see ``goldbench.pipeline.formats.benchmarks.kinds``.
+        path: Its file, its folder, or its id in an online library.
+        out: The run folder.
+        options: What to import, and how.
+
+    Raises:
+        InputError: The path is not a benchmark of this kind, or something in it is broken.
+        UsageError: The kind is not known, or the grades cannot be told from the options.
+        OutputError: The folder holds something else, or cannot be written.
+    """
+    if options.level is None and Path(path).exists():
+        known = metadata_of(Path(path))
+        options = replace(options, level=known.get("evidence_level"), notice=known.get("notice"))
+    return import_collection(open_collection(kind, path, options.chosen), out, options)
 
 
 def import_collection(collection: Collection, out: Path, options: Options) -> Imported:

@@ -34,6 +34,9 @@ FAMILIES: dict[str, Family] = {
 DEFAULT = ("hit@10", "p@10", "r@10", "f1@10", "mrr@10", "map@100", "ndcg@10", "judged@10")
 """The measures of a command that names none."""
 
+_WITHOUT_CUTOFF = ("hit", "p", "r", "f1", "mrr", "map", "ndcg", "judged")
+"""The measures where only cutoffs are named."""
+
 _DEEPEST = 10**9
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*?)(?:[@_.](-?\d+))?", re.ASCII)
 _OPTION = re.compile(r"""\s*([a-z_]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*""", re.ASCII)
@@ -121,6 +124,20 @@ def parse_measures(texts: Iterable[str], *, cutoffs: Sequence[int] = (), rel: in
     if problems:
         raise UnknownMeasure(problems)
     return list(found)
+
+
+def asked_measures(names: Iterable[str] | None, cutoffs: Sequence[int] = (), *, rel: int = 1) -> list[Measure]:
+    """Return the measures that a person asks for; the default ones, at every cutoff if there are any, for None.
+
+    Args:
+        names: As in `parse_measures`, or None.
+        cutoffs: As in `parse_measures`.
+        rel: As in `parse_measures`.
+
+    Raises:
+        UnknownMeasure: A name or a cutoff cannot be understood.
+    """
+    return parse_measures(names or (_WITHOUT_CUTOFF if cutoffs else DEFAULT), cutoffs=cutoffs, rel=rel)
 
 
 class _Problem(Exception):

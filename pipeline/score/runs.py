@@ -56,6 +56,25 @@ class Gold:
         """Return the text of each document, or of those given; empty if the judgments have no texts."""
         return gold_path.texts_of_documents(self.path, doc_ids)
 
+    def texts_to_search(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the texts of queries and passages, which a retriever needs.
+
+        Raises:
+            InputError: There are none.
+        """
+        queries, corpus = self.queries(), self.corpus()
+        if not queries and not self.qrels:
+            raise InputError(self.path, "holds 0 queries: there is nothing to retrieve for")
+        if not queries and not corpus:
+            raise InputError(
+                self.path, "holds no texts of queries and passages to retrieve from; name the folder of a build"
+            )
+        if not queries:
+            raise InputError(self.path, "holds no texts of queries; name the folder of a build")
+        if not corpus:
+            raise InputError(self.path, "holds no texts of passages to retrieve from; name the folder of a build")
+        return queries, corpus
+
     def about(self) -> dict[str, dict[str, Any]]:
         """Return the notes of a build on each query; empty if the judgments are not of a build."""
         return gold_path.notes_of_queries(self.path)

@@ -14,6 +14,7 @@ from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.formats.faults import explain
 from goldbench.pipeline.goldset.gold_path import metadata_of
 from goldbench.pipeline.goldset.gold_path import notice_of as said_of
+from goldbench.pipeline.measures.names import Measure, parse_measure
 from goldbench.pipeline.measures.statistics.comparison import scorecard
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, score_of
 from goldbench.pipeline.score.runs import Gold, Match, Run, score_run
@@ -22,7 +23,6 @@ from goldbench.schemas.scorecard import Baseline, GoldReference, HistoryEntry, M
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.assessment import Missing
-    from goldbench.pipeline.measures.names import Measure
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
     from goldbench.pipeline.measures.result import Result
 
@@ -68,6 +68,21 @@ def score_all(
     return {
         name: score_run(gold, run, measures, missing=missing, scores=scores, match=match) for name, run in runs.items()
     }
+
+
+def to_compare(measures: Sequence[Measure]) -> tuple[list[Measure], Measure]:
+    """Return the measures that compare systems, and the judged@k to show beside them.
+
+    Its cutoff is the first one among the measures, else 10.
+
+    Raises:
+        UsageError: Every measure is judged@k, which does not measure quality.
+    """
+    compared = [one for one in measures if one.family != "judged"]
+    if not compared:
+        raise UsageError("--measure: judged@k counts judged results and does not measure quality; name another measure")
+    cutoff = next((measure.k for measure in measures if measure.k), 10)
+    return compared, parse_measure(f"judged@{cutoff}")
 
 
 def card_of(

@@ -169,7 +169,7 @@ def test_bad_usage_is_one_line_and_leaves_nothing(goldbench_inside: Goldbench, t
         (("build", "docs", "--out", "run", "--queries", 0), {2}, "queries"),
         (("build", "docs", "--out", "run", "--per-chunk", 9), {2}, "--per-chunk"),
         (("build", "docs", "--out", "run", "--config", "bad.toml"), {2}, "queriez"),
-        (("build", "docs", "--out", "run", "--config", "nowhere.toml"), {2}, "no such file"),
+        (("build", "docs", "--out", "run", "--config", "nowhere.toml"), {2}, "file not found"),
         (("build", "docs", "--out", "run", "--generator", "magic"), {2}, "generator"),
         (("build", "docs", "--out", "run", "--language", "klingon"), {2}, "language"),
         (("build", "docs", "--out", "thesis"), {1, 2}, "thesis"),

@@ -1,0 +1,139 @@
+"""A build as it is ordered: with or without grading, carried out or only planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from goldbench.pipeline.build import flow
+from goldbench.pipeline.build.writers import ModelWriter, OfflineWriter, writer_for
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.formats.documents.sources import Found
+from goldbench.pipeline.goldset.folder import Claim, GoldFolder
+from goldbench.pipeline.grade import preparation
+from goldbench.pipeline.grade.session import Graded
+from goldbench.pipeline.ports import Progress
+from goldbench.pipeline.report.build_text import passed_over
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.build.waves import Drawn
+    from goldbench.pipeline.llm.rehearsal import PlannedStage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOrder:
+    """What is to be built, from what, and where.
+
+    Args:
+        config: The configuration.
+        found: The documents.
+        out: The run folder.
+        answers: The store of answers.
+        replace: Whether a set of other documents or with other settings may be replaced.
+        replay: Whether every answer comes from the store.
+        batch: Whether requests are sent in batches.
+        grade: Whether the set is also graded.
+    """
+
+    config: Config
+    found: Found
+    out: Path
+    answers: Path
+    replace: bool = False
+    replay: bool = False
+    batch: bool = False
+    grade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A finished build: its configuration with every value filled in, its result, and its grading, if it was graded."""
+
+    config: Config
+    result: flow.Result
+    graded: Graded | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed, no cap was reached, and the target is met."""
+        return self.result.complete and (self.graded is None or self.graded.complete)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a build would send: requests by stage, and the chunks drawn; neither if it needs no model.
+
+    ``announcement`` tells who would write the queries, ``grading`` about what the grading would take.
+    """
+
+    config: Config
+    announcement: str
+    stages: Sequence[PlannedStage] = ()
+    drawn: Drawn | None = None
+    grading: str | None = None
+
+
+async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str], None]) -> Built:
+    """Build the set, grade it if ordered, and put it in place.
+
+    Args:
+        order: What is to be built.
+        progress: Shows how far the work is.
+        say: Takes a line that stays on the screen.
+
+    Raises:
+        InputError: Nothing could be read, or (strict) one document could not.
+        OutputError: The output folder holds something else, or cannot be written.
+        UsageError: No model is named, or no server.
+        ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
+    """
+    writer = await writer_for(order.config, order.answers, replay=order.replay)
+    if order.batch and isinstance(writer, ModelWriter):
+        writer.batches = say
+    say(writer.announcement)
+    for line in passed_over(order.found.ignored, order.found.repeated):
+        say(line)
+    if not order.grade:
+        result = await flow.build(writer, order.found, order.out, progress=progress, replace=order.replace)
+        return Built(writer.config, result)
+    judging = await preparation.judging(writer.config, asks=not order.replay, replay=order.replay)
+    opened = preparation.finishing(
+        judging, order.answers, order.out, progress=progress, say=say, replay=order.replay, batch=order.batch
+    )
+    with opened as (finish, graded):
+        result = await flow.build(
+            writer, order.found, order.out, progress=progress, replace=order.replace, finish=finish
+        )
+    return Built(writer.config, result, graded[0])
+
+
+async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
+    """Return what the build would send; send nothing and leave the folder as it is.
+
+    Args:
+        order: What would be built.
+        progress: Shows how far the reading of the documents is.
+
+    Raises:
+        InputError: Nothing could be read, or (strict) one document could not.
+        OutputError: The output folder holds something else.
+        UsageError: No model is named, or no server.
+    """
+    writer = await writer_for(order.config, order.answers, asks=False)
+    fingerprint = writer.config.fingerprint(writer.prompts)
+    claim = Claim(writer.config.shaping(), fingerprint, replace=order.replace, graded=order.grade)
+    GoldFolder(order.out).check_usable(claim)
+    grading = None
+    if order.grade:
+        await preparation.judging(writer.config, asks=False)
+        grading = preparation.expected(writer.config, writer.config.generate.queries or flow.UP_TO)
+    if isinstance(writer, OfflineWriter):
+        return Planned(writer.config, writer.announcement, grading=grading)
+    with TemporaryDirectory(prefix="goldbench-") as place:
+        async with writer.rehearse() as (writing, planning):
+            drawn = await flow.plan(writer.config, order.found, Path(place), writing, progress=progress)
+            stages = planning.report(batch=order.batch)
+    return Planned(writer.config, writer.announcement, stages, drawn, grading)

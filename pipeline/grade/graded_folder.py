@@ -1,0 +1,110 @@
+"""A set in a folder, graded as a person asks for it, or only planned."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.grade.panel import ModelPanel
+from goldbench.pipeline.grade.preparation import judging, pools
+from goldbench.pipeline.grade.session import Graded, Work, grade_folder, plan_folder
+from goldbench.pipeline.llm.rehearsal import PlannedStage
+from goldbench.pipeline.ports import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """What shapes a grading and is not a setting of a table.
+
+    Args:
+        runs: The users' runs whose results are judged, too, as ``NAME=FILE`` or ``FILE``.
+        replay: Whether every answer comes from the store.
+        batch: Whether requests are sent in batches.
+        replace: Whether the grades of another judge are replaced.
+        again: Whether an earlier pool stays, and only the runs are added.
+        depth: Results of each run; None takes the number of the configuration.
+    """
+
+    runs: tuple[str, ...] = ()
+    replay: bool = False
+    batch: bool = False
+    replace: bool = False
+    again: bool = False
+    depth: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGrading:
+    """What a grading would send, by account, and for how many queries; ``config`` names the model."""
+
+    config: Config
+    stages: Sequence[PlannedStage]
+    queries: int
+
+
+async def grade_as(
+    how: How, folder: Path, config: Config, answers: Path, *, progress: Progress, say: Callable[[str], None]
+) -> Graded:
+    """Grade the set in a folder; raises as `grade_folder`.
+
+    Args:
+        how: How it is graded.
+        folder: The run folder.
+        config: The configuration.
+        answers: The store of answers.
+        progress: Shows how far the work is.
+        say: Takes a line that stays on the screen.
+
+    Raises:
+        UsageError: No model is named, or no server.
+    """
+    _check_folder(folder)
+    config = await judging(config, asks=not how.replay, replay=how.replay)
+    async with _opened(how, config, answers, progress=progress, say=say) as work:
+        return await grade_folder(folder, work)
+
+
+async def plan_as(how: How, folder: Path, config: Config, answers: Path, *, progress: Progress) -> PlannedGrading:
+    """Return what grading the set in a folder would send; send and write nothing.
+
+    Args:
+        how: How it would be graded.
+        folder: The run folder.
+        config: The configuration.
+        answers: The store of answers.
+        progress: Shows how far the pooling is.
+
+    Raises:
+        InputError: The folder holds no finished set, or a damaged one.
+        UsageError: No model is named, or no server.
+    """
+    _check_folder(folder)
+    config = await judging(config, asks=False, replay=how.replay)
+    async with _opened(how, config, answers, progress=progress, say=lambda _: None, dry_run=True) as work:
+        stages, queries = await plan_folder(folder, work)
+    return PlannedGrading(config, stages, queries)
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder without a finished set before anything is written to it.
+
+    Raises:
+        InputError: The folder holds no finished set.
+    """
+    home = GoldFolder(folder)
+    if not home.is_half_published():
+        home.manifest()
+
+
+@contextlib.asynccontextmanager
+async def _opened(
+    how: How, config: Config, answers: Path, *, progress: Progress, say: Callable[[str], None], dry_run: bool = False
+) -> AsyncIterator[Work]:
+    panel = ModelPanel(config, answers, replay=how.replay, batches=say if how.batch else None)
+    opened = pools(config, answers, how.runs, replay=how.replay, again=how.again, depth=how.depth, dry_run=dry_run)
+    with opened as chosen:
+        yield Work(panel=panel, pools=chosen, progress=progress, say=say, replace=how.replace)
