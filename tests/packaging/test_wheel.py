@@ -1,0 +1,89 @@
+"""Sdist and wheel hold one import package with everything in it, and work where nothing else of the project is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.packaging.journey import FOLDERS, walk
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def build(target: str, source: Path, out: Path) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(out)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    return next(out.iterdir())
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("sdist", ROOT, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def unpacked(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist, unpacked far from the checkout."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    return next(folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that pip would build from the sdist."""
+    return build("wheel", unpacked, tmp_path_factory.mktemp("wheel"))
+
+
+def package_files() -> set[str]:
+    """Every file of the package that git knows, by its name inside the wheel."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *FOLDERS, "goldbench/*.py"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout.split("\n")
+    return {f"goldbench/{name.removeprefix('goldbench/')}" for name in listed if (ROOT / name).is_file()}
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if ".dist-info/" not in name}
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path) -> None:
+    found = contents(wheel)
+    assert found.keys() == package_files()
+    assert all(content == (ROOT / name).read_bytes() for name, content in found.items())
+
+
+def test_the_wheel_of_a_checkout_is_that_of_the_sdist(wheel: Path, tmp_path: Path) -> None:
+    assert contents(build("wheel", ROOT, tmp_path)) == contents(wheel)
+
+
+def test_the_sdist_holds_each_file_once_and_no_links(sdist: Path) -> None:
+    """Links cannot be unpacked everywhere, so the sdist holds the files in their place."""
+    with tarfile.open(sdist) as archive:
+        assert [member.name for member in archive if not (member.isfile() or member.isdir())] == []
+        names = {member.name.partition("/")[2] for member in archive}
+    assert package_files() <= names
+    tops = {"goldbench", "docs", "data", "CHANGELOG.md", "README.md", "LICENSE", "pyproject.toml", "PKG-INFO"}
+    assert {name.split("/")[0] for name in names} - {".gitignore"} == tops
+
+
+def test_an_installed_wheel_works_beside_packages_of_the_same_names(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=False)
+    python = tmp_path / "venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run([*install, "--disable-pip-version-check"], check=True, capture_output=True)
+    places = {"base": str(tmp_path / "venv"), "platbase": str(tmp_path / "venv")}
+    others = Path(sysconfig.get_path("purelib", vars=places)) / "others.pth"
+    # Libraries come from this environment. Its own .pth files are not read, so the editable install is out of sight.
+    others.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    assert {"check_top_level", "build_and_score", "write_page", "review"} <= set(walk(python, tmp_path / "empty"))
