@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 import signal
@@ -47,6 +48,14 @@ def collections() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real collections are not at {folder}; set GOLDBENCH_COLLECTIONS")
     return folder
+
+
+def needs(package: str) -> None:
+    """Skip a test whose package is not installed; fail if ``REQUIRE_MODELS`` says that it must be."""
+    if importlib.util.find_spec(package) is None:
+        if os.environ.get("REQUIRE_MODELS"):
+            pytest.fail(f"{package} is not installed, and REQUIRE_MODELS is set")
+        pytest.skip(f"{package} is not installed")
 
 
 Goldbench = Callable[..., "subprocess.CompletedProcess[str]"]

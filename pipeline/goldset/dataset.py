@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,28 @@ from typing import Any, TextIO
 from pydantic import ValidationError
 
 from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.dataset_card import (
+    TABLES,
+    Made,
+    contents_of,
+    dataset_card,
+    needs_parquet,
+    write_parquet,
+)
 from goldbench.pipeline.formats.faults import explain, unreadable
+from goldbench.pipeline.formats.interchange_names import JUDGMENT_COLUMNS
 from goldbench.pipeline.formats.jsonl import as_line
-from goldbench.pipeline.goldset.file_names import CORPUS_COPY, DATASET, QRELS, QRELS_COPY, QUERIES_COPY, TOPICS
+from goldbench.pipeline.goldset.file_names import (
+    BEIR,
+    CORPUS_COPY,
+    DATASET,
+    DATASET_CARD,
+    QRELS,
+    QRELS_COPY,
+    QRELS_LINES,
+    QUERIES_COPY,
+    TOPICS,
+)
 from goldbench.pipeline.goldset.gold_path import METADATA
 from goldbench.schemas.corpus import Chunk, Evidence
 from goldbench.schemas.judgment import RELEVANT, Relevance
@@ -72,6 +92,7 @@ def write_gold(folder: Path, gold: GoldSet) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
     _write_dataset(folder / DATASET, gold)
     _write_beir(folder, gold)
+    _write_card(folder, gold)
     _write_trec(folder, gold)
 
 
@@ -126,8 +147,31 @@ def _write_beir(folder: Path, gold: GoldSet) -> None:
             _write_json(file, {"_id": query.query_id, "text": query.text, "metadata": {"source": query.chunk_id}})
     with (folder / QRELS_COPY).open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
-        table.writerow(["query-id", "corpus-id", "score"])
+        table.writerow(JUDGMENT_COLUMNS)
         table.writerows(_judgments(gold))
+    with (folder / QRELS_LINES).open("w", encoding="utf-8", newline="\n") as file:
+        for judgment in _judgments(gold):
+            _write_json(file, dict(zip(JUDGMENT_COLUMNS, judgment, strict=True)))
+
+
+def _write_card(folder: Path, gold: GoldSet) -> None:
+    """Write the dataset card of the BEIR folder, and the Parquet files if it needs any."""
+    found = {}
+    for table in TABLES:
+        with (folder / BEIR / table.file).open("rb") as file:
+            found[table.name] = contents_of(file)
+    for table in TABLES:
+        copy = folder / BEIR / table.parquet
+        if needs_parquet(found):
+            write_parquet(table, folder / BEIR / table.file, copy)
+        else:
+            copy.unlink(missing_ok=True)
+    made = Made(
+        metadata=gold.metadata,
+        grades=Counter(grade for _, _, grade in _judgments(gold)),
+        languages={query.language for query in gold.queries if query.language},
+    )
+    (folder / DATASET_CARD).write_text(dataset_card(found, made), encoding="utf-8", newline="\n")
 
 
 def _write_trec(folder: Path, gold: GoldSet) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from goldbench.pipeline.formats.interchange_names import (
+    BEIR_CARD,
     BEIR_CORPUS,
+    BEIR_PARQUET,
     BEIR_QUERIES,
+    BEIR_TEST_LINES,
     BEIR_TEST_QRELS,
     TREC_QRELS,
     TREC_TOPICS,
@@ -38,6 +41,9 @@ BEIR, TREC = "beir", "trec"
 CORPUS_COPY = f"{BEIR}/{BEIR_CORPUS}"
 QUERIES_COPY = f"{BEIR}/{BEIR_QUERIES}"
 QRELS_COPY = f"{BEIR}/{BEIR_TEST_QRELS}"
+QRELS_LINES = f"{BEIR}/{BEIR_TEST_LINES}"
+PARQUET_COPIES = tuple(f"{BEIR}/{name}" for name in BEIR_PARQUET)
+DATASET_CARD = f"{BEIR}/{BEIR_CARD}"
 QRELS = f"{TREC}/{TREC_QRELS}"
 TOPICS = f"{TREC}/{TREC_TOPICS}"
 GIVEN_QRELS = f"{TREC}/qrels-given.txt"

@@ -325,8 +325,13 @@ class GoldFolder:
             yield draft
             if draft.finished is not None:
                 files = self.manifest().files
-                kept = {name: digest for name, digest in files.items() if not draft.file(name).is_file()}
-                publication.publish(place, self.path, draft.finished, kept=kept)
+                stale = names.PARQUET_COPIES if draft.file(names.DATASET).is_file() else ()
+                kept = {
+                    name: digest
+                    for name, digest in files.items()
+                    if name not in stale and not draft.file(name).is_file()
+                }
+                publication.publish(place, self.path, draft.finished, stale=stale, kept=kept)
 
 
 class Draft(GoldFolder):

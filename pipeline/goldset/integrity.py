@@ -8,8 +8,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from goldbench.pipeline.formats.interchange_names import JUDGMENT_COLUMNS
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY, DATASET, QRELS, QRELS_COPY, QUERIES, QUERIES_COPY
+from goldbench.pipeline.goldset.file_names import (
+    CHUNKS,
+    CORPUS_COPY,
+    DATASET,
+    QRELS,
+    QRELS_COPY,
+    QRELS_LINES,
+    QUERIES,
+    QUERIES_COPY,
+)
 from goldbench.pipeline.goldset.folder import GoldFolder, is_graded
 from goldbench.schemas.corpus import Chunk, Document, Evidence
 from goldbench.schemas.judgment import Relevance, settled
@@ -117,11 +127,14 @@ def _problems_of_copies(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
     }
     copies: tuple[tuple[str, Callable[[Path], object], object], ...] = (
         (QRELS_COPY, _beir_judgments, judgments),
+        (QRELS_LINES, _line_judgments, judgments),
         (QRELS, _trec_judgments, judgments),
         (CORPUS_COPY, _beir_texts, gold.corpus),
         (QUERIES_COPY, _beir_texts, gold.queries),
     )
     for name, read, expected in copies:
+        if name == QRELS_LINES and name not in folder.manifest().files:
+            continue  # a set from before these files were written
         try:
             same = read(folder.file(name)) == expected
         except (OSError, ValueError, KeyError, IndexError, TypeError, csv.Error):
@@ -135,6 +148,11 @@ def _beir_judgments(path: Path) -> set[tuple[str, str, int]]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t"))[1:]
     return {(query_id, doc_id, int(grade)) for query_id, doc_id, grade in rows}
+
+
+def _line_judgments(path: Path) -> set[tuple[str, str, int]]:
+    with path.open(encoding="utf-8") as file:
+        return {tuple(row[name] for name in JUDGMENT_COLUMNS) for row in map(json.loads, file)}
 
 
 def _trec_judgments(path: Path) -> set[tuple[str, str, int]]:

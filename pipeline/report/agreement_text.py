@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
-from goldbench.pipeline.report.text_tables import aligned, csv_text, escaped, markdown_table, with_interval
+from goldbench.pipeline.report.text_tables import aligned, csv_text, markdown_table, with_interval
 from goldbench.pipeline.text.display import amount, printable, queries
+from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.agreement_report import Agreement, Estimate, PairFigures, Ranking, Raters
 
 LABELS = {

@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.report.scorecard_text import SMOKE
-from goldbench.pipeline.report.text_tables import escaped, markdown_row
 from goldbench.pipeline.text.display import amount, printable, queries
+from goldbench.pipeline.text.markdown import escaped, markdown_row
 from goldbench.schemas.set_card import Card, Figure, State, Value, title
 
 if TYPE_CHECKING:

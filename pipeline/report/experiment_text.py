@@ -15,8 +15,9 @@ from goldbench.pipeline.report.scorecard_text import (
     pair_row,
     sentences,
 )
-from goldbench.pipeline.report.text_tables import escaped, markdown_table
+from goldbench.pipeline.report.text_tables import markdown_table
 from goldbench.pipeline.text.display import queries
+from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.scorecard import Verdict
 
 if TYPE_CHECKING:

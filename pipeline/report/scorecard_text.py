@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.report.text_tables import escaped, markdown_table, terminal_table, with_interval
+from goldbench.pipeline.report.text_tables import markdown_table, terminal_table, with_interval
 from goldbench.pipeline.text.display import queries
+from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.scorecard import Comparison, Score, Scorecard, Verdict
 
 if TYPE_CHECKING:

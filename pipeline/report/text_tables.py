@@ -1,33 +1,20 @@
-"""Tables as aligned text, Markdown, CSV or a terminal table, and the escaping of Markdown."""
+"""Tables as aligned text, Markdown, CSV or a terminal table."""
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.text.display import printable
+from goldbench.pipeline.text.markdown import markdown_row
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 Rows = Sequence[Sequence[str]]
 """The headings, then a row of cells for each line."""
-
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_MARKS = re.compile(r"([\\`*_\[\]|~$!])")
-_LINK = re.compile(r"(?i)(\b(?:https?|ftp)):(?=//)|(\bwww)\.")
-_START = re.compile(r"^([#=]|[+-](?!\d))|^(\d+)([.)])(?=\s|$)")
-_ADDRESS = re.compile(r"(?<![A-Za-z])@|@(?!\d+(?:[^\w.-]|\.?(?:\s|$)))")  # not the @ of ndcg@10
-
-
-def escaped(text: str) -> str:
-    """Return the text on one line so that Markdown and HTML show it literally: no markup, link, image or mention."""
-    line = _ADDRESS.sub("&#64;", printable(" ".join(text.split())).translate(_ENTITIES))
-    line = _LINK.sub(lambda found: f"{found[1]}&#58;" if found[1] else f"{found[2]}&#46;", _MARKS.sub(r"\\\1", line))
-    return _START.sub(lambda found: f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}", line)
 
 
 def aligned(rows: Rows, *, indent: str = "") -> Iterator[str]:
@@ -37,11 +24,6 @@ def aligned(rows: Rows, *, indent: str = "") -> Iterator[str]:
     for row in cells:
         padded = [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
         yield (indent + "   ".join(padded)).rstrip()
-
-
-def markdown_row(cells: Iterable[str]) -> str:
-    """Return one line of a Markdown table, the cells escaped."""
-    return "| " + " | ".join(map(escaped, cells)) + " |"
 
 
 def markdown_table(rows: Rows, *, words: int = 1) -> str:

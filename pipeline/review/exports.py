@@ -57,12 +57,11 @@ def download(
         return Download("judgments.csv", "text/csv; charset=utf-8", _bytes(judgment_table.write(exchange)))
     if name == "json":
         return Download("judgments.json", "application/json", _bytes(_as_json(exchange, state)))
-    files = {"beir": settled_qrels.write_beir, "argilla": argilla.write, "labelstudio": label_studio.write}[name](
-        exchange
-    )
     if name == "beir":
-        files = {**files, "about.json": settled_qrels.about(exchange)}
-    return Download(f"{name}.zip", "application/zip", _zipped(files))
+        files = {**settled_qrels.write_beir(exchange), "about.json": settled_qrels.about(exchange)}
+        return Download(f"{name}.zip", "application/zip", _zipped(files))
+    write = {"argilla": argilla.write, "labelstudio": label_studio.write}[name]
+    return Download(f"{name}.zip", "application/zip", _zipped(write(exchange)))
 
 
 def _veiled(exchange: Exchange, now: Mapping[str, str], *, hidden: Collection[Pair], drawn: bool) -> Exchange:
@@ -105,6 +104,7 @@ def exchange_of(material: ReviewableSet, state: State, *, with_model_labels: boo
         if with_model_labels
         else {},
         wanted=wanted,
+        metadata=material.metadata,
     )
 
 
@@ -153,7 +153,7 @@ def _to_file(out: Path, text: str, reviewed: Reviewed) -> list[Path]:
     return [out]
 
 
-def _to_folder(out: Path, files: Mapping[str, str], reviewed: Reviewed) -> list[Path]:
+def _to_folder(out: Path, files: Mapping[str, str] | Mapping[str, str | bytes], reviewed: Reviewed) -> list[Path]:
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out}: is a file; give the name of a folder as --out")
     _check_outside(out, reviewed)
@@ -163,7 +163,7 @@ def _to_folder(out: Path, files: Mapping[str, str], reviewed: Reviewed) -> list[
     with explained(out):
         for name, text in files.items():
             (out / name).parent.mkdir(parents=True, exist_ok=True)
-            write_whole(out / name, text.encode("utf-8", "replace"))
+            write_whole(out / name, _bytes(text))
     return [out / name for name in files]
 
 
@@ -190,7 +190,7 @@ def _as_json(exchange: Exchange, state: State) -> str:
     return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
 
 
-def _zipped(files: Mapping[str, str]) -> bytes:
+def _zipped(files: Mapping[str, str] | Mapping[str, str | bytes]) -> bytes:
     """Return a ZIP archive; equal files give equal bytes."""
     body = io.BytesIO()
     with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -199,5 +199,5 @@ def _zipped(files: Mapping[str, str]) -> bytes:
     return body.getvalue()
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "replace")

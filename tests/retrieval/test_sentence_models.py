@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from goldbench.pipeline.retrieval.system_settings import (
     SentenceTransformersSettings,
 )
 from goldbench.pipeline.retrieval.tokens import tokenizer
+from tests.conftest import needs
 
 PASSAGES = {
     "car": "The automobile would not start on cold mornings.",
@@ -39,11 +39,6 @@ PARAPHRASES = {
     "sun": "solar power generation",
     "doc": "what did the medical man recommend to the patient",
 }
-
-
-def needs(package: str) -> None:
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed")
 
 
 @pytest.fixture(autouse=True)

@@ -42,6 +42,8 @@ class Exchange:
     model: Mapping[Pair, tuple[str, Relevance]] = field(default_factory=dict)
     wanted: int = 1
     """The number of people who are to judge each pair."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """The metadata of the gold set."""
 
     def by_pair(self) -> dict[Pair, list[Review]]:
         """Return the judgments of each pair."""

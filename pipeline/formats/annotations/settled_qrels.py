@@ -6,18 +6,32 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
 
 from goldbench.pipeline.formats.annotations.exchange import Exchange, Given, grade_from, review_of, text_of
+from goldbench.pipeline.formats.dataset_card import (
+    TABLES,
+    Made,
+    contents_of,
+    dataset_card,
+    needs_parquet,
+    write_parquet,
+)
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
-from goldbench.pipeline.formats.interchange_names import BEIR_CORPUS, BEIR_QUERIES, BEIR_TEST_QRELS
+from goldbench.pipeline.formats.interchange_names import (
+    BEIR_CARD,
+    BEIR_CORPUS,
+    BEIR_QUERIES,
+    BEIR_TEST_LINES,
+    BEIR_TEST_QRELS,
+    JUDGMENT_COLUMNS,
+)
 from goldbench.pipeline.formats.jsonl import as_line
 
 ABOUT = ".about.json"
 """The suffix of the file beside the judgments that names the rubric, for which neither format has a place."""
-
-_HEAD = ("query-id", "corpus-id", "score")
 
 
 def write_trec(exchange: Exchange) -> str:
@@ -25,19 +39,35 @@ def write_trec(exchange: Exchange) -> str:
     return "".join(f"{query_id} 0 {chunk_id} {grade}\n" for query_id, chunk_id, grade in _settled(exchange))
 
 
-def write_beir(exchange: Exchange) -> dict[str, str]:
+def write_beir(exchange: Exchange) -> dict[str, str | bytes]:
     """Return the files of a BEIR folder by name: the complete corpus, and the queries that people judged."""
     out = io.StringIO()
     table = csv.writer(out, delimiter="\t", lineterminator="\n")
-    table.writerow(_HEAD)
+    table.writerow(JUDGMENT_COLUMNS)
     table.writerows(_settled(exchange))
     queries = ({"_id": query_id, "text": exchange.queries[query_id]} for query_id in sorted(exchange.gold))
     corpus = ({"_id": chunk_id, "title": "", "text": text} for chunk_id, text in exchange.passages.items())
-    return {
-        BEIR_TEST_QRELS: out.getvalue(),
-        BEIR_QUERIES: "".join(as_line(json.dumps(one, ensure_ascii=False)) for one in queries),
-        BEIR_CORPUS: "".join(as_line(json.dumps(one, ensure_ascii=False)) for one in corpus),
-    }
+    judgments = (dict(zip(JUDGMENT_COLUMNS, judgment, strict=True)) for judgment in _settled(exchange))
+    lines = {BEIR_TEST_LINES: judgments, BEIR_QUERIES: queries, BEIR_CORPUS: corpus}
+    texts = {name: "".join(as_line(json.dumps(one, ensure_ascii=False)) for one in lines[name]) for name in lines}
+    return {BEIR_TEST_QRELS: out.getvalue(), **texts, **_card(exchange, texts)}
+
+
+def _card(exchange: Exchange, texts: Mapping[str, str]) -> dict[str, str | bytes]:
+    """Return the dataset card, and the Parquet files if the folder needs any."""
+    packed = {table: BytesIO(texts[table.file].encode("utf-8", "replace")) for table in TABLES}
+    found = {table.name: contents_of(lines) for table, lines in packed.items()}
+    files: dict[str, str | bytes] = {}
+    if needs_parquet(found):
+        for table, lines in packed.items():
+            write_parquet(table, BytesIO(lines.getvalue()), out := BytesIO())
+            files[table.parquet] = out.getvalue()
+    made = Made(
+        metadata=exchange.metadata,
+        grades=Counter(grade for _, _, grade in _settled(exchange)),
+        labels="grades that people gave in a review, and settled where they differed",
+    )
+    return {BEIR_CARD: dataset_card(found, made), **files}
 
 
 def about(exchange: Exchange) -> str:
@@ -85,7 +115,7 @@ def _read(path: Path, annotator: str, *, columns: int, beir: bool) -> Iterator[G
 
     with in_file(path):
         lines = [(number, line) for number, line in enumerate(text_of(path).split("\n"), 1) if line.strip()]
-        if beir and lines and tuple(name.strip() for name in lines[0][1].split("\t")) == _HEAD:
+        if beir and lines and tuple(name.strip() for name in lines[0][1].split("\t")) == JUDGMENT_COLUMNS:
             lines = lines[1:]
         yield from read_rows(lines, given)
 

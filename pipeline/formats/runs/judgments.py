@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from goldbench.pipeline.formats.faults import Fault, in_file
+from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
+from goldbench.pipeline.formats.interchange_names import JUDGMENT_COLUMNS
 from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import Source, decoded, without_mark
 from goldbench.pipeline.formats.runs.run_tables import Kind, kind_of, per_query, read_table
 from goldbench.pipeline.formats.runs.trec import duplicate, grade_of, is_grade, read_qrels
@@ -15,6 +18,8 @@ from goldbench.pipeline.measures.ranks.judged_ranks import GRADES
 from goldbench.schemas.judgment import RELEVANT
 
 Grades = dict[str, dict[str, int]]
+Judged = tuple[int, str, str, int]
+"""A line, a query, a document and its grade."""
 
 _BEIR_HEADS = {("query-id", "corpus-id", "score"), ("query_id", "corpus_id", "score"), ("query-id", "doc-id", "score")}
 
@@ -41,7 +46,7 @@ def read_judgments(path: Path | str) -> tuple[Grades, int]:
 
 def _read_file(source: Source, kind: Kind) -> Grades:
     if kind == "jsonl":
-        raise Fault("is JSON Lines; judgments come as TREC, BEIR, CSV, Parquet or JSON")
+        return _gathered(read_rows(json_objects(source), _of_record))
     if kind not in {"csv", "parquet"}:
         with source.open() as file:
             head = without_mark(file.read(400)).split(b"\n")[0].decode("utf-8", "replace").strip().lower()
@@ -54,24 +59,36 @@ def _read_file(source: Source, kind: Kind) -> Grades:
 
 
 def _of_beir(block: bytes) -> Grades:
+    lines = ((number, line.rstrip(b"\r")) for number, line in enumerate(block.split(b"\n"), 1) if number > 1)
+    return _gathered(read_rows(((number, line) for number, line in lines if line), _of_tabbed))
+
+
+def _of_tabbed(line: int, text: bytes) -> Judged:
+    fields = text.split(b"\t")
+    if len(fields) != 3:
+        raise Fault(f"{len(fields)} columns, BEIR's judgments have 3, separated by tabs")
+    query_id, doc_id = (_unquoted(decoded(field)) for field in fields[:2])
+    return line, query_id, doc_id, grade_of(fields[2].strip())
+
+
+def _of_record(line: int, record: Mapping[str, Any]) -> Judged:
+    query_id, doc_id, grade = (record.get(name) for name in JUDGMENT_COLUMNS)
+    if not isinstance(query_id, str) or not isinstance(doc_id, str):
+        raise Fault("has no query-id or no corpus-id that is a string")
+    if not is_grade(grade):
+        raise Fault(f"the score is not {GRADES}")
+    return line, query_id, doc_id, int(record["score"])
+
+
+def _gathered(rows: Iterable[Judged]) -> Grades:
     grades: Grades = {}
     lines: dict[tuple[str, str], int] = {}
-    for number, line in enumerate(block.split(b"\n"), 1):
-        fields = line.rstrip(b"\r").split(b"\t")
-        if number == 1 or fields == [b""]:
-            continue
-        if len(fields) != 3:
-            raise Fault(f"{len(fields)} columns, BEIR's judgments have 3, separated by tabs", line=number)
-        try:
-            query_id, doc_id = (_unquoted(decoded(field)) for field in fields[:2])
-            grade = grade_of(fields[2].strip())
-        except Fault as fault:
-            raise fault.at(number) from None
+    for line, query_id, doc_id, grade in rows:
         if not query_id or not doc_id:
-            raise Fault("an id is empty", line=number)
+            raise Fault("an id is empty", line=line)
         if (query_id, doc_id) in lines:
-            raise duplicate(query_id, doc_id, lines[query_id, doc_id], number)
-        lines[query_id, doc_id] = number
+            raise duplicate(query_id, doc_id, lines[query_id, doc_id], line)
+        lines[query_id, doc_id] = line
         grades.setdefault(query_id, {})[doc_id] = grade
     return grades
 

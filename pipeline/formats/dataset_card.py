@@ -1,0 +1,305 @@
+"""The card of a BEIR folder: how ``datasets`` and MTEB load it, and what its readers must know."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from goldbench.pipeline.formats.interchange_names import (
+    BEIR_CORPUS,
+    BEIR_PARQUET,
+    BEIR_QUERIES,
+    BEIR_TEST_LINES,
+    BEIR_TEST_QRELS,
+    JUDGMENT_COLUMNS,
+)
+from goldbench.pipeline.text.display import amount, one_line, queries
+from goldbench.pipeline.text.markdown import escaped, markdown_row
+from goldbench.schemas.judgment import RELEVANT, RUBRIC, Relevance
+
+Columns = Mapping[str, "str | Columns"]
+"""The type of every column of a table; a mapping is a column with fields of its own."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A configuration of the data set: its name, its only split, its two files, and the columns in them."""
+
+    name: str
+    split: str
+    file: str
+    parquet: str
+    columns: Columns
+
+
+TABLES = (
+    Table(
+        "corpus",
+        "corpus",
+        BEIR_CORPUS,
+        BEIR_PARQUET[0],
+        {
+            "_id": "string",
+            "title": "string",
+            "text": "string",
+            "metadata": {"title": "string", "original_text": "string"},
+        },
+    ),
+    Table(
+        "queries",
+        "queries",
+        BEIR_QUERIES,
+        BEIR_PARQUET[1],
+        {"_id": "string", "text": "string", "metadata": {"source": "string"}},
+    ),
+    Table(
+        "qrels",
+        "test",
+        BEIR_TEST_LINES,
+        BEIR_PARQUET[2],
+        dict(zip(JUDGMENT_COLUMNS, ("string", "string", "int32"), strict=True)),
+    ),
+)
+
+_TIME = re.compile(rb'"\d{4}-\d\d-\d\d(?:[ T][\d:.]*(?:Z|[+-][\d:]*)?)?"')
+"""A string that Arrow's reader of JSON takes for a time."""
+_LANGUAGE = re.compile(r"([a-z]{2,3})(?:-[A-Za-z0-9-]+)?")
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""The hub's size categories, each with the number of rows below which it ends."""
+_LONGEST = 400
+"""Most characters of one value in the list of how the set was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a file of JSON Lines holds. ``times`` tells whether a string in it looks like a date or a time."""
+
+    rows: int
+    sha256: str
+    times: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """How a set came to be.
+
+    ``metadata`` is that of the gold set, ``languages`` the ISO 639 codes of its queries as far as they are known, and
+    ``grades`` counts its judgments by grade.
+    """
+
+    metadata: Mapping[str, Any]
+    grades: Mapping[int, int]
+    languages: Iterable[str] = ()
+    labels: str | None = None
+    """Where the labels come from, unless the metadata tell it."""
+
+
+def contents_of(lines: Iterable[bytes]) -> Contents:
+    """Return what a file of JSON Lines holds.
+
+    Args:
+        lines: Its lines, for example a file opened in binary mode.
+    """
+    rows, digest, times = 0, hashlib.sha256(), False
+    for line in lines:
+        rows += 1
+        digest.update(line)
+        times = times or _TIME.search(line) is not None
+    return Contents(rows, digest.hexdigest(), times)
+
+
+def needs_parquet(tables: Mapping[str, Contents]) -> bool:
+    """Whether ``datasets`` would misread the JSON Lines of a set.
+
+    It reads a column whose strings all look like dates as times, and turns the id ``2019-01-01`` into
+    ``2019-01-01 00:00:00``. It reads all configurations of a folder in one format.
+
+    Args:
+        tables: What the files hold, by the names of ``TABLES``.
+    """
+    return any(found.times for found in tables.values())
+
+
+def write_parquet(table: Table, source: Path | BytesIO, target: Path | BytesIO) -> None:
+    """Write a file of JSON Lines as Parquet, every string as it is.
+
+    Args:
+        table: The table in the file.
+        source: The JSON Lines.
+        target: The file to write.
+    """
+    import polars as pl
+
+    def kind(columns: str | Columns) -> Any:  # noqa: ANN401  a type of polars
+        if isinstance(columns, str):
+            return pl.String if columns == "string" else pl.Int32
+        return pl.Struct({name: kind(inner) for name, inner in columns.items()})
+
+    schema = {name: kind(columns) for name, columns in table.columns.items()}
+    pl.scan_ndjson(source, schema=schema).sink_parquet(target)
+
+
+def dataset_card(tables: Mapping[str, Contents], made: Made) -> str:
+    """Return the dataset card (README.md) of a BEIR folder, with the front matter that ``datasets`` reads.
+
+    Args:
+        tables: What the files hold, by the names of ``TABLES``.
+        made: How the set came to be.
+    """
+    lines = ["---", *_front_matter(tables, made), "---", "", "# Retrieval test set", ""]
+    lines += [_summary(tables), "", *_warnings(made.metadata), *_files(tables), *_scores(made.grades)]
+    lines += [*_origin(made), *_LICENCE]
+    return "\n".join(lines) + "\n"
+
+
+def _front_matter(tables: Mapping[str, Contents], made: Made) -> Iterator[str]:
+    """Yield YAML. No value in it comes from documents, queries or ids, except for codes of languages."""
+    parquet = needs_parquet(tables)
+    found = {match[1] for code in made.languages if (match := _LANGUAGE.fullmatch(code))}
+    if found:
+        yield "language:"
+        yield from (f'- "{code}"' for code in sorted(found))  # quoted, because no is not false
+    size = next((name for limit, name in _SIZES if tables["corpus"].rows < limit), "n>1M")
+    yield from ("task_categories:", "- text-retrieval", "size_categories:", f"- {size}", "tags:", "- goldbench")
+    yield "configs:"
+    for table in TABLES:
+        yield f"- config_name: {table.name}"
+        # The cache of datasets knows a folder by its last name and this list: the digest keeps sets apart.
+        yield f"  description: {table.file}, SHA-256 {tables[table.name].sha256}"
+        yield from ("  data_files:", f"  - split: {table.split}")
+        yield f"    path: {table.parquet if parquet else table.file}"
+    yield "dataset_info:"
+    for table in TABLES:
+        yield from (f"- config_name: {table.name}", "  features:", *_features(table.columns, "  "))
+
+
+def _features(columns: Columns, indent: str) -> Iterator[str]:
+    for name, kind in columns.items():
+        yield f"{indent}- name: {name}"
+        if isinstance(kind, str):
+            yield f"{indent}  dtype: {kind}"
+        else:
+            yield f"{indent}  struct:"
+            yield from _features(kind, indent + "  ")
+
+
+def _summary(tables: Mapping[str, Contents]) -> str:
+    counts = {name: found.rows for name, found in tables.items()}
+    return (
+        f"{amount(counts['corpus'], 'passage')}, {queries(counts['queries'])} and "
+        f"{amount(counts['qrels'], 'judgment')} in the format of BEIR, made with goldbench."
+    )
+
+
+_LEVELS = {
+    "smoke": "The queries are simulated. Do not use this set to choose a retriever.",
+    "model": "A model wrote the queries or judged the passages.",
+    "human": "People judged the passages.",
+}
+
+
+def _warnings(metadata: Mapping[str, Any]) -> Iterator[str]:
+    level, notice, masked = (metadata.get(name) for name in ("evidence_level", "notice", "masked"))
+    if level is not None:
+        yield f"**Evidence level: {escaped(str(level))}.** {_LEVELS.get(str(level), '')}".rstrip()
+        yield ""
+    for warning in (notice, masked):
+        if isinstance(warning, str) and warning.strip():
+            yield from (f"> {escaped(warning)}", "")
+
+
+def _files(tables: Mapping[str, Contents]) -> Iterator[str]:
+    yield from ("## Files", "", "| configuration | split | rows | columns |", "| --- | --- | ---: | --- |")
+    for table in TABLES:
+        rows = f"{tables[table.name].rows:,}"
+        yield markdown_row((table.name, table.split, rows, ", ".join(table.columns)))
+    yield from ("", *_LOADING)
+    if needs_parquet(tables):
+        yield from ("", *_IN_PARQUET)
+    if not all(found.rows for found in tables.values()):
+        yield from ("", "`datasets` cannot load a configuration without rows.")
+    yield ""
+
+
+_LOADING = (
+    "```python",
+    "from datasets import load_dataset",
+    "",
+    'corpus = load_dataset("path/of/this/folder", "corpus", split="corpus")',
+    'queries = load_dataset("path/of/this/folder", "queries", split="queries")',
+    'qrels = load_dataset("path/of/this/folder", "qrels", split="test")',
+    "```",
+    "",
+    f"The loader of BEIR reads the same judgments from `{BEIR_TEST_QRELS}`. For MTEB, write a task with",
+    "`AbsTaskRetrieval` and give the path of this folder as the `path` of its `dataset`.",
+)
+_IN_PARQUET = (
+    "The configurations are read from Parquet files, which repeat the JSON Lines: some ids or texts look like dates,",
+    "and `datasets` would turn them into times.",
+)
+
+
+def _scores(grades: Mapping[int, int]) -> Iterator[str]:
+    yield from ("## Scores", "", "| score | the passage | judgments |", "| ---: | --- | ---: |")
+    for grade in sorted(Relevance, reverse=True):
+        yield markdown_row((f"{grade:d}", RUBRIC[grade], f"{grades.get(grade, 0):,}"))
+    yield ""
+    yield "A score of 0 is a judgment, too. A pair that is not listed was not judged, which does not mean irrelevant."
+    yield f"goldbench counts scores of {RELEVANT:d} and 3 as relevant."
+    if grades.get(Relevance.SAME_TOPIC):
+        yield "Tools that count every score above 0 (MTEB, BEIR) need the rows with a score of 1 left out."
+    yield ""
+
+
+_ORIGINS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "generator": ("Queries by", ()),
+    "model": ("Model", ()),
+    "recipe": ("Recipe", ()),
+    "seed": ("Seed", ()),
+    "chunk": ("Passages", ("size", "overlap")),
+    "source": ("Imported from", ()),
+    "grades": ("Grades (given: here)", ()),
+    "rechunked": ("Cut again", ("queries", "left_out")),
+    "grading": ("Graded by a model", ("assessors", "panel", "depth", "retrievers", "runs", "unjudged")),
+    "review": ("Reviewed by people", ("annotators", "judgments")),
+    "goldbench": ("Version of goldbench", ()),
+}
+"""What is told of a set's metadata: the name of a member, its title, and its members, or () for all of them."""
+
+
+def _origin(made: Made) -> Iterator[str]:
+    yield from ("## How it was made", "", "| | |", "| --- | --- |")
+    if made.labels:
+        yield markdown_row(("Labels", made.labels))
+    for name, (title, members) in _ORIGINS.items():
+        value = made.metadata.get(name)
+        if isinstance(value, Mapping) and members:
+            value = {member: value[member] for member in members if value.get(member)}
+        if value not in (None, {}, [], ""):
+            yield markdown_row((title, one_line(_said(value))[:_LONGEST]))
+    yield ""
+
+
+def _said(value: object) -> str:
+    """Return a value of the metadata in words."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return ", ".join(f"{str(name).replace('_', ' ')}: {_said(inner)}" for name, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_said(inner) for inner in value)
+    return json.dumps(value)
+
+
+_LICENCE = (
+    "## Licence",
+    "",
+    "The texts keep the licence of the documents they were taken from, which goldbench does not know. Add `license` to",
+    "the front matter before you publish the set.",
+)
