@@ -10,12 +10,18 @@ from pydantic import model_validator
 from goldbench.schemas.record import Record
 
 EARLIER_NAME = "goldset"
-"""Key of the version in records, of fields in exported tasks, and prefix of the tables of every ledger."""
+"""Key of the version in records, of fields in exported tasks and of fingerprints, prefix of the tables of ledgers."""
 
 
 def by_either_name(fields: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever a foreign file holds there
     """Return the field called goldbench, the field of the earlier name if there is none, or None."""
     return fields.get("goldbench", fields.get(EARLIER_NAME))
+
+
+def with_present_name(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields in their order, the one of the earlier name called goldbench unless there is one already."""
+    old = EARLIER_NAME if "goldbench" not in fields else None
+    return {("goldbench" if name == old else name): value for name, value in fields.items()}
 
 
 class VersionedRecord(Record):
@@ -24,6 +30,4 @@ class VersionedRecord(Record):
     @model_validator(mode="before")
     @classmethod
     def _read_earlier_name(cls, found: Any) -> Any:  # noqa: ANN401  before validation
-        if isinstance(found, dict) and EARLIER_NAME in found and "goldbench" not in found:
-            return {("goldbench" if name == EARLIER_NAME else name): value for name, value in found.items()}
-        return found
+        return with_present_name(found) if isinstance(found, dict) else found

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from goldbench.schemas.earlier_name import with_present_name
 from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.record import Id, Record
 
@@ -27,6 +28,11 @@ class TestSet(Record):
     mode: Literal["text"] = "text"
     relevance_scores: dict[Id, dict[Id, Relevance]] | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("metadata")
+    @classmethod
+    def _read_earlier_name(cls, found: dict[str, Any]) -> dict[str, Any]:
+        return with_present_name(found)
 
     @model_validator(mode="after")
     def _every_reference_resolves(self) -> Self:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.systems.resolution import reached
+from goldbench.schemas.earlier_name import EARLIER_NAME
 
 if TYPE_CHECKING:
     from goldbench.pipeline.bench.bench_file import Bench
@@ -35,7 +36,7 @@ def fingerprint_of(
     own = parts_with_settings(settings, point.system, bench.folder)
     model = bench.config.model.model_dump(mode="json")
     shaping = {
-        "goldbench": version("goldbench"),
+        EARLIER_NAME: version("goldbench"),  # so that runs from before are used again
         "settings": own,
         "files": [_contents(one, bench.folder) for one in own.values()],
         "model": {key: model[key] for key in ("name", "base_url", "embedding", "dimensions")},

@@ -26,6 +26,7 @@ from goldbench.pipeline.formats.runs.judgments import Grades, level_of, read_jud
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, QRELS, QUERIES, TREC
 from goldbench.pipeline.text.display import shown
+from goldbench.schemas.earlier_name import with_present_name
 
 METADATA = '"metadata": '
 """How the line of the metadata in a ``dataset.json`` begins, the last but one."""
@@ -223,7 +224,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
     if metadata is None:
         found = read_json(Source(path))
         metadata = found.get("metadata") if isinstance(found, Mapping) else None
-    return dict(metadata) if isinstance(metadata, Mapping) else {}
+    return with_present_name(metadata) if isinstance(metadata, Mapping) else {}
 
 
 def _last_member(path: Path) -> object:

@@ -480,8 +480,8 @@ async function start() {
   const prefix = `goldbench ${me.set} ${me.annotator} `;
   sessionStorage.tab ||= fresh();
   store = prefix + sessionStorage.tab;
+  adopt(`goldset ${me.set} ${me.annotator} `); // unsent judgments from before the project was called goldbench
   adopt(prefix);
-  adopt(`goldset ${me.set} ${me.annotator} `); // unsent judgments of a tab from before the project's present name
   keep();
   await pump();
   document.addEventListener("keydown", key);

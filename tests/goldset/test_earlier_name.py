@@ -1,0 +1,185 @@
+"""Files from when the project was called goldset: every command reads them, nothing is lost, only names change.
+
+``earlier_files.zip`` was written by the last commit of that name (with the model server of the tests and two people):
+a graded set with card, experiment, run and ledger of a review (``run``), the same set with the review applied
+(``applied``) and on another chunking (``rechunked``), its documents, settings and store of answers, a scorecard, a
+baseline, a history, the agreement of labels, and the review exported as native, CSV, Argilla and Label Studio files.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.goldset.integrity import validate
+from goldbench.schemas.agreement_report import Agreement
+from goldbench.schemas.earlier_name import EARLIER_NAME, by_either_name, with_present_name
+from goldbench.schemas.manifest import Manifest
+from goldbench.schemas.scorecard import Baseline, Scorecard
+from goldbench.schemas.set_card import Card
+from tests.conftest import Goldbench
+
+ZIP = Path(__file__).parent / "earlier_files.zip"
+SERVER = ("--base-url", "http://127.0.0.1:18999/v1", "--model", "m", "--replay")
+"""The server that the stored answers came from; nothing listens there now."""
+
+
+@pytest.fixture
+def earlier(tmp_path: Path) -> Path:
+    with zipfile.ZipFile(ZIP) as archive:
+        archive.extractall(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    def run(*arguments: object, **environment: str) -> Any:
+        done = goldbench_inside(*arguments, **environment)
+        assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+        return done
+
+    return run
+
+
+def original(name: str) -> bytes:
+    with zipfile.ZipFile(ZIP) as archive:
+        return archive.read(name)
+
+
+def renamed(old: bytes) -> bytes:
+    return old.replace(b'"goldset', b'"goldbench').replace(b'\\"goldset', b'\\"goldbench')
+
+
+def check_same_set(old: str, new: Path) -> None:
+    """Check that a set is the earlier one, byte for byte but for the name, and has today's files beside."""
+    before = Manifest.model_validate_json(original(f"{old}/manifest.json"))
+    after = GoldFolder(new).manifest()
+    assert after.files.keys() - before.files.keys() == {"beir/README.md", "beir/qrels/test.jsonl"}
+    assert before.files.keys() <= after.files.keys()
+    for name in before.files:
+        assert (new / name).read_bytes() == renamed(original(f"{old}/{name}")), name
+    changing = {"created", "seconds", "files", "goldbench", "usage"}
+    assert before.model_dump(exclude=changing) == after.model_dump(exclude=changing)
+    assert "goldset" not in (new / "manifest.json").read_text(encoding="utf-8")
+    assert validate(new).problems == ()
+
+
+def test_sets_are_valid_and_scored_gated_watched_and_compared_as_before(earlier: Path, goldbench: Goldbench) -> None:
+    for name in ("run", "applied", "rechunked"):
+        assert "every reference and span holds" in goldbench("validate", name).stdout
+    run = ("run", "--run", "bm25=run/runs/bm25.trec")
+    goldbench("score", *run, "--html", "page.html")
+    assert (earlier / "scorecard.json").read_bytes() == renamed(original("scorecard.json"))
+    assert "passed" in goldbench("gate", "run", "--run", "run/runs/bm25.trec", "--baseline", "baseline.json").stdout
+    goldbench("monitor", *run, "--history", "history.jsonl")
+    entries = (earlier / "history.jsonl").read_bytes().splitlines(keepends=True)
+    assert entries[:-1] == [original("history.jsonl")]
+    assert json.loads(entries[-1])["goldbench"]
+    assert "2 entries" in goldbench("monitor", "plot", "history.jsonl").stdout
+    goldbench("score", *run, "--calibrated")
+
+
+def test_records_are_read_under_the_earlier_name_and_written_under_the_present_one() -> None:
+    kinds = {"baseline.json": Baseline, "scorecard.json": Scorecard, "agreement.json": Agreement, "run/card.json": Card}
+    for name, kind in kinds.items():
+        record = kind.model_validate_json(original(name))
+        assert record.goldbench == "0.1.0"
+        assert EARLIER_NAME not in json.loads(record.model_dump_json())
+    assert by_either_name({"goldset": 1, "goldbench": 2}) == 2
+    assert list(with_present_name({"a": 1, "goldset": 2, "b": 3}).items()) == [("a", 1), ("goldbench", 2), ("b", 3)]
+
+
+def test_a_card_is_written_anew_in_place_of_the_earlier_one(earlier: Path, goldbench: Goldbench) -> None:
+    goldbench("card", "run")
+    before, after = json.loads(original("run/card.json")), json.loads((earlier / "run/card.json").read_text("utf-8"))
+    assert [figure["name"] for figure in before["figures"]] == [figure["name"] for figure in after["figures"]]
+    for name in ("card.json", "card.md"):
+        assert "goldset" not in (earlier / "run" / name).read_text(encoding="utf-8")
+
+
+def test_runs_of_an_experiment_are_not_searched_again(
+    earlier: Path, goldbench: Goldbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("goldbench.pipeline.bench.fingerprints.version", lambda _: "0.1.0")
+    assert "Cached: words" in goldbench("bench", "run", "-c", "bench.toml").stderr
+    assert (earlier / "run/bench/runs/words.trec").read_bytes() == original("run/bench/runs/words.trec")
+
+
+def test_grading_again_from_the_store_gives_the_same_set(earlier: Path, goldbench: Goldbench) -> None:
+    goldbench("grade", "run", *SERVER)
+    check_same_set("run", earlier / "run")
+    goldbench("build", "docs", "--out", "run", "--config", "goldset.toml", "--grade", "--replay")
+    check_same_set("run", earlier / "run")
+    goldbench("topup", "run", "--run", "more=other.trec", *SERVER)
+    assert validate(earlier / "run").problems == ()
+
+
+def test_cutting_again_gives_the_same_set(earlier: Path, goldbench: Goldbench) -> None:
+    goldbench("rechunk", "run", "--chunk-size", "150", "--out", "again")
+    check_same_set("rechunked", earlier / "again")
+    goldbench("rechunk", "rechunked", "--chunk-size", "1000", "--out", "back")
+    assert (earlier / "back/trec/topics.tsv").read_bytes() == original("run/trec/topics.tsv")
+
+
+def test_a_folder_of_before_is_not_overwritten_by_other_settings(
+    earlier: Path, goldbench_inside: Goldbench, goldbench: Goldbench
+) -> None:
+    refused = goldbench_inside("build", "docs", "--out", "run", "--queries", 3)
+    assert refused.returncode == 1
+    assert "other settings" in refused.stderr
+    assert (earlier / "run/manifest.json").read_bytes() == original("run/manifest.json")
+    shutil.copytree(earlier / "rechunked", earlier / "docs" / "an earlier run")
+    assert "5 in " in goldbench("build", "docs", "--out", "new", "--queries", 3).stderr  # its files are no documents
+
+
+def test_a_review_goes_on_is_exported_and_applied_as_before(earlier: Path, goldbench: Goldbench) -> None:
+    goldbench("review", "report", "run")
+    for form, name in (("native", "native.jsonl"), ("csv", "people.csv")):
+        goldbench("review", "export", "run", "--format", form, "--out", f"new-{name}")
+        assert (earlier / f"new-{name}").read_bytes() == renamed(original(name))
+    for form in ("argilla", "label-studio"):
+        goldbench("review", "export", "run", "--format", form, "--out", f"new-{form}")
+        for path in (earlier / f"new-{form}").iterdir():
+            assert path.read_bytes() == renamed(original(f"{form}/{path.name}")), path
+    goldbench("review", "apply", "applied", "--ledger", "run/review.sqlite")
+    check_same_set("applied", earlier / "applied")
+    goldbench("review", "apply", "run", "--out", "elsewhere")
+    check_same_set("applied", earlier / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("form", "file"),
+    [
+        ("native", "native.jsonl"),
+        ("csv", "people.csv"),
+        ("argilla", "argilla/records.jsonl"),
+        ("label-studio", "label-studio/tasks.json"),
+    ],
+)
+def test_exported_judgments_of_before_are_imported(earlier: Path, goldbench: Goldbench, form: str, file: str) -> None:
+    (earlier / "run/review.sqlite").unlink()
+    read, new = (
+        int(word)
+        for word in goldbench("review", "import", "run", file, "--format", form).stdout.split()
+        if word.isdigit()
+    )
+    assert read == new > 12
+    again = goldbench("review", "import", "run", file, "--format", form).stdout
+    assert "0 new" in again
+    goldbench("review", "export", "run", "--format", "csv", "--out", "again.csv")
+    columns = [line.split(",")[:4] for line in original("people.csv").decode().splitlines()]
+    assert [line.split(",")[:4] for line in (earlier / "again.csv").read_text("utf-8").splitlines()] == columns
+
+
+def test_answers_of_before_are_listed_and_moved(earlier: Path, goldbench: Goldbench) -> None:
+    assert "replies" in goldbench("answers", "stats", "answers.sqlite").stdout
+    goldbench("answers", "export", "answers.sqlite", "answers.jsonl")
+    goldbench("answers", "import", "copy.sqlite", "answers.jsonl")
+    goldbench("grade", "run", *SERVER, "--answers", "copy.sqlite")
+    check_same_set("run", earlier / "run")
