@@ -163,8 +163,8 @@ def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer k
 
 def main() -> None:
     """Write both files."""
-    EXAMPLE.write_text(example(tomllib.loads(EXAMPLE.read_text(encoding="utf-8"))), encoding="utf-8")
-    REFERENCE.write_text(reference(), encoding="utf-8")
+    EXAMPLE.write_text(example(tomllib.loads(EXAMPLE.read_text(encoding="utf-8"))), encoding="utf-8", newline="\n")
+    REFERENCE.write_text(reference(), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

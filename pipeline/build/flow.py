@@ -22,6 +22,7 @@ from goldbench.pipeline.build.progress import Watched, calls_shown, counted
 from goldbench.pipeline.build.waves import Drawing, Drawn
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
+from goldbench.pipeline.formats.documents.converter import memory_note
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.jsonl import RecordFile
@@ -95,6 +96,8 @@ async def load(run: Run) -> Counts:
     for problem in run.found.failures:
         on_failure(problem)
     with run.progress.stage("load", None) as step:
+        if note := memory_note(file.kind for file in run.found.files):
+            run.progress.note(note)
         texts = read_documents(run.found.files, reading(run.config), on_failure=on_failure)
         run.documents = run.place.documents.write(counted(texts, step))
     if failed > FAILURES_SHOWN:

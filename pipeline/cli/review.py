@@ -131,7 +131,7 @@ def _names(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
 def _asked() -> str:
     try:
         user = getpass.getuser()
-    except (OSError, KeyError):  # a container may know no user
+    except (OSError, KeyError, ImportError):  # a container may know no user, Windows no list of users
         user = "annotator"
     if sys.stdin is None or not sys.stdin.isatty():
         return user

@@ -71,8 +71,8 @@ def staging(folder: Path) -> Iterator[Path]:
             shutil.rmtree(place, ignore_errors=True)
         lock.release()
         if {entry.name for entry in folder.iterdir()} <= {LOCK}:
-            (folder / LOCK).unlink(missing_ok=True)
             with contextlib.suppress(OSError):
+                (folder / LOCK).unlink(missing_ok=True)
                 folder.rmdir()
 
 

@@ -62,7 +62,7 @@ def session_key(path: Path) -> bytes:
     try:
         if not path.exists():
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w") as file:
+            with os.fdopen(handle, "w", encoding="ascii") as file:
                 file.write(secrets.token_hex(32))
         key = path.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
@@ -70,6 +70,13 @@ def session_key(path: Path) -> bytes:
     if len(key) < 64:
         raise OutputError(f"{path}: not a valid key; remove it, and a new one is created")
     return key.encode()
+
+
+def key_note(path: Path) -> str | None:
+    """Return one line if others can read the key: on Windows, and where files have no permissions; else None."""
+    if path.stat().st_mode & 0o077 == 0:
+        return None
+    return f"{path}: other users may be able to read this key of the page's cookies; keep the folder private"
 
 
 class Links:

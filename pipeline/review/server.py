@@ -22,7 +22,7 @@ from goldbench.pipeline.review.ledger_tables import file_of
 from goldbench.pipeline.review.queue import Item, QueueSettings, Runs, plan
 from goldbench.pipeline.review.responses import Answers
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
-from goldbench.pipeline.review.security import Links, Rates, Sessions, session_key
+from goldbench.pipeline.review.security import Links, Rates, Sessions, key_note, session_key
 from goldbench.pipeline.review.web import Door, create_app
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.judgment import RELEVANT
@@ -96,7 +96,7 @@ def serve(review: Opened, place: Place, *, tell: Callable[[str, str], None], com
         review: The opened review.
         place: How it is served.
         tell: Called with each person's name and link.
-        complain: Called with one line about each internal error, without content.
+        complain: Called with one line about each internal error, without content, and about a key that others can read.
 
     Raises:
         OutputError: The port is taken.
@@ -136,6 +136,8 @@ def server_of(
         network=place.network,
         rates=place.rates,
     )
+    if note := key_note(review.key):
+        complain(note)
     desk = Desk(review.ledger, review.items, repeats=place.repeats, seed=place.seed)
     app = create_app(Answers(desk, review.material, training=place.training), door, complain=complain)
     for name, token in links.all():
@@ -165,7 +167,8 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only on a socket created as TCP; without it every answer waits 40 ms.
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as sock:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # On Windows, SO_REUSEADDR would let two servers share a port.
+        sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)
         try:
             sock.bind((host, port))
             sock.listen(128)

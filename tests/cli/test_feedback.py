@@ -34,7 +34,7 @@ def gold(tmp_path: Path) -> Path:
 
 
 def rows(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_votes_are_counted_by_pair_and_the_judgments_stay_as_they_are(goldbench: Goldbench, gold: Path) -> None:

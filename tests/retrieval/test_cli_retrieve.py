@@ -49,7 +49,9 @@ def test_what_cannot_be_retrieved_from_is_one_line(goldbench: Goldbench, tmp_pat
 
 def a_set(path: Path, queries: dict[str, str], corpus: dict[str, str]) -> None:
     relevant = {query_id: [next(iter(corpus))] for query_id in queries}
-    path.write_text(json.dumps({"queries": queries, "corpus": corpus, "relevant_docs": relevant, "mode": "text"}))
+    path.write_text(
+        json.dumps({"queries": queries, "corpus": corpus, "relevant_docs": relevant, "mode": "text"}), encoding="utf-8"
+    )
 
 
 def test_a_set_without_queries_or_texts_is_told_apart(goldbench: Goldbench, tmp_path: Path) -> None:

@@ -91,4 +91,4 @@ def _chunk(name: str, text: str, passages: int) -> Chunk:
 
 
 def _lines(path: Path, records: list[Pooled] | list[Judgment] | list[Chunk]) -> None:
-    path.write_text("".join(record.model_dump_json() + "\n" for record in records))
+    path.write_text("".join(record.model_dump_json() + "\n" for record in records), encoding="utf-8")

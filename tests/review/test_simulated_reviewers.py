@@ -69,7 +69,7 @@ def track(labels: Path) -> Track:
 
 def graded(path: Path) -> Grades:
     found: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         for line in file:
             query_id, _, doc_id, grade = line.split()[:4]
             found[query_id][doc_id] = min(3, max(0, int(float(grade))))

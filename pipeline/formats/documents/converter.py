@@ -10,16 +10,29 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from goldbench.pipeline.errors import MissingExtra
+from goldbench.pipeline.formats.documents.worker import limits_memory
 from goldbench.pipeline.formats.faults import Fault
 
 _SECONDS_PER_MEGABYTE = 10.0
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
 """The environment variables that the worker gets; none of them holds a key."""
+
+
+CONVERTED = frozenset({"html", "office"})
+"""The kinds of files that are converted in the process of their own."""
+
+
+def memory_note(kinds: Iterable[str]) -> str | None:
+    """Return one line if files of these kinds are converted on a system that cannot limit memory, else None."""
+    if limits_memory() or CONVERTED.isdisjoint(kinds):
+        return None
+    return "Note: this system cannot limit memory; a damaged HTML, PDF or office file may take all of it."
 
 
 class Converter:
@@ -82,7 +95,7 @@ class Converter:
             process.stdin.write(request)
             process.stdin.flush()
             return process.stdout.readline()
-        except BrokenPipeError:
+        except OSError:  # the process is gone; Windows does not call that a broken pipe
             return b""
         finally:
             deadline.cancel()

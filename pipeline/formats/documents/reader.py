@@ -12,7 +12,7 @@ from itertools import islice
 
 from goldbench.pipeline.errors import UnreadableDocument
 from goldbench.pipeline.formats.charsets import read_text
-from goldbench.pipeline.formats.documents.converter import Converter
+from goldbench.pipeline.formats.documents.converter import CONVERTED, Converter
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.identity import Register, digest, document_id
 from goldbench.pipeline.formats.documents.rows import table_documents
@@ -71,7 +71,7 @@ def _outcomes(
 
 
 def _read(file: SourceFile, options: ReadOptions, converter: Converter) -> tuple[str | None, str]:
-    if file.kind in {"html", "office"}:
+    if file.kind in CONVERTED:
         return converter.convert(file.path)
     text = read_text(file.path, megabytes=options.max_megabytes)
     return (markdown_title(text) if file.kind == "markdown" else None), text

@@ -7,6 +7,7 @@ and ends when its input ends.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.regular_files import read_whole
 
 _MEMORY = 2 * 2**30
+_SIZE = Path("/proc/self/statm")
 _FORBIDDEN = frozenset(
     {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"}
 )
@@ -93,16 +95,20 @@ def _convert(data: bytes, kind: str) -> tuple[str | None, str]:
     return office_to_text(data, kind)
 
 
+def limits_memory() -> bool:
+    """Return whether this system can limit the memory of a process (Linux can)."""
+    return importlib.util.find_spec("resource") is not None and _SIZE.exists()
+
+
 @contextlib.contextmanager
 def _memory_limit() -> Iterator[None]:
     """Limit how much the process may grow, on systems that have such a limit."""
-    try:
-        import resource
-
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-    except (ImportError, OSError):
+    if not limits_memory():
         yield
         return
+    import resource
+
+    pages = int(_SIZE.read_text("ascii").split()[0])
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + _MEMORY, hard))
     try:

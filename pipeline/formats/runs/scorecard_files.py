@@ -64,15 +64,17 @@ def write_whole(path: Path, content: bytes) -> None:
             return
         target = path.resolve()
         with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as draft:
-            try:
-                draft.write(content)
-                draft.flush()
-                os.fsync(draft.fileno())
-                Path(draft.name).chmod(_mode(target))
-                Path(draft.name).replace(target)
-            except BaseException:
-                Path(draft.name).unlink(missing_ok=True)
-                raise
+            name = Path(draft.name)
+        try:
+            with name.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            name.chmod(_mode(target))
+            name.replace(target)  # after it is closed: Windows replaces no open file
+        except BaseException:
+            name.unlink(missing_ok=True)
+            raise
         sync_folder(target.parent)
     except OSError as error:
         raise OutputError(f"{shown(path)}: cannot be written ({reason(error)})") from None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import openai.resources.chat  # noqa: F401  the client loads its parts when first used: these are imports too
 
-import goldbench.pipeline.llm.model_path
+import goldbench.pipeline.llm.model_path  # noqa: F401  as above
 import goldbench.pipeline.llm.store  # noqa: F401  as above
 from goldbench.pipeline.build import flow
 from goldbench.pipeline.build.writers import ModelWriter

@@ -243,7 +243,7 @@ def test_a_very_deep_folder_is_no_problem(tmp_path: Path) -> None:
         for _ in range(400):
             Path("d").mkdir()
             os.chdir("d")
-        Path("a.txt").write_text("text")
+        Path("a.txt").write_text("text", encoding="utf-8")
     finally:
         os.chdir(here)
     put(tmp_path, "top.txt")
