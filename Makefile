@@ -31,8 +31,8 @@ define install
 endef
 
 $(VENV)/.runtime: $(VENV)/.uv .ci/requirements.lock pyproject.toml
+	@if ls $(VENV)/lib/python3*/site-packages/goldset-*.dist-info >/dev/null 2>&1; then $(PIP) uninstall --yes goldset; fi # goldbench's earlier name
 	$(call install,INSTALL --require-hashes -r .ci/requirements.lock && INSTALL --no-deps --no-build-isolation --editable .)
-	@if [ -e $(BIN)/goldset ]; then $(PIP) uninstall --yes goldset; fi # goldbench under its earlier name
 	@touch $@
 
 # Tests start hundreds of processes, so everything is compiled before them.
