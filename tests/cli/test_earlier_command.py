@@ -57,7 +57,7 @@ def test_everybody_else_is_told_what_a_shell_tells(tmp_path: Path) -> None:
 
 def test_folders_and_manifests_of_any_kind_do_no_harm(tmp_path: Path) -> None:
     with (run_at(tmp_path / "giant") / "manifest.json").open("wb") as file:
-        file.truncate(1 << 40)
+        file.truncate(1 << (20 if os.name == "nt" else 40))
     (tmp_path / "folder" / "manifest.json").mkdir(parents=True)
     if hasattr(os, "mkfifo"):
         (tmp_path / "pipe").mkdir()

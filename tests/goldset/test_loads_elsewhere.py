@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
+from goldbench.pipeline.formats.annotations import settled_qrels
 from goldbench.pipeline.formats.dataset_card import TABLES
 from goldbench.pipeline.goldset.dataset import write_gold
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.score.runs import load_gold
 from tests.conftest import ROOT, Goldbench, needs
+from tests.formats.annotations.test_annotations import exchange
 from tests.goldset.test_gold import HOSTILE, gold_set
 
 QUIET = ("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
@@ -98,6 +100,27 @@ def test_ids_that_look_like_numbers_dates_or_nothing_stay_the_same_strings(
     assert [(row["_id"], row["text"]) for row in found["queries"]] == [(q.query_id, q.text) for q in gold.queries]
     assert found["qrels"] == [{"query-id": gold.queries[0].query_id, "corpus-id": ids[-1], "score": 3}]
     assert (tmp_path / "beir" / "corpus.parquet").exists() is parquet
+
+
+def test_original_texts_of_some_passages_and_exported_reviews_load_too(
+    tmp_path: Path, loaded: Any, goldbench_inside: Goldbench
+) -> None:
+    documents = ROOT / "data/example/documents/support"
+    build = ("build", documents, "--out", "run", "--queries", 6, "--offline-recipe", "held-out")
+    assert goldbench_inside(*build).returncode == 0
+    (found,) = loaded(tmp_path / "run" / "beir")
+    originals = [one["metadata"]["original_text"] for one in found["corpus"]]
+    assert 0 < sum(one is not None for one in originals) < len(originals)
+    given = exchange([])
+    for name, text in settled_qrels.write_beir(given).items():
+        (tmp_path / "export" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "export" / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    (found,) = loaded(tmp_path / "export")
+    assert {one["_id"]: one["text"] for one in found["corpus"]} == given.passages
+    assert {(one["query-id"], one["corpus-id"]): one["score"] for one in found["qrels"]} == {
+        ("q1", "c1"): 2,
+        ("q1", "@c2"): 0,
+    }
 
 
 def test_parquet_copies_go_when_they_are_no_longer_needed(tmp_path: Path) -> None:
