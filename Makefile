@@ -94,8 +94,10 @@ docs: $(VENV)/.dev ## Write docs/reference.md and the comments of the example's 
 
 lock: $(VENV)/.uv ## Resolve the exact versions again
 	echo uv | $(LOCK) - -o .ci/installer.lock
-	$(LOCK) pyproject.toml --extra documents --group build -o .ci/requirements.lock
-	$(LOCK) pyproject.toml --extra documents --extra dense --extra cjk --extra postgres --group build --group dev -o .ci/requirements-dev.lock
+	$(LOCK) pyproject.toml $(EVERYDAY) --group build -o .ci/requirements.lock
+	$(LOCK) pyproject.toml $(EVERYDAY) --extra dense --extra cjk --extra postgres --group build --group dev -o .ci/requirements-dev.lock
+
+EVERYDAY = --extra documents --extra report --extra review
 
 LOCK = UV_SYSTEM_CERTS=1 $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,11 +85,11 @@ class NothingKept(OutputError):
 
 
 class MissingExtra(GoldbenchError):
-    """A package is not installed."""
+    """A package that an extra brings is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
-        super().__init__(f"{package} is not installed: pip install 'goldbench[{extra}]'")
+        super().__init__(f"{package} is not installed: run pip install -e '.[{extra}]' in the checkout of goldbench")
 
 
 class RetrieverFailed(GoldbenchError):
@@ -137,6 +138,17 @@ class LimitReached(ModelError):
 
 class NotAsked(ModelError):
     """A dry run found no stored answer, counted the request and sent nothing."""
+
+
+def require(extra: str, *packages: str) -> None:
+    """Check that packages are installed, without importing them.
+
+    Raises:
+        MissingExtra: One of them is not.
+    """
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtra(package, extra)
 
 
 @contextlib.contextmanager

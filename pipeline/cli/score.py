@@ -63,6 +63,10 @@ def score(
 
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
     _check_calibrated(form, missing, ledger, calibrated=calibrated)
+    if html is not None:
+        from goldbench.pipeline.report.charts import check_installed
+
+        check_installed()
     runs = named_runs(run)
     loaded = load_gold(gold)
     asked = chosen(measure, k, loaded)

@@ -20,6 +20,7 @@ from typing import Literal
 
 import jsonlines
 
+from goldbench.pipeline.errors import require
 from goldbench.pipeline.formats.charsets import encoding_of, read_text
 from goldbench.pipeline.formats.faults import Fault, Place
 from goldbench.pipeline.formats.lines import MAX_LINE, csv_records
@@ -64,6 +65,7 @@ def open_table(path: Path, *, megabytes: int) -> Table:
 
     Raises:
         Fault: The file is empty, malformed or not text; iterating over the rows raises it, too.
+        MissingExtra: It is Parquet, and the package that reads it is not installed.
     """
     suffix = path.suffix.lower()
     if suffix == ".parquet":
@@ -206,6 +208,7 @@ def _objects(rows: Callable[[], Iterator[Row]]) -> Table:
 
 
 def _parquet(path: Path) -> Table:
+    require("documents", "pyarrow")
     import pyarrow as pa
     import pyarrow.parquet as pq
 

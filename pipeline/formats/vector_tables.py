@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goldbench.pipeline.errors import require
 from goldbench.pipeline.formats.faults import Fault, in_file
 from goldbench.pipeline.formats.packed_files import Source, decoded
 from goldbench.pipeline.text.display import shown
@@ -37,6 +38,7 @@ def read_vectors(path: Path, *, ids: Path | None = None) -> VectorTable:
         InputError: A file is missing or damaged, the number of rows and ids differs, an id is empty or occurs twice, or
             a vector has another size than the first, holds anything but finite numbers, or is all 0. The message names
             the row.
+        MissingExtra: It is Parquet, and the package that reads it is not installed.
     """
     source = Source(path)
     with source.open():  # tells that the file is missing, or not a file
@@ -78,6 +80,7 @@ def _array(path: Path) -> npt.NDArray[np.float32]:
 
 
 def _parquet(path: Path) -> tuple[list[str], npt.NDArray[np.float32]]:
+    require("dense", "pyarrow")
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-import aiohttp
+import httpx2
 
 from goldbench.pipeline.llm.proxies import is_loopback
 
@@ -36,22 +36,18 @@ async def probe(base_url: str, api_key: str | None, *, seconds: float = 5.0) -> 
         seconds: The longest time to wait.
     """
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    limit = aiohttp.ClientTimeout(total=seconds)
+    trusts_env = not is_loopback(urlsplit(base_url).hostname or "")
     try:
-        async with (
-            aiohttp.ClientSession(
-                timeout=limit, trust_env=not is_loopback(urlsplit(base_url).hostname or "")
-            ) as session,
-            session.get(f"{base_url.rstrip('/')}/models", headers=headers, allow_redirects=False) as response,
-        ):
-            if response.status in {401, 403}:
-                return Probe(base_url, problem=f"refuses the key (HTTP {response.status})")
-            if response.status != 200:
-                return Probe(base_url, problem=f"answers HTTP {response.status}")
-            listed = await response.json(content_type=None)
+        async with asyncio.timeout(seconds), httpx2.AsyncClient(timeout=None, trust_env=trusts_env) as client:  # noqa: S113  the block has a limit
+            response = await client.get(f"{base_url.rstrip('/')}/models", headers=headers)
+        if response.status_code in {401, 403}:
+            return Probe(base_url, problem=f"refuses the key (HTTP {response.status_code})")
+        if response.status_code != 200:
+            return Probe(base_url, problem=f"answers HTTP {response.status_code}")
+        listed = response.json()
     except TimeoutError:
         return Probe(base_url, problem=f"gives no answer within {seconds:g} s")
-    except (aiohttp.ClientError, OSError, ValueError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         return Probe(base_url, problem=f"cannot be reached ({type(error).__name__})")
     items = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(items, list):

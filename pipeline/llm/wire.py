@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
-import aiohttp
 import httpx2
 import openai
 from openai import RequestOptions
@@ -124,7 +123,7 @@ class Wire:
             failure = NotThere() if missing else self._from_status(error)
         except openai.APIStatusError as error:
             failure = self._from_status(error)
-        except (openai.APIConnectionError, aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
+        except (openai.APIConnectionError, httpx2.HTTPError, OSError) as error:
             failure = _from_connection(error)
         except (openai.OpenAIError, ValueError, TypeError) as error:
             failure = CallFailed("client", f"the call cannot be made ({type(error).__name__})")
@@ -195,9 +194,9 @@ def _from_connection(error: Exception) -> ExchangeFailed:
         return ExchangeFailed(Cause.BROKEN, "too-long")
     if any(isinstance(one, httpx2.DecodingError) for one in chain):
         return ExchangeFailed(Cause.BROKEN, "not-json")  # a false content-encoding
-    if any(isinstance(one, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)) for one in chain):
+    if any(isinstance(one, (httpx2.ConnectError, httpx2.ConnectTimeout)) for one in chain):
         return ExchangeFailed(Cause.UNREACHABLE, "connect")
-    if any(isinstance(one, TimeoutError) for one in chain):
+    if any(isinstance(one, (TimeoutError, httpx2.TimeoutException)) for one in chain):
         return ExchangeFailed(Cause.OVERLOADED, "timeout")
     return ExchangeFailed(Cause.BROKEN, "connection")
 
@@ -212,7 +211,7 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
     limits = httpx2.Limits(max_connections=max(100, settings.concurrency), max_keepalive_connections=None)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
     try:
-        http = openai.DefaultAioHttpClient(
+        http = openai.DefaultAsyncHttpxClient(
             limits=limits,
             timeout=timeout,
             headers={"Accept-Encoding": "identity"},

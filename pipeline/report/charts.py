@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
+from goldbench.pipeline.errors import require
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from plotly.graph_objects import Figure
 
     from goldbench.schemas.scorecard import Score, Scorecard
@@ -31,6 +32,15 @@ class Points:
     values: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
+
+
+def check_installed() -> None:
+    """Check that pages can be made.
+
+    Raises:
+        MissingExtra: A package that draws or fills them is not installed.
+    """
+    require("report", "jinja2", "markupsafe", "plotly")
 
 
 def points_of(card: Scorecard, measures: Sequence[str], places: Sequence[Any]) -> list[Points]:
@@ -75,6 +85,7 @@ def rendered(template: str, /, **values: Any) -> str:  # noqa: ANN401  each temp
 
 def library() -> Markup:
     """Return plotly's script, which a page holds once."""
+    from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
     return Markup(get_plotlyjs())  # noqa: S704  the library's own text; a test looks for what would end the script
@@ -82,6 +93,8 @@ def library() -> Markup:
 
 def drawn(figure: Figure, name: str) -> Markup:
     """Return a chart as HTML for a page that holds the library; ``name`` becomes its id, unique on the page."""
+    from markupsafe import Markup
+
     html = figure.to_html(
         full_html=False,
         include_plotlyjs=False,

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
-from goldbench.pipeline.report.charts import Points, bars, drawn, forest, points_of, rendered, scattered
+from goldbench.pipeline.report.charts import (
+    Points,
+    bars,
+    check_installed,
+    drawn,
+    forest,
+    points_of,
+    rendered,
+    scattered,
+)
 from goldbench.pipeline.report.charts import by_cutoff as curve
 from goldbench.pipeline.report.experiment_text import (
     alone,
@@ -25,9 +33,17 @@ from goldbench.pipeline.report.scorecard_text import method_line, sentences, unb
 from goldbench.pipeline.report.trust import Fact, facts
 from goldbench.schemas.experiment import Experiment, Timings
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 
 def page(found: Experiment, timings: Timings) -> str:
-    """Return the page; equal input gives equal text."""
+    """Return the page; equal input gives equal text.
+
+    Raises:
+        MissingExtra: A package that draws or fills pages is not installed.
+    """
+    check_installed()
     card, first = found.card, found.compared[0]
     order = [system.system for system in card.systems]
     failed = [Fact("failed systems", f"{len(found.failures):,}", unsafe=True)] if found.failures else []

@@ -49,9 +49,13 @@ def page(entries: Sequence[HistoryEntry]) -> str:
 
     Args:
         entries: At least one, in any order; entries of the same time keep the order given.
-    """
-    from goldbench.pipeline.report.charts import drawn, lines, rendered, series_of
 
+    Raises:
+        MissingExtra: A package that draws or fills pages is not installed.
+    """
+    from goldbench.pipeline.report.charts import check_installed, drawn, lines, rendered, series_of
+
+    check_installed()
     ordered = sorted(entries, key=lambda entry: entry.at)
     measures = list(dict.fromkeys(measure for entry in ordered for measure in entry.means))
     systems = list(dict.fromkeys(entry.system for entry in ordered))

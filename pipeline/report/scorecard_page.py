@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.measures.statistics.slices import FEW, Slicing
-from goldbench.pipeline.report.charts import COLOURS, Points, by_cutoff, drawn, forest, points_of, rendered
+from goldbench.pipeline.report.charts import (
+    COLOURS,
+    Points,
+    by_cutoff,
+    check_installed,
+    drawn,
+    forest,
+    points_of,
+    rendered,
+)
 from goldbench.pipeline.report.scorecard_text import (
     PAIR_HEADINGS,
     best,
@@ -23,6 +30,9 @@ from goldbench.pipeline.report.scorecard_text import (
 )
 from goldbench.pipeline.report.trust import Trust, facts
 from goldbench.schemas.scorecard import Comparison, Scorecard, Verdict
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 LONGEST_TEXT = 1200
 """Characters of a passage on the page; the rest is cut."""
@@ -71,7 +81,12 @@ class Details:
 
 
 def page(card: Scorecard, details: Details) -> str:
-    """Return the page; equal input gives equal text."""
+    """Return the page; equal input gives equal text.
+
+    Raises:
+        MissingExtra: A package that draws or fills pages is not installed.
+    """
+    check_installed()
     data, shown = _browser(card, details)
     return rendered(
         "scorecard.html.j2",
@@ -192,6 +207,8 @@ def _bytes(value: object) -> int:
 
 def _json(value: object) -> Markup:
     """Return JSON without any character that could end the script element around it."""
+    from markupsafe import Markup
+
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -54,6 +54,7 @@ def write_report(
 
     Raises:
         InputError: A run cannot be used.
+        MissingExtra: A package that draws or fills pages is not installed.
         OutputError: A file cannot be written.
     """
     shown = [measure for measure in measures if measure.family != "judged"] or [parse_measure("ndcg@10")]

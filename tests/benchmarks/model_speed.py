@@ -136,9 +136,9 @@ def _waves(bodies: list[dict[str, Any]], requests: int, calls: int) -> list[list
 
 async def bare_loop(base_url: str, chains: Sequence[Sequence[dict[str, Any]]]) -> float:
     """Return the seconds a loop over the same client takes to send what the build sent, connecting included."""
-    from openai import AsyncOpenAI, DefaultAioHttpClient
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-    async with DefaultAioHttpClient() as http:
+    async with DefaultAsyncHttpxClient() as http:
         client = AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0, http_client=http)
 
         async def call(chain: Sequence[dict[str, Any]]) -> None:

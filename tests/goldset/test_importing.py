@@ -448,7 +448,7 @@ def test_what_is_imported_can_be_validated_retrieved_and_scored(
 def test_a_package_that_is_missing_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, package in (("ir_datasets", "ir_datasets"), ("hf", "datasets")):
         monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(MissingExtra, match=r"goldbench\[benchmarks\]"):
+        with pytest.raises(MissingExtra, match=r"pip install -e .\.\[benchmarks\]"):
             bring(kind, Path("vaswani"), tmp_path / "out")
 
 

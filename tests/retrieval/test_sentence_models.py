@@ -185,7 +185,7 @@ def test_a_model_that_cannot_be_had_is_one_line(tiny: Path, tmp_path: Path, mode
 def test_a_package_that_is_missing_names_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     extra = package.replace("_", "-")
-    with pytest.raises(MissingExtra, match=rf"{extra} is not installed: pip install 'goldbench\[{extra}\]'"):
+    with pytest.raises(MissingExtra, match=rf"{extra} is not installed: run pip install -e ..\[{extra}\]. in"):
         if package == "fastembed":
             FastembedEncoder(FastembedSettings(model="x"))
         else:

@@ -131,7 +131,7 @@ def test_no_passage_is_nothing_found() -> None:
 
 def test_hnsw_without_faiss_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingExtra, match=r"faiss-cpu is not installed: pip install 'goldbench\[dense\]'"):
+    with pytest.raises(MissingExtra, match=r"faiss-cpu is not installed: run pip install -e '\.\[dense\]' in the"):
         VectorIndex(Vectors(index=IndexKind.HNSW))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from goldbench.pipeline.errors import MissingExtra
+from goldbench.pipeline.errors import MissingExtra, require
 from goldbench.pipeline.formats.documents.worker import limits_memory
 from goldbench.pipeline.formats.faults import Fault
 
@@ -62,8 +61,8 @@ class Converter:
             Fault: The file is damaged, encrypted, holds no text, or took too much time or memory.
             MissingExtra: The package that reads this type is not installed.
         """
-        if path.suffix.lower() not in {".html", ".htm", ".xhtml"} and importlib.util.find_spec("markitdown") is None:
-            raise MissingExtra("markitdown", "documents")
+        is_page = path.suffix.lower() in {".html", ".htm", ".xhtml"}
+        require("documents", *(("lxml", "markdownify") if is_page else ("markitdown",)))
         size = 0
         with contextlib.suppress(OSError):  # if the file is gone, the worker will say so
             size = path.stat().st_size

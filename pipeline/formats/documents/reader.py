@@ -2,7 +2,8 @@
 
 A document's text is: of text and Markdown every character, decoded, with line ends as LF and without byte order mark;
 of HTML and office files the Markdown-like text they convert to, without the title; of a table the text of one row
-(``fields.py``). Spans refer to this text. An unreadable file or row is reported, and the next one is read.
+(``fields.py``). Spans refer to this text. An unreadable file or row is reported, and the next one is read; so is a file
+of a type whose reader is not installed (extra ``documents``).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from goldbench.pipeline.errors import UnreadableDocument
+from goldbench.pipeline.errors import MissingExtra, UnreadableDocument
 from goldbench.pipeline.formats.charsets import read_text
 from goldbench.pipeline.formats.documents.converter import CONVERTED, Converter
 from goldbench.pipeline.formats.documents.fields import ReadOptions
@@ -34,9 +35,6 @@ def read_documents(
         files: The files from ``find_files``.
         options: The fields and limits.
         on_failure: Called with the error of every file and every row that cannot be read; may raise to end the reading.
-
-    Raises:
-        MissingExtra: There is a PDF, office or EPUB file, and the package that reads it is not installed.
     """
     with Converter(seconds=options.conversion_seconds, megabytes=options.max_megabytes) as converter:
         yield from islice(_all(files, options, converter, on_failure), options.limit_documents)
@@ -68,6 +66,8 @@ def _outcomes(
             yield from _whole_document(file, title, text, register)
     except Fault as fault:
         yield fault
+    except MissingExtra as error:
+        yield Fault(str(error))
 
 
 def _read(file: SourceFile, options: ReadOptions, converter: Converter) -> tuple[str | None, str]:
