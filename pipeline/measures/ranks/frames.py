@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from goldbench.pipeline.errors import InputError
@@ -44,8 +45,15 @@ def _frame(frame: Any, name: str) -> pl.DataFrame:  # noqa: ANN401
         return frame
     if type(frame).__module__.startswith("pandas") and hasattr(frame, "columns"):
         try:
-            table: pl.DataFrame = pl.from_pandas(frame)
-        except (TypeError, ValueError, NotImplementedError, pl.exceptions.PolarsError):
+            return pl.DataFrame([_column(str(label), column) for label, column in frame.items()])
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             raise InputError(name, "has a column of mixed types; make ids strings and scores numbers") from None
-        return table
     raise InputError(name, f"is of type {type(frame).__name__}; give a dict or a frame of pandas or polars")
+
+
+def _column(name: str, column: Any) -> pl.Series:  # noqa: ANN401  a column of pandas, which has no types
+    """Return a column of pandas; ``polars.from_pandas`` needs pyarrow for all but plain numbers."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+        return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    cells = zip(column.tolist(), column.isna().tolist(), strict=True)
+    return pl.Series(name, [None if missing else value for value, missing in cells], strict=True)
