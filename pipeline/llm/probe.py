@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import httpx2
 
-from goldbench.pipeline.llm.proxies import is_loopback
+from goldbench.pipeline.errors import GoldbenchError, ModelUnavailable
+from goldbench.pipeline.llm.proxies import proxy_for
 
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",
@@ -35,25 +35,33 @@ async def probe(base_url: str, api_key: str | None, *, seconds: float = 5.0) -> 
         api_key: Its key, None for none.
         seconds: The longest time to wait.
     """
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    trusts_env = not is_loopback(urlsplit(base_url).hostname or "")
     try:
-        async with asyncio.timeout(seconds), httpx2.AsyncClient(timeout=None, trust_env=trusts_env) as client:  # noqa: S113  the block has a limit
-            response = await client.get(f"{base_url.rstrip('/')}/models", headers=headers)
-        if response.status_code in {401, 403}:
-            return Probe(base_url, problem=f"refuses the key (HTTP {response.status_code})")
-        if response.status_code != 200:
-            return Probe(base_url, problem=f"answers HTTP {response.status_code}")
-        listed = response.json()
+        async with asyncio.timeout(seconds):
+            return Probe(base_url, await _models(base_url, api_key))
+    except GoldbenchError as error:
+        return Probe(base_url, problem=str(error))
     except TimeoutError:
         return Probe(base_url, problem=f"gives no answer within {seconds:g} s")
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         return Probe(base_url, problem=f"cannot be reached ({type(error).__name__})")
+
+
+async def _models(base_url: str, api_key: str | None) -> tuple[str, ...]:
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    client = httpx2.AsyncClient(
+        verify=httpx2.create_ssl_context(), proxy=proxy_for(base_url), trust_env=False, timeout=None
+    )
+    async with client:
+        response = await client.get(f"{base_url.rstrip('/')}/models", headers=headers)
+    if response.status_code in {401, 403}:
+        raise ModelUnavailable(f"refuses the key (HTTP {response.status_code})")
+    if response.status_code != 200:
+        raise ModelUnavailable(f"answers HTTP {response.status_code}")
+    listed = response.json()
     items = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(items, list):
-        return Probe(base_url, problem="does not list models as an OpenAI-compatible server does")
-    names = sorted(str(item["id"]) for item in items if isinstance(item, dict) and "id" in item)
-    return Probe(base_url, tuple(names))
+        raise ModelUnavailable("does not list models as an OpenAI-compatible server does")
+    return tuple(sorted(str(item["id"]) for item in items if isinstance(item, dict) and "id" in item))
 
 
 async def probe_local(*, seconds: float = 1.0) -> dict[str, Probe]:

@@ -1,4 +1,4 @@
-"""Whether a server is this machine itself, and whether it is reached through the proxies that the environment names."""
+"""Whether a server is this machine itself, and the proxy of the environment through which another one is reached."""
 
 from __future__ import annotations
 
@@ -19,23 +19,27 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def uses_proxies(url: str) -> bool:
-    """Return whether the environment's proxies are for this server; they never are for this machine itself.
+def proxy_for(url: str) -> str | None:
+    """Return the address of the environment's proxy for this server, None for none; this machine itself has none.
 
     Raises:
-        UsageError: They are, and one of them is not an HTTP address.
+        UsageError: A variable that names a proxy holds no address, or the proxy for this server does not speak HTTP.
     """
     parts, proxies = urlsplit(url), getproxies()
     if is_loopback(parts.hostname or ""):
-        return False
+        return None
     for scheme in ("http", "https", "all"):
         if proxies.get(scheme) and not _is_proxy(proxies[scheme]):
             raise UsageError(f"{_variable(scheme)}: not a valid address of a proxy: correct it or unset it")
     taken = parts.scheme if proxies.get(parts.scheme) else "all"
     address = proxies.get(taken, "")
-    if "://" in address and not address.lower().startswith(("http://", "https://")) and not proxy_bypass(parts.netloc):
+    if not address or proxy_bypass(parts.netloc):
+        return None
+    if "://" not in address:
+        return f"http://{address}"
+    if not address.lower().startswith(("http://", "https://")):
         raise UsageError(f"{_variable(taken)}: the proxy does not speak HTTP: name another or unset it")
-    return True
+    return address
 
 
 def _is_proxy(address: str) -> bool:

@@ -13,10 +13,10 @@ import httpx2
 import openai
 from openai import RequestOptions
 
-from goldbench.pipeline.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable, UsageError
+from goldbench.pipeline.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable
 from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
 from goldbench.pipeline.llm.headers import allowance, retry_after_s
-from goldbench.pipeline.llm.proxies import uses_proxies
+from goldbench.pipeline.llm.proxies import proxy_for
 from goldbench.pipeline.llm.server_settings import ModelSettings
 
 R = TypeVar("R")
@@ -215,7 +215,9 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
             limits=limits,
             timeout=timeout,
             headers={"Accept-Encoding": "identity"},
-            trust_env=uses_proxies(settings.base_url),
+            verify=httpx2.create_ssl_context(),
+            proxy=proxy_for(settings.base_url),
+            trust_env=False,
             follow_redirects=False,  # the prompts are for this server alone
             event_hooks={"response": [_bound]},
         )
@@ -226,8 +228,6 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
             timeout=timeout,
             http_client=http,
         )
-    except httpx2.InvalidURL:
-        raise UsageError("NO_PROXY: not a valid list of hosts: correct it or unset it") from None
     except (openai.OpenAIError, ValueError) as error:
         raise GoldbenchError(f"{settings.shown_url()}: no client can be made ({type(error).__name__})") from None
     async with client:
