@@ -271,9 +271,14 @@ def test_the_earlier_name_stands_only_where_it_is_read_or_explained() -> None:
 
 
 def functions(tree: ast.AST, *, public: bool = True) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
-    """Every function, and whether others call it: neither private, nor inside a function or a private class."""
+    """Every function, and whether others call it: neither private, nor inside a function or a private class.
+
+    Overloads, which only hold types, are left out.
+    """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if any(isinstance(one, ast.Name) and one.id == "overload" for one in node.decorator_list):
+                continue
             yield node, public and not node.name.startswith("_")
             yield from functions(node, public=False)
         else:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
-from goldbench.pipeline.formats.documents.sources import Found, find_files
+from goldbench.pipeline.formats.documents.sources import Found, SourceFile, find_files
+from goldbench.pipeline.formats.tables import Table
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.chunk import chunk_documents
@@ -21,6 +23,17 @@ from goldbench.schemas.corpus import Chunk
 def find_documents(paths: Sequence[str]) -> Found:
     """Return the files to read; the folders of earlier runs among them are left out."""
     return find_files(paths, is_run=lambda folder: GoldFolder(folder).holds_documents())
+
+
+def held_rows(table: Table, *, name: str, source: str) -> Found:
+    """Return a table in memory as the files to read.
+
+    Args:
+        table: The rows.
+        name: What messages call it.
+        source: The file that gives the same documents; ids are made from it.
+    """
+    return Found(files=(SourceFile(Path(name), source, table),), ignored={}, repeated=(), failures=())
 
 
 def reading(config: Config) -> ReadOptions:

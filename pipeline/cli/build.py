@@ -16,7 +16,6 @@ from goldbench.pipeline.cli.options import (
     DryRun,
     Interrupted,
     Replay,
-    check_replay,
     console_for,
     judging_option,
     output_option,
@@ -51,6 +50,8 @@ def build(
 
     Queries are written from the documents, each with the passage that answers it.
     """
+    from goldbench.pipeline.grade.preparation import check_replay
+
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     store = answers or answers_beside(out)
     order = _order(settings, paths, out, store, replace=replace, batch=batch, replay=replay, grade=grade)

@@ -13,7 +13,6 @@ from goldbench.pipeline.cli.options import (
     Batch,
     DryRun,
     Replay,
-    check_replay,
     console_for,
     input_option,
     judging_option,
@@ -82,6 +81,7 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run
     import asyncio
 
     from goldbench.pipeline.grade.graded_folder import grade_as, plan_as
+    from goldbench.pipeline.grade.preparation import check_replay
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     check_replay(replay=how.replay, batch=how.batch, dry_run=dry_run)
@@ -100,26 +100,12 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run
 
 
 def _show_plan(planned: PlannedGrading, console: Console) -> None:
-    from goldbench.pipeline.grade.session import EXPECTED_RELEVANT
     from goldbench.pipeline.report.build_text import plan_table
-    from goldbench.pipeline.text.display import amount, dollars
-    from goldbench.pipeline.text.display import queries as count_of
+    from goldbench.pipeline.report.grading_text import plan_notes
 
-    stages, queries = planned.stages, planned.queries
-    console.print(plan_table(stages))
-    requests = sum(row.requests for row in stages if not row.stage.endswith("(about)"))
-    console.print(
-        f"{amount(requests, 'request')} for {count_of(queries)}, {requests / max(1, queries):.1f} per query; exact if "
-        "every reply holds the required quote. "
-        f"About {100 * EXPECTED_RELEVANT:.0f} % of the pairs go to a second judge."
-    )
-    known = [row.usd for row in stages]
-    if known and all(usd is not None for usd in known):
-        console.print(f"About {dollars(sum(usd or 0.0 for usd in known) / max(1, queries))} per query.")
-    elif known:
-        name = planned.config.model.name
-        console.print(f"The price of {name} is not known: set usd_per_million_input and usd_per_million_output.")
-    console.print("Nothing was sent or written.")
+    console.print(plan_table(planned.stages))
+    for line in plan_notes(planned.stages, queries=planned.queries, model=planned.model, doubtful=planned.doubtful):
+        console.print(line)
 
 
 def show(console: Console, messages: Console, graded: Graded, *, accounts: bool = True) -> None:

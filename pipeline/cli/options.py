@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.goldset.file_names import ANSWERS
 
 if TYPE_CHECKING:
@@ -192,21 +191,6 @@ def print_list(lines: Iterable[str], *, shown: int, rest: str) -> None:
         typer.echo(line, err=True)
     if len(every) > shown:
         typer.echo(f"and {len(every) - shown:,} {rest}", err=True)
-
-
-def check_replay(*, replay: bool, batch: bool, dry_run: bool) -> None:
-    """Refuse options that contradict one another.
-
-    Args:
-        replay: Whether every answer comes from the store.
-        batch: Whether questions are sent in batches.
-        dry_run: Whether only the expected cost is shown.
-
-    Raises:
-        UsageError: A replay is to send batches, or to show a cost.
-    """
-    if replay and (batch or dry_run):
-        raise UsageError("--replay sends nothing: leave out --batch and --dry-run")
 
 
 def console_for(*, stderr: bool = False, wide: bool = False) -> Console:

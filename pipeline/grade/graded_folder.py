@@ -11,7 +11,7 @@ from goldbench.pipeline.config import Config
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.preparation import judging, pools
-from goldbench.pipeline.grade.session import Graded, Work, grade_folder, plan_folder
+from goldbench.pipeline.grade.session import EXPECTED_RELEVANT, Graded, Work, grade_folder, plan_folder
 from goldbench.pipeline.llm.rehearsal import PlannedStage
 from goldbench.pipeline.ports import Progress
 
@@ -39,11 +39,15 @@ class How:
 
 @dataclass(frozen=True, slots=True)
 class PlannedGrading:
-    """What a grading would send, by account, and for how many queries; ``config`` names the model."""
+    """What a grading would send: by account, for how many queries, to which model.
 
-    config: Config
+    ``doubtful`` is the share of pairs that is expected to go to a second judge.
+    """
+
     stages: Sequence[PlannedStage]
     queries: int
+    model: str
+    doubtful: float = EXPECTED_RELEVANT
 
 
 async def grade_as(
@@ -86,7 +90,7 @@ async def plan_as(how: How, folder: Path, config: Config, answers: Path, *, prog
     config = await judging(config, asks=False, replay=how.replay)
     async with _opened(how, config, answers, progress=progress, say=lambda _: None, dry_run=True) as work:
         stages, queries = await plan_folder(folder, work)
-    return PlannedGrading(config, stages, queries)
+    return PlannedGrading(stages, queries, config.model.name or "")
 
 
 def _check_folder(folder: Path) -> None:

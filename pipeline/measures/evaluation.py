@@ -16,7 +16,6 @@ from goldbench.pipeline.measures.ranks.judged_ranks import (
     HIGHEST_GRADE,
     BadScore,
     DuplicateDocument,
-    Qrels,
     Scores,
     place_mapping,
 )
@@ -51,9 +50,8 @@ def evaluate(
     """
     _check(missing, ("zero", "skip", "error"), "missing")
     _check(scores, ("float64", "float32"), "scores")
-    asked = _measures(measures, rel)
-    with _named("qrels"):
-        grades = _read_qrels(qrels)
+    asked = measures_of(measures, rel)
+    grades = judgments_of(qrels)
     if not isinstance(run, Mapping):
         from goldbench.pipeline.measures.ranks.frames import place_frame
 
@@ -72,6 +70,19 @@ def evaluate(
     return assess(grades, placed, asked, extra=len(results.keys() - grades.keys()), missing=missing)
 
 
+def judgments_of(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  a mapping or a frame
+    """Return judgments in memory as a grade per document and query, every one of them checked.
+
+    Args:
+        qrels: As in `evaluate`.
+
+    Raises:
+        InputError: They cannot be used; the message names the reason.
+    """
+    with _named("qrels"):
+        return _read_qrels(qrels)
+
+
 class _Wrong(Exception):
     """What is wrong with the judgments or the run."""
 
@@ -85,7 +96,7 @@ def _named(name: str) -> Iterator[None]:
         raise InputError(name, str(wrong)) from None
 
 
-def _read_qrels(qrels: Any) -> Qrels:  # noqa: ANN401  a mapping or a frame
+def _read_qrels(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  a mapping or a frame
     """Return judgments as a grade per document and query; a list of documents gives each the grade 1."""
     if not isinstance(qrels, Mapping):
         from goldbench.pipeline.measures.ranks.frames import qrels_of_frame
@@ -156,7 +167,20 @@ def _grade(value: Any, query_id: str) -> int:  # noqa: ANN401
     return grade
 
 
-def _measures(measures: str | Measure | Iterable[str | Measure], rel: int) -> list[Measure]:
+def measures_of(
+    measures: str | Measure | Iterable[str | Measure], rel: int, *, cutoffs: Sequence[int] = ()
+) -> list[Measure]:
+    """Return the measures that a caller names, each once, in order.
+
+    Args:
+        measures: Names such as ``ndcg@10``, or measures.
+        rel: The smallest relevant grade for names without one, 1 or more.
+        cutoffs: Cutoffs for names without one.
+
+    Raises:
+        UnknownMeasure: A measure cannot be understood; the message lists all of these.
+        UsageError: ``measures`` or ``rel`` is of another type.
+    """
     if not isinstance(measures, Iterable | Measure):
         raise UsageError(f"measures={measures!r}: give names such as 'ndcg@10', or measures")
     if not isinstance(rel, int) or rel < 1:
@@ -164,8 +188,10 @@ def _measures(measures: str | Measure | Iterable[str | Measure], rel: int) -> li
     given = [measures] if isinstance(measures, str | Measure) else list(measures)
     named = [str(measure) for measure in given if not isinstance(measure, Measure)]
     if named or not given:
-        parse_measures(named, rel=rel)  # so that one error lists all names that cannot be understood
-    asked = [[one] if isinstance(one, Measure) else parse_measures([str(one)], rel=rel) for one in given]
+        parse_measures(named, cutoffs=cutoffs, rel=rel)  # so that one error lists all names that cannot be understood
+    asked = [
+        [one] if isinstance(one, Measure) else parse_measures([str(one)], cutoffs=cutoffs, rel=rel) for one in given
+    ]
     return list(dict.fromkeys(chain.from_iterable(asked)))
 
 

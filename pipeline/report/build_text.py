@@ -131,12 +131,17 @@ def messages(failures: Iterable[Failure]) -> Iterator[str]:
 
 def plan_table(stages: Sequence[PlannedStage]) -> Table:
     """Return a row for every planned stage, and the total."""
-    rows = [("stage", "requests", "stored", "input tokens", "output tokens", "cost")]
+    return terminal_table(plan_rows(stages))
+
+
+def plan_rows(stages: Sequence[PlannedStage]) -> list[tuple[str, ...]]:
+    """Return the headings, then a row for every planned stage, and the total."""
+    rows: list[tuple[str, ...]] = [("stage", "requests", "stored", "input tokens", "output tokens", "cost")]
     for row in stages:
         rows.append(_planned(row.stage, [row]))
         if row.stage == "generate" and not any(stage.stage == "rewrite" for stage in stages):
             rows.append(("rewrite", "0", "0", "0", "0", "-"))
-    return terminal_table([*rows, _planned("total", stages)])
+    return [*rows, _planned("total", stages)]
 
 
 def _planned(name: str, rows: Sequence[PlannedStage]) -> tuple[str, str, str, str, str, str]:

@@ -19,13 +19,19 @@ _STYLES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red", State.INF
 
 def heading(card: Card) -> str:
     """Return one line about the gold set: its size, who wrote the queries, whether a pool was judged."""
-    kind = {
+    kind = written_by(card.evidence_level)
+    labels = "pooled and graded" if card.graded else "no pool was judged"
+    return f"{card.name}: {queries(card.queries)}, {amount(card.passages, 'passage')}; {kind}; {labels}"
+
+
+def written_by(evidence_level: str | None) -> str:
+    """Return in words who wrote the queries of a set."""
+    known = {
         SMOKE: "simulated queries (smoke)",
         "model": "queries written by a model",
         "human": "queries written by people",
-    }.get(card.evidence_level or "", f"evidence level {card.evidence_level or 'not named'}")
-    labels = "pooled and graded" if card.graded else "no pool was judged"
-    return f"{card.name}: {queries(card.queries)}, {amount(card.passages, 'passage')}; {kind}; {labels}"
+    }
+    return known.get(evidence_level or "", f"evidence level {evidence_level or 'not named'}")
 
 
 def verdict(card: Card) -> str:

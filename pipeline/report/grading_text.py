@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from goldbench.pipeline.report.build_text import messages, stopped
 from goldbench.pipeline.stages.canaries import TRAPS
 from goldbench.pipeline.text.display import amount, dollars
+from goldbench.pipeline.text.display import queries as count_of
 from goldbench.schemas.judgment import Canary
 from goldbench.schemas.manifest import CanaryCount, CanaryVerdict, Failure, Grading, Manifest, StageUsage
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.llm.rehearsal import PlannedStage
 
 NOT_MEASURED = (
     "Several passages in a call are cheaper, but nobody has measured here how far such grades agree with people's, "
@@ -97,3 +102,26 @@ def cost_per_query(usage: Mapping[str, StageUsage], queries: int) -> str:
     if all(row.usd is not None for row in spent if row.requests):
         money = dollars(sum(row.usd or 0.0 for row in spent) / queries)
     return f"per query: {requests / queries:.1f} requests, {tokens / queries:,.0f} tokens, {money}"
+
+
+def plan_notes(stages: Sequence[PlannedStage], *, queries: int, model: str, doubtful: float) -> Iterator[str]:
+    """Yield what a planned grading takes, per query as well.
+
+    Args:
+        stages: The planned accounts.
+        queries: Queries of the set.
+        model: The first judge.
+        doubtful: Share of the pairs that is expected to go to a second judge (0.23 = 23 %).
+    """
+    requests = sum(row.requests for row in stages if not row.stage.endswith("(about)"))
+    count = max(1, queries)
+    yield (
+        f"{amount(requests, 'request')} for {count_of(queries)}, {requests / count:.1f} per query; exact if "
+        f"every reply holds the required quote. About {100 * doubtful:.0f} % of the pairs go to a second judge."
+    )
+    known = [row.usd for row in stages]
+    if known and all(usd is not None for usd in known):
+        yield f"About {dollars(sum(usd or 0.0 for usd in known) / count)} per query."
+    elif known:
+        yield f"The price of {model} is not known: set usd_per_million_input and usd_per_million_output."
+    yield "Nothing was sent or written."

@@ -24,7 +24,7 @@ def terminal_table(results: Mapping[str, Result]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    headings, *rows = _rows(results)
+    headings, *rows = table_rows(results)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="right" if place else "left")
@@ -35,12 +35,12 @@ def terminal_table(results: Mapping[str, Result]) -> Table:
 
 def plain_table(results: Mapping[str, Result]) -> str:
     """Return the table as plain text, for a pipe: loading rich takes longer than scoring a small run."""
-    return "".join(f"{line}\n" for line in aligned(_rows(results)))
+    return "".join(f"{line}\n" for line in aligned(table_rows(results)))
 
 
 def markdown(results: Mapping[str, Result]) -> str:
     """Return the table in Markdown."""
-    return markdown_table(_rows(results)) + "\n"
+    return markdown_table(table_rows(results)) + "\n"
 
 
 def latex(results: Mapping[str, Result]) -> str:
@@ -75,13 +75,13 @@ def as_json(results: Mapping[str, Result], **method: str) -> str:
 def per_query(results: Mapping[str, Result], suffix: str) -> str:
     """Return the value of every measure for every query: JSON for ``.json``, JSON Lines for ``.jsonl``, else CSV."""
     if suffix == ".json":
-        nested = {name: dict(_by_query(result)) for name, result in results.items()}
+        nested = {name: dict(by_query(result)) for name, result in results.items()}
         return json.dumps(nested, ensure_ascii=False, indent=1) + "\n"
     if suffix == ".jsonl":
-        records = ({"run": n, "query_id": q, **v} for n, result in results.items() for q, v in _by_query(result))
+        records = ({"run": n, "query_id": q, **v} for n, result in results.items() for q, v in by_query(result))
         return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     rows: list[Sequence[object]] = [["run", "query_id", *_measures(results)]]
-    rows += [[n, q, *map(repr, v.values())] for n, result in results.items() for q, v in _by_query(result)]
+    rows += [[n, q, *map(repr, v.values())] for n, result in results.items() for q, v in by_query(result)]
     return csv_text(rows)
 
 
@@ -112,7 +112,8 @@ def _top(result: Result) -> str:
     return f" in the top {max(known)}" if known and len(known) == len(cutoffs) else ""
 
 
-def _rows(results: Mapping[str, Result]) -> list[list[str]]:
+def table_rows(results: Mapping[str, Result]) -> list[list[str]]:
+    """Return the headings, then a row for each run: its means and its counts of queries."""
     rows = [["run", *_measures(results), *(count.replace("_", " ") for count in COUNTS)]]
     for name, result in results.items():
         counts = asdict(result.counts)
@@ -125,7 +126,8 @@ def _measures(results: Mapping[str, Result]) -> list[str]:
     return list(next(iter(results.values())).values)
 
 
-def _by_query(result: Result) -> Iterator[tuple[str, dict[str, Any]]]:
+def by_query(result: Result) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each query with its value of every measure."""
     columns = list(result.values.items())
     for row, query_id in enumerate(result.query_ids):
         yield query_id, {measure: values[row] for measure, values in columns}

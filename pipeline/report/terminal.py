@@ -100,3 +100,8 @@ class TerminalProgress:
     def note(self, line: str) -> None:
         """Print one line that stays; control characters are replaced."""
         self._console.print(Text(printable(line)), style="yellow")
+
+
+def on_standard_error() -> TerminalProgress:
+    """Return a progress on standard error, where nothing is taken for markup."""
+    return TerminalProgress(Console(stderr=True, soft_wrap=True, markup=False, highlight=False))

@@ -17,12 +17,19 @@ Rows = Sequence[Sequence[str]]
 """The headings, then a row of cells for each line."""
 
 
-def aligned(rows: Rows, *, indent: str = "") -> Iterator[str]:
-    """Yield rows as plain lines: the first column aligned left, the others right."""
+def aligned(rows: Rows, *, indent: str = "", words: int = 1) -> Iterator[str]:
+    """Yield rows as plain lines.
+
+    Args:
+        rows: The headings, then the cells of each line.
+        indent: What each line begins with.
+        words: How many columns from the left are aligned left; the others are aligned right.
+    """
     cells = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
-        padded = [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
+        sides = enumerate(zip(row, widths, strict=True))
+        padded = [cell.ljust(width) if place < words else cell.rjust(width) for place, (cell, width) in sides]
         yield (indent + "   ".join(padded)).rstrip()
 
 

@@ -100,17 +100,42 @@ def card_of(
     Raises:
         InputError: The runs have no query in common.
     """
+    return card_by(reference(gold), results, measures, judged=judged, method=method, where=str(gold.path))
+
+
+def card_by(
+    gold: GoldReference,
+    results: Mapping[str, Result],
+    measures: Sequence[Measure],
+    *,
+    judged: Measure,
+    method: Method,
+    where: str,
+) -> Scorecard:
+    """Return the scorecard of results by judgments that need not lie in a file.
+
+    Args:
+        gold: The judgments by name.
+        results: As in `card_of`.
+        measures: As in `card_of`.
+        judged: As in `card_of`.
+        method: As in `card_of`.
+        where: What messages call the judgments.
+
+    Raises:
+        InputError: The runs have no query in common.
+    """
     try:
         return scorecard(
             results,
             [measure.name for measure in measures],
             judged=judged.name,
-            gold=reference(gold),
+            gold=gold,
             method=method,
             goldbench=version("goldbench"),
         )
     except ValueError as error:
-        raise InputError(str(gold.path), f"{error}: nothing can be compared; leave out --missing skip") from None
+        raise InputError(where, f"{error}: nothing can be compared; leave out --missing skip") from None
 
 
 def baseline_of(gold: Gold, system: str, result: Result, measures: Sequence[str]) -> Baseline:

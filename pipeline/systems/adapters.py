@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from goldbench.pipeline.errors import UsageError
@@ -32,7 +33,7 @@ def adapt(
         timeout_s: Seconds that one query may take.
 
     Raises:
-        UsageError: It is none of these.
+        UsageError: It is none of these, or a function of something else.
     """
     if callable(getattr(thing, "index", None)) and callable(getattr(thing, "search", None)):
         return Guarded(thing, name=name)
@@ -45,7 +46,19 @@ def _ask(thing: Any, name: str) -> Ask:  # noqa: ANN401
     if method is not None:  # libraries set how many results they return, and may return more than k
         return lambda query, k: list(method(query))[:k]
     if callable(thing):
+        _check_signature(thing, name)
         ask: Ask = thing
         return ask
     what = "neither a function of a query and k nor an object with invoke, retrieve, or index and search"
     raise UsageError(f"system {name}: a {type(thing).__name__} is {what}")
+
+
+def _check_signature(function: Callable[..., Any], name: str) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of some functions written in C nothing is known
+        return
+    try:
+        signature.bind("query", 1)
+    except TypeError as error:
+        raise UsageError(f"system {name}: not a function of a query and k: {error}") from None

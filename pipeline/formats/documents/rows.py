@@ -37,7 +37,7 @@ def table_documents(file: SourceFile, options: ReadOptions, register: Register) 
     Raises:
         Fault: The table is malformed, lacks a field, or an id is bad or given twice.
     """
-    table = open_table(file.path, megabytes=options.max_megabytes)
+    table = file.table or open_table(file.path, megabytes=options.max_megabytes)
     fields = choose_fields(table, options)
     keys = _survey(file.source, table, fields)
     if fields.id is not None:

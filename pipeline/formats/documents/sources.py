@@ -26,6 +26,7 @@ from goldbench.pipeline.errors import InputError, UnreadableDocument, UsageError
 from goldbench.pipeline.formats.documents.globs import Glob, is_glob
 from goldbench.pipeline.formats.faults import Fault, reason
 from goldbench.pipeline.formats.regular_files import open_regular
+from goldbench.pipeline.formats.tables import Table
 from goldbench.pipeline.text.display import shown
 
 KINDS: Mapping[str, str] = {
@@ -40,15 +41,19 @@ KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to read. ``source`` is written into its documents as their origin."""
+    """A file to read. ``source`` is written into its documents as their origin.
+
+    ``table`` holds the rows if they are in memory; then ``path`` only names them in messages.
+    """
 
     path: Path
     source: str
+    table: Table | None = None
 
     @property
     def kind(self) -> str:
         """The reader it belongs to: ``plain``, ``markdown``, ``html``, ``table`` or ``office``."""
-        return KINDS[self.path.suffix.lower()]
+        return "table" if self.table is not None else KINDS[self.path.suffix.lower()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import polars as pl
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.measures.ranks.columns import judgments, repeated, results
+from goldbench.pipeline.measures.ranks.frame_kinds import library_of
 from goldbench.pipeline.measures.ranks.grouped import place_frames
 from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed, Qrels, Scores
 
@@ -31,7 +32,7 @@ def place_frame(qrels: Qrels, run: Any, *, scores: Scores) -> tuple[dict[str, Pl
         raise repeated(rows, error.query_id, error.doc_id, "run") from None
 
 
-def qrels_of_frame(qrels: Any) -> Qrels:  # noqa: ANN401  pandas is optional
+def qrels_of_frame(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  pandas is optional
     """Return the judgments of a frame.
 
     Raises:
@@ -43,7 +44,7 @@ def qrels_of_frame(qrels: Any) -> Qrels:  # noqa: ANN401  pandas is optional
 def _frame(frame: Any, name: str) -> pl.DataFrame:  # noqa: ANN401
     if isinstance(frame, pl.DataFrame):
         return frame
-    if type(frame).__module__.startswith("pandas") and hasattr(frame, "columns"):
+    if library_of(frame) == "pandas":
         try:
             return pl.DataFrame([_column(str(label), column) for label, column in frame.items()])
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):

@@ -1,0 +1,1 @@
+"""goldbench from Python: what ``import goldbench`` offers; see ``gold_set`` first."""

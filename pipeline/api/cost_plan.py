@@ -1,0 +1,60 @@
+"""What a build or a grading would send, as a caller holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from goldbench.pipeline.llm.rehearsal import PlannedStage
+
+
+class CostPlan:
+    """Requests, tokens and cost of each stage, nothing of which was sent; ``notes`` say what they rest on."""
+
+    def __init__(self, stages: Sequence[PlannedStage], notes: Sequence[str]) -> None:
+        self.stages, self.notes = tuple(stages), tuple(notes)
+
+    @property
+    def requests(self) -> int:
+        """Requests to send, of all stages."""
+        return sum(stage.requests for stage in self.stages)
+
+    @property
+    def usd(self) -> float | None:
+        """US dollars of all stages; None if a price is not known."""
+        known = [stage.usd for stage in self.stages if stage.usd is not None]
+        return sum(known) if len(known) == len(self.stages) else None
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each stage.
+
+        ``stage`` (string), ``requests``, ``stored``, ``input_tokens``, ``output_tokens`` (int64), ``usd`` (float64).
+        """
+        from goldbench.pipeline.api.pandas_frames import frame_of
+
+        return frame_of({
+            "stage": ("text", [one.stage for one in self.stages]),
+            "requests": ("whole", [one.requests for one in self.stages]),
+            "stored": ("whole", [one.replayed for one in self.stages]),
+            "input_tokens": ("whole", [one.input_tokens for one in self.stages]),
+            "output_tokens": ("whole", [one.output_tokens for one in self.stages]),
+            "usd": ("number", [one.usd for one in self.stages]),
+        })  # fmt: skip
+
+    def __repr__(self) -> str:
+        from goldbench.pipeline.report.build_text import plan_rows
+        from goldbench.pipeline.report.text_tables import aligned
+        from goldbench.pipeline.text.display import printable
+
+        table = aligned(plan_rows(self.stages)) if self.stages else ()
+        return "\n".join([*table, *map(printable, self.notes)])
+
+    def _repr_html_(self) -> str:
+        from goldbench.pipeline.report.build_text import plan_rows
+        from goldbench.pipeline.report.notebook import html_lines, html_table
+
+        table = html_table(plan_rows(self.stages)) if self.stages else ""
+        return f"{table}\n{html_lines(self.notes)}"

@@ -1,0 +1,198 @@
+"""The scores of one system or of several, as a caller holds them: tables to read, numbers by measure, frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from goldbench.pipeline.errors import UnknownMeasure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from goldbench.pipeline.api.given_systems import Run
+    from goldbench.pipeline.measures.result import Counts, Result
+
+
+class Evaluation(Mapping[str, float]):
+    """The scores of one system: the mean of each measure, in any spelling of its name.
+
+    ``system`` is the name of the system; ``run`` holds what a retriever found, ``{query: {document: score}}``, and is
+    None if a run was given.
+
+    >>> from goldbench import evaluate
+    >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 0, "d2": 1}}
+    >>> result = evaluate(qrels, {"q1": ["d1"], "q2": ["d1", "d2"]}, "mrr@10 recall@1")
+    >>> result["mrr@10"], result["recall@1"]
+    (0.75, 0.5)
+    >>> result.by_query["q2"]
+    {'mrr@10': 0.5, 'r@1': 0.0}
+    >>> result
+    measure     mean      95 % interval
+    mrr@10    0.7500   0.5000 to 1.0000
+    r@1       0.5000   0.0000 to 1.0000
+    run: 2 queries.
+    >>> result.to_pandas(per_query=True)
+      query_id  mrr@10  r@1
+    0       q1     1.0  1.0
+    1       q2     0.5  0.0
+    """
+
+    def __init__(self, result: Result, *, system: str, run: Run | None = None, notice: str | None = None) -> None:
+        """Take the scores.
+
+        Args:
+            result: The values of every query.
+            system: The name of the system.
+            run: What a retriever found, or None.
+            notice: The gold set's warning, or None.
+        """
+        self.result, self.system, self.run, self._notice = result, system, run, notice
+
+    def __getitem__(self, measure: str) -> float:
+        try:
+            return self.result.mean(measure)
+        except UnknownMeasure as error:
+            raise KeyError(str(error)) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.result.values)
+
+    def __len__(self) -> int:
+        return len(self.result.values)
+
+    def mean(self, measure: str) -> float:
+        """Return the mean of a measure, as ``result[measure]``.
+
+        Raises:
+            KeyError: The measure was not computed.
+        """
+        return self[measure]
+
+    @property
+    def counts(self) -> Counts:
+        """Numbers of queries that say how the run met the judgments."""
+        return self.result.counts
+
+    @property
+    def query_ids(self) -> Sequence[str]:
+        """The queries that are averaged over, in code point order."""
+        return self.result.query_ids
+
+    @cached_property
+    def by_query(self) -> dict[str, dict[str, float]]:
+        """The value of every measure, by query."""
+        from goldbench.pipeline.report.score_text import by_query
+
+        return dict(by_query(self.result))
+
+    @cached_property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """The 95 % bootstrap interval of each mean (10,000 resamples, seed 0); empty for fewer than 2 queries."""
+        from goldbench.pipeline.score.scorecards import means_of
+
+        scores = means_of(self.result, list(self))
+        return {
+            name: (one.low, one.high) for name, one in scores.items() if one.low is not None and one.high is not None
+        }
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the scores must know: missing queries, ties, unjudged results, simulated queries."""
+        from goldbench.pipeline.report.score_text import remarks
+
+        return (*remarks(self.system, self.result), *self._warning())
+
+    def _warning(self) -> tuple[str, ...]:
+        return (f"Warning: {self._notice}",) if self._notice else ()
+
+    def to_pandas(self, *, per_query: bool = False) -> pd.DataFrame:
+        """Return the scores as a frame.
+
+        A row per measure: ``measure`` (string), ``mean``, ``low``, ``high`` (float64; NaN for fewer than 2 queries).
+        With ``per_query`` a row per query: ``query_id`` (string) and a column for each measure (float64).
+        """
+        from goldbench.pipeline.api.pandas_frames import frame_of
+
+        if per_query:
+            values = {name: ("number", column) for name, column in self.result.values.items()}
+            return frame_of({"query_id": ("text", self.query_ids), **values})  # type: ignore[dict-item]
+        ends = [self.intervals.get(name, (None, None)) for name in self]
+        return frame_of({
+            "measure": ("text", list(self)),
+            "mean": ("number", list(self.values())),
+            "low": ("number", [low for low, _ in ends]),
+            "high": ("number", [high for _, high in ends]),
+        })  # fmt: skip
+
+    def __repr__(self) -> str:
+        from goldbench.pipeline.report.text_tables import aligned
+
+        return "\n".join([*aligned(self._rows()), *self._lines()])
+
+    def _repr_html_(self) -> str:
+        from goldbench.pipeline.report.notebook import html_lines, html_table
+
+        return f"{html_table(self._rows())}\n{html_lines(self._lines())}"
+
+    def _rows(self) -> list[list[str]]:
+        rows = [["measure", "mean", *(["95 % interval"] if self.intervals else [])]]
+        for name, mean in self.items():
+            ends = self.intervals.get(name)
+            rows.append([name, f"{mean:.4f}", *([f"{ends[0]:.4f} to {ends[1]:.4f}"] if ends else [])])
+        return rows
+
+    def _lines(self) -> list[str]:
+        from goldbench.pipeline.text.display import printable, queries
+
+        return [f"{printable(self.system)}: {queries(self.counts.queries)}.", *map(printable, self.remarks)]
+
+
+class Evaluations(Mapping[str, Evaluation]):
+    """The scores of several systems, by name.
+
+    >>> from goldbench import GoldSet  # doctest: +SKIP
+    >>> found = GoldSet.load("runs/mine").evaluate({"mine": search, "bm25": "bm25.trec"})  # doctest: +SKIP
+    >>> found["mine"]["ndcg@10"]  # doctest: +SKIP
+    0.6213
+    """
+
+    def __init__(self, found: Mapping[str, Evaluation]) -> None:
+        self._found = dict(found)
+
+    def __getitem__(self, system: str) -> Evaluation:
+        return self._found[system]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def to_pandas(self, *, per_query: bool = False) -> pd.DataFrame:
+        """Return the frames of all systems one below the other, with a first column ``system`` (string)."""
+        from goldbench.pipeline.api.pandas_frames import stacked
+
+        return stacked({name: one.to_pandas(per_query=per_query) for name, one in self.items()}, column="system")
+
+    def __repr__(self) -> str:
+        from goldbench.pipeline.report.text_tables import aligned
+
+        return "\n".join([*aligned(self._rows()), *self._remarks()])
+
+    def _repr_html_(self) -> str:
+        from goldbench.pipeline.report.notebook import html_lines, html_table
+
+        return f"{html_table(self._rows())}\n{html_lines(self._remarks())}"
+
+    def _rows(self) -> list[list[str]]:
+        from goldbench.pipeline.report.score_text import table_rows
+
+        return table_rows({name: one.result for name, one in self.items()})
+
+    def _remarks(self) -> list[str]:
+        from goldbench.pipeline.text.display import printable
+
+        lines = dict.fromkeys(printable(line) for one in self.values() for line in one.remarks)
+        return sorted(lines, key=lambda line: line.startswith("Warning: "))  # what holds for all of them, last

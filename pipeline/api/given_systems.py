@@ -1,0 +1,181 @@
+"""What a caller gives to be scored: the path of a run, a run in memory, or a retriever; one, or several by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from goldbench.pipeline.api.shown_progress import SILENCE
+from goldbench.pipeline.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.measures.assessment import Missing
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.measures.ranks.judged_ranks import Scores
+    from goldbench.pipeline.measures.result import Result
+    from goldbench.pipeline.ports import Progress
+    from goldbench.pipeline.score.runs import Gold, Match
+
+Run = Mapping[str, Mapping[str, float]]
+
+DEPTH = 100
+"""Results asked of a retriever per query; more if a measure looks deeper."""
+
+
+class Scored(NamedTuple):
+    """How runs are scored.
+
+    Args:
+        measures: The measures to compute.
+        missing: What a judged query that the run lacks counts.
+        scores: How scores are compared.
+        match: Whether retrieved passages are recognised by id or by text.
+        k: Results asked of a retriever per query.
+        timeout: Seconds that a retriever may take for one query.
+        progress: Shows how many queries are done.
+    """
+
+    measures: Sequence[Measure]
+    missing: Missing = "zero"
+    scores: Scores = "float64"
+    match: Match = "id"
+    k: int = DEPTH
+    timeout: float = 30.0
+    progress: Progress = SILENCE
+
+
+def systems_in(given: object) -> Mapping[str, object] | None:
+    """Return systems by name; None if ``given`` is one run or one retriever.
+
+    A mapping is one run if it holds the results of queries: lists, or mappings to numbers.
+
+    Raises:
+        UsageError: A mapping holds both results of queries and systems, or a name is not a string.
+    """
+    if not isinstance(given, Mapping):
+        return None
+    results = [_holds_results(value) for value in given.values()]
+    if all(results):
+        return None
+    if any(results):
+        raise UsageError("systems: holds results of queries beside systems; give {query: results} or {name: system}")
+    wrong = next((name for name in given if not isinstance(name, str) or not name.isprintable() or not name), None)
+    if wrong is not None:
+        raise UsageError(f"systems: not a valid name: {wrong!r}; names are printable strings")
+    return given
+
+
+def _holds_results(value: object) -> bool:
+    """Return whether a value is what a run has for a query: documents in a list, or with scores."""
+    if isinstance(value, Mapping):
+        return not any(isinstance(inner, Mapping | list | tuple) for inner in value.values())
+    return isinstance(value, list | tuple | set | frozenset)
+
+
+def name_of(given: object) -> str:
+    """Return what one run or retriever is called: the file without suffixes, the name of a function, or its kind."""
+    if isinstance(given, str | PathLike):
+        from pathlib import Path
+
+        return Path(given).name.split(".")[0] or "run"
+    if isinstance(given, Mapping) or _is_frame(given):
+        return "run"
+    name = getattr(given, "__name__", None) or type(given).__name__
+    return name if str(name).isidentifier() else "retriever"
+
+
+def deepest(measures: Sequence[Measure], k: int | None) -> int:
+    """Return how many results a retriever is asked for.
+
+    Args:
+        measures: The measures to compute.
+        k: What the caller asked for; None for `DEPTH`, or the deepest cutoff if that is more.
+
+    Raises:
+        UsageError: ``k`` is not a whole number from 1.
+    """
+    if k is None:
+        return max([DEPTH, *(measure.k for measure in measures if measure.k)])
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise UsageError(f"k: not a valid number of results: {k!r}; give a whole number from 1")
+    return k
+
+
+def score(gold: Gold, given: Any, name: str, how: Scored) -> tuple[Result, Run | None]:  # noqa: ANN401  see the module
+    """Return the scores of a run or a retriever, and what a retriever found.
+
+    Args:
+        gold: The judgments.
+        given: The run or the retriever.
+        name: Its name in messages.
+        how: How it is scored.
+
+    Raises:
+        InputError: The run is not valid, does not fit the judgments, or the set has no texts to search.
+        RetrieverFailed: The retriever failed, or its answer is not a ranking.
+        UsageError: It is neither a run nor a retriever.
+    """
+    if isinstance(given, str | PathLike):
+        from goldbench.pipeline.score.runs import load_run, score_run
+
+        run = load_run(str(given))
+        result = score_run(gold, run, how.measures, missing=how.missing, scores=how.scores, match=how.match)
+        return result, None
+    if isinstance(given, Mapping) or _is_frame(given):
+        return _score_held(gold, given, name, how), None
+    found = _search(gold, given, name, how)
+    return _score_held(gold, found, name, how, by_id=True), found
+
+
+def _is_frame(given: object) -> bool:
+    from goldbench.pipeline.measures.ranks.frame_kinds import library_of
+
+    return library_of(given) is not None
+
+
+def _score_held(gold: Gold, run: Any, name: str, how: Scored, *, by_id: bool = False) -> Result:  # noqa: ANN401
+    from goldbench.pipeline.measures.evaluation import evaluate
+
+    if how.match == "text" and not by_id:
+        run = _matched(gold, run)
+    try:
+        return evaluate(gold.qrels, run, how.measures, missing=how.missing, scores=how.scores)
+    except InputError as error:
+        if error.path == "run":
+            raise InputError(name, error.problem, line=error.line) from None
+        raise
+
+
+def _matched(gold: Gold, run: Any) -> Run:  # noqa: ANN401
+    from goldbench.pipeline.measures.ranks.text_match import match_texts
+
+    listed = isinstance(run, Mapping) and all(
+        isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts) for texts in run.values()
+    )
+    if not listed:
+        raise InputError("run", "has no texts; match='text' needs {query: [text, ...]}")
+    texts = gold.corpus({doc_id for grades in gold.qrels.values() for doc_id in grades})
+    if not texts:
+        raise InputError(gold.path, "has no texts, which match='text' needs; name the folder of a gold set")
+    return match_texts(gold.qrels, texts, run)
+
+
+def _search(gold: Gold, thing: Any, name: str, how: Scored) -> Run:  # noqa: ANN401  a retriever of any library
+    """Return what a retriever finds for every query; a query without results is absent, as in a file."""
+    from goldbench.pipeline.retrieval.own import Own
+    from goldbench.pipeline.systems.adapters import adapt
+
+    retriever = adapt(thing, name=name, returns="texts" if how.match == "text" else "ids", timeout_s=how.timeout)
+    queries, corpus = gold.texts_to_search()
+    one_by_one = isinstance(retriever.inner, Own)  # a retriever with an index of its own answers all queries at once
+    try:
+        with how.progress.stage(name, len(queries)) as step:
+            retriever.index(corpus)
+            found: dict[str, Mapping[str, float]] = {}
+            for asked in ({query_id: text} for query_id, text in queries.items()) if one_by_one else (queries,):
+                found |= retriever.search(asked, k=how.k)
+                step.advance(len(asked))
+    finally:
+        retriever.close()
+    return {query_id: results for query_id, results in found.items() if results}

@@ -1,0 +1,78 @@
+"""The card of a gold set, as a caller holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from goldbench.schemas.set_card import Card, Figure
+
+
+class GoldCard(Mapping[str, "Figure"]):
+    """How far a gold set can be trusted: its figures by name, each with value, threshold, state and meaning.
+
+    ``card`` is the record that ``goldbench card`` writes.
+    """
+
+    def __init__(self, card: Card, *, folder: Path) -> None:
+        """Take the card.
+
+        Args:
+            card: The figures.
+            folder: The folder of the set.
+        """
+        self.card, self._folder = card, folder
+
+    def __getitem__(self, name: str) -> Figure:
+        return self.card.figure(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (figure.name for figure in self.card.figures)
+
+    def __len__(self) -> int:
+        return len(self.card.figures)
+
+    def write(self) -> tuple[Path, Path]:
+        """Write ``card.json`` and ``card.md`` into the folder of the set and return their paths.
+
+        Raises:
+            OutputError: The folder cannot be written, or holds a file of that name that is not a card.
+        """
+        from goldbench.pipeline.api.keywords import keywords_named
+        from goldbench.pipeline.card import write_card
+
+        with keywords_named():
+            return write_card(self._folder, self.card)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each figure.
+
+        ``section``, ``name``, ``unit``, ``threshold``, ``state`` and ``meaning`` are strings; ``value`` is an object
+        column of numbers and texts, None if the figure is absent.
+        """
+        from goldbench.pipeline.api.pandas_frames import Kind, frame_of
+
+        kinds: dict[str, Kind] = dict.fromkeys(("section", "name", "unit", "threshold", "state", "meaning"), "text")
+        rows = [figure.model_dump(mode="json") for figure in self.card.figures]
+        order = ("section", "name", "value", "unit", "threshold", "state", "meaning")
+        return frame_of({name: (kinds.get(name, "any"), [row[name] for row in rows]) for name in order})
+
+    def __repr__(self) -> str:
+        from goldbench.pipeline.report.card_text import plain, remarks
+        from goldbench.pipeline.text.display import printable
+
+        return plain(self.card) + "\n".join(map(printable, remarks(self.card)))
+
+    def _repr_html_(self) -> str:
+        from goldbench.pipeline.report.card_text import heading, remarks, said, verdict
+        from goldbench.pipeline.report.notebook import html_lines, html_table
+        from goldbench.schemas.set_card import title
+
+        rows = [["", "figure", "value", "meaning"]]
+        rows += [[one.state.value, title(one.name), said(one), one.meaning] for one in self.card.figures]
+        lines = [verdict(self.card), *remarks(self.card)]
+        return f"{html_lines([heading(self.card)])}\n{html_table(rows, words=2)}\n{html_lines(lines)}"

@@ -1,0 +1,550 @@
+"""A gold set, as a caller holds it: read, scored against, graded, described."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
+
+from goldbench.pipeline.api.keywords import (
+    ConfigGiven,
+    GradeOptions,
+    Match,
+    Measures,
+    Missing,
+    Scores,
+    config_from,
+    keywords_named,
+    path_of,
+)
+from goldbench.pipeline.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from goldbench.pipeline.api.cost_plan import CostPlan
+    from goldbench.pipeline.api.evaluations import Evaluation, Evaluations
+    from goldbench.pipeline.api.given_systems import Run
+    from goldbench.pipeline.api.gold_card import GoldCard
+    from goldbench.pipeline.api.run_comparison import RunComparison
+    from goldbench.pipeline.score.runs import Gold
+
+Kind = Literal["beir", "trec", "msmarco", "squad", "llamaindex", "ir_datasets", "hf"]
+
+_SIMULATED = (
+    "the queries are simulated: compare versions of one system with them, and do not choose a retriever by them."
+)
+
+_QUERIES_SHOWN, _CHARACTERS_SHOWN = 3, 100
+"""Queries in the printed form of a set, and characters of each."""
+
+
+class Frames(NamedTuple):
+    """A gold set as three frames of pandas.
+
+    ``queries`` has the columns ``query_id`` and ``text``, ``corpus`` has ``doc_id`` and ``text``, all of them strings;
+    ``qrels`` has ``query_id``, ``doc_id`` (strings) and ``grade`` (int64), a row for each judged pair.
+    """
+
+    queries: pd.DataFrame
+    corpus: pd.DataFrame
+    qrels: pd.DataFrame
+
+
+class GoldSet:
+    """A retrieval test set: queries, the passages to search, and which passages are relevant to which query.
+
+    ``path`` is where it lies. A set that `goldbench.build` or `load` put into a temporary folder is deleted with the
+    last reference to its ``GoldSet``; `save` keeps it. ``remarks`` are what a reader of the set must know: files that
+    could not be read, fewer queries than asked for, judges that failed. ``complete`` is False if something failed, a
+    cap was reached, or there are fewer queries than asked for.
+
+    >>> import goldbench
+    >>> texts = {
+    ...     "pump": "The circulation pump starts when the tank falls below forty litres and stops when it is full.",
+    ...     "valve": "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes.",
+    ...     "filter": "Sand filters are washed at night, so that clay cannot settle in the lower bed of the gravel.",
+    ... }
+    >>> gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
+    >>> len(gold.queries), sorted(gold.corpus), sorted(gold.qrels) == sorted(gold.queries)
+    (2, ['filter', 'pump', 'valve'], True)
+    >>> gold.to_pandas().corpus.sort_values("doc_id").doc_id.tolist()
+    ['filter', 'pump', 'valve']
+    >>> def search(query, k):
+    ...     return sorted(texts, key=lambda doc_id: -sum(word in texts[doc_id] for word in query.split()))[:k]
+    >>> gold.evaluate(search, "hit@3", progress=False)["hit@3"]
+    1.0
+    """
+
+    def __init__(
+        self, gold: Gold, *, remarks: Sequence[str] = (), complete: bool = True, temporary: Path | None = None
+    ) -> None:
+        """Take the judgments; use `load` or `goldbench.build`.
+
+        Args:
+            gold: The judgments and the path of their texts.
+            remarks: What a reader of the set must know.
+            complete: Whether nothing failed when it was made.
+            temporary: A folder that is deleted with this object.
+        """
+        self._gold, self.path = gold, gold.path
+        self.remarks, self.complete = tuple(remarks), complete
+        self._temporary = None if temporary is None else weakref.finalize(self, _remove, temporary)
+
+    @classmethod
+    @keywords_named()
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        kind: Kind | None = None,
+        out: str | PathLike[str] | None = None,
+        split: str | None = None,
+        corpus: str | PathLike[str] | None = None,
+        queries: str | PathLike[str] | None = None,
+        qrels: str | PathLike[str] | None = None,
+        grades: str | None = None,
+        relevant_from: int | None = None,
+        drop_broken: bool = False,
+        evidence_level: Literal["human", "model", "smoke"] | None = None,
+        replace: bool = False,
+    ) -> GoldSet:
+        """Return the gold set at a path.
+
+        Without ``kind`` that is whatever ``goldbench score`` takes as GOLD: the folder of a build, ``dataset.json``, a
+        BEIR folder, or a file of TREC or BEIR judgments (which has no texts). With ``kind`` it is a public benchmark,
+        imported as ``goldbench import`` does; the other parameters are those of the import.
+
+        Args:
+            path: The folder or the file; the id for ``ir_datasets`` and ``hf``.
+            kind: The format of a benchmark.
+            out: Folder of the imported set (default: a temporary folder).
+            split: Judgments to use (default: test).
+            corpus: File of passages (default: found by name).
+            queries: File of queries (default: found by name).
+            qrels: File of judgments (default: found by name).
+            grades: New grades, 0 to 3 or none: ``0=0,1..2=1,3=2,-1=none``.
+            relevant_from: Lowest relevant grade (default: 1 of grades 0 and 1, else 2).
+            drop_broken: Leave out and list broken references and empty texts.
+            evidence_level: Who judged (default: human).
+            replace: Replace another set in ``out``.
+
+        Raises:
+            InputError: There is no gold set, or something in it is broken.
+            UsageError: Parameters contradict one another.
+            OutputError: ``out`` holds something else, or cannot be written.
+        """
+        from goldbench.pipeline.score.runs import load_gold
+
+        place = path_of(path, "path")
+        given = {
+            "out": out, "split": split, "corpus": corpus, "queries": queries, "qrels": qrels, "grades": grades,
+            "relevant_from": relevant_from, "evidence_level": evidence_level,
+        }  # fmt: skip
+        if kind is None:
+            only_imports = [name for name, value in given.items() if value is not None]
+            if only_imports:
+                raise UsageError(f"{only_imports[0]}: needs kind=, the format of the benchmark, as kind='beir'")
+            return cls(load_gold(place))
+        return _imported(str(path), kind, given, drop_broken=drop_broken, replace=replace)
+
+    @cached_property
+    def queries(self) -> dict[str, str]:
+        """The text of each query, by its id; empty if the judgments have no texts."""
+        return self._gold.queries()
+
+    @cached_property
+    def corpus(self) -> dict[str, str]:
+        """The text of each passage, by its id; empty if the judgments have no texts."""
+        return self._gold.corpus()
+
+    @cached_property
+    def qrels(self) -> dict[str, dict[str, int]]:
+        """The grade of each judged passage, by query and passage."""
+        return {query_id: dict(grades) for query_id, grades in self._gold.qrels.items()}
+
+    @property
+    def relevant_from(self) -> int:
+        """The smallest grade that counts as relevant: 2 in a set with grade 1 of goldbench, else 1."""
+        return self._gold.level
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """How the set was made: generator, level of evidence, seed; empty if it does not say."""
+        from goldbench.pipeline.goldset.gold_path import metadata_of
+
+        return metadata_of(self.path)
+
+    def to_pandas(self) -> Frames:
+        """Return queries, passages and judgments as three frames; see `Frames` for their columns."""
+        from goldbench.pipeline.api.pandas_frames import frame_of
+
+        judged = [(query, doc, grade) for query, grades in self.qrels.items() for doc, grade in grades.items()]
+        return Frames(
+            frame_of({"query_id": ("text", list(self.queries)), "text": ("text", list(self.queries.values()))}),
+            frame_of({"doc_id": ("text", list(self.corpus)), "text": ("text", list(self.corpus.values()))}),
+            frame_of({
+                "query_id": ("text", [query for query, _, _ in judged]),
+                "doc_id": ("text", [doc for _, doc, _ in judged]),
+                "grade": ("whole", [grade for _, _, grade in judged]),
+            }),
+        )  # fmt: skip
+
+    @keywords_named()
+    def save(self, folder: str | PathLike[str]) -> GoldSet:
+        """Copy the set into a folder that does not exist yet, and return the set there.
+
+        Raises:
+            OutputError: The folder exists, or cannot be written.
+            UsageError: This set is a file of judgments, without a folder to copy.
+        """
+        import shutil
+
+        from goldbench.pipeline.errors import explained
+        from goldbench.pipeline.goldset.publication import LOCK, STAGING
+
+        target = path_of(folder, "folder")
+        if not self.path.is_dir():
+            raise UsageError(f"{self.path}: is a file, not the folder of a set; copy the file")
+        if target.exists():
+            raise OutputError(f"{target}: exists; give a folder that does not exist yet")
+        with explained(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            draft = target.with_name(f".{target.name}.unfinished")
+            shutil.rmtree(draft, ignore_errors=True)
+            shutil.copytree(self.path, draft, ignore=shutil.ignore_patterns(LOCK, STAGING))
+            draft.rename(target)
+        return self._at(target)
+
+    def _at(self, folder: Path) -> GoldSet:
+        from goldbench.pipeline.score.runs import load_gold
+
+        return GoldSet(load_gold(folder), remarks=self.remarks, complete=self.complete)
+
+    @overload
+    def evaluate(  # type: ignore[overload-overlap]  # a mapping of names is told from a run by what it holds
+        self,
+        systems: Mapping[str, Mapping[str, float] | Sequence[str]],
+        measures: Measures | None = None,
+        *,
+        k: int | None = None,
+        cutoffs: int | Iterable[int] = (),
+        missing: Missing = "zero",
+        scores: Scores = "float64",
+        match: Match = "id",
+        timeout: float = 30.0,
+        progress: bool = True,
+    ) -> Evaluation: ...
+
+    @overload
+    def evaluate(  # type: ignore[overload-overlap]  # a mapping of names is told from a run by what it holds
+        self,
+        systems: Mapping[str, object],
+        measures: Measures | None = None,
+        *,
+        k: int | None = None,
+        cutoffs: int | Iterable[int] = (),
+        missing: Missing = "zero",
+        scores: Scores = "float64",
+        match: Match = "id",
+        timeout: float = 30.0,
+        progress: bool = True,
+    ) -> Evaluations: ...
+
+    @overload
+    def evaluate(
+        self,
+        systems: object,
+        measures: Measures | None = None,
+        *,
+        k: int | None = None,
+        cutoffs: int | Iterable[int] = (),
+        missing: Missing = "zero",
+        scores: Scores = "float64",
+        match: Match = "id",
+        timeout: float = 30.0,
+        progress: bool = True,
+    ) -> Evaluation: ...
+
+    @keywords_named()
+    def evaluate(
+        self,
+        systems: object,
+        measures: Measures | None = None,
+        *,
+        k: int | None = None,
+        cutoffs: int | Iterable[int] = (),
+        missing: Missing = "zero",
+        scores: Scores = "float64",
+        match: Match = "id",
+        timeout: float = 30.0,
+        progress: bool = True,
+    ) -> Evaluation | Evaluations:
+        """Return the scores of a retriever or a run; of several in a mapping by name, theirs by name.
+
+        A retriever is a function of a query and k, which may be asynchronous, a retriever of LangChain or LlamaIndex,
+        or an object with ``index`` and ``search``. It returns ids of passages, best first, or pairs of id and score, or
+        documents with an id in their metadata; every answer is checked. A run is ``{query: {passage: score}}``,
+        ``{query: [passage, ...]}``, a frame of pandas or polars (columns ``query_id``, ``doc_id``, ``score``), or the
+        path of a file that ``goldbench score --run`` takes. The figures are those of ``goldbench score``.
+
+        Args:
+            systems: The retriever or the run, or several by name.
+            measures: Names such as ``ndcg@10`` (default: as ``goldbench score``).
+            k: Passages asked of a retriever per query (default: 100, or the deepest cutoff if that is more).
+            cutoffs: Cutoffs of measures without one.
+            missing: What a judged query that the run lacks counts: ``zero``, nothing (``skip``), or an error.
+            scores: ``float32`` breaks ties as trec_eval 9 does.
+            match: Whether strings that a run or a retriever holds are ids or the passages' texts.
+            timeout: Seconds that a retriever may take for one query.
+            progress: Show how many queries a retriever has answered.
+
+        Raises:
+            InputError: A run is not valid, does not fit the set, or the set has no texts to search.
+            RetrieverFailed: A retriever failed, or its answer is not a ranking.
+            UnknownMeasure: A measure cannot be understood.
+            UsageError: A parameter has a value that is not offered.
+        """
+        from goldbench.pipeline.api.scores import evaluate_all, how
+
+        asked = how(
+            measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
+            timeout=timeout, progress=progress,
+        )  # fmt: skip
+        return evaluate_all(self._gold, systems, asked, notice=self._notice)
+
+    @keywords_named()
+    def compare(
+        self,
+        systems: Mapping[str, object],
+        measures: Measures | None = None,
+        *,
+        k: int | None = None,
+        cutoffs: int | Iterable[int] = (),
+        missing: Missing = "zero",
+        scores: Scores = "float64",
+        match: Match = "id",
+        permutations: int = 10_000,
+        resamples: int = 10_000,
+        seed: int = 0,
+        alpha: float = 0.05,
+        timeout: float = 30.0,
+        progress: bool = True,
+    ) -> RunComparison:
+        """Return which of several retrievers or runs is better, and whether chance explains the difference.
+
+        The intervals and tests are those of ``goldbench compare``.
+
+        Args:
+            systems: Two retrievers or runs, or more, by name; see `evaluate`.
+            measures: Measures that are tested (default: as ``goldbench compare``); the first one ranks.
+            k: As in `evaluate`.
+            cutoffs: As in `evaluate`.
+            missing: As in `evaluate`.
+            scores: As in `evaluate`.
+            match: As in `evaluate`.
+            permutations: Draws of the randomization test, 1 or more.
+            resamples: Resamples of the bootstrap, 100 or more.
+            seed: The same seed gives the same figures; 0 or more.
+            alpha: Accepted chance of a false claim, above 0 and below 1 (0.05 = 5 %).
+            timeout: As in `evaluate`.
+            progress: As in `evaluate`.
+
+        Raises:
+            UsageError: There are fewer than two systems, or a parameter has a value that is not offered.
+            GoldbenchError: As `evaluate`.
+        """
+        from goldbench.pipeline.api.scores import compare_all, how, method_of
+        from goldbench.pipeline.score.scorecards import reference
+
+        asked = how(
+            measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
+            timeout=timeout, progress=progress, compares=True,
+        )  # fmt: skip
+        method = method_of(asked, permutations=permutations, resamples=resamples, seed=seed, alpha=alpha)
+        return compare_all(self._gold, systems, asked, method, reference(self._gold), notice=self._notice)
+
+    @property
+    def _notice(self) -> str | None:
+        """What is said beside scores: the warning of the set, in short where its queries are simulated."""
+        if self.metadata.get("evidence_level") == "smoke":
+            return _SIMULATED
+        notice = self.metadata.get("notice")
+        return notice if isinstance(notice, str) else None
+
+    @overload
+    def grade(
+        self,
+        *,
+        runs: Mapping[str, str | PathLike[str] | Run] | None = None,
+        config: ConfigGiven | None = None,
+        answers: str | PathLike[str] | None = None,
+        replace: bool = False,
+        replay: bool = False,
+        batch: bool = False,
+        dry_run: Literal[False] = False,
+        progress: bool = True,
+        **options: Unpack[GradeOptions],
+    ) -> GoldSet: ...
+
+    @overload
+    def grade(
+        self,
+        *,
+        runs: Mapping[str, str | PathLike[str] | Run] | None = None,
+        config: ConfigGiven | None = None,
+        answers: str | PathLike[str] | None = None,
+        replace: bool = False,
+        replay: bool = False,
+        batch: bool = False,
+        dry_run: Literal[True],
+        progress: bool = True,
+        **options: Unpack[GradeOptions],
+    ) -> CostPlan: ...
+
+    @keywords_named()
+    def grade(
+        self,
+        *,
+        runs: Mapping[str, str | PathLike[str] | Run] | None = None,
+        config: ConfigGiven | None = None,
+        answers: str | PathLike[str] | None = None,
+        replace: bool = False,
+        replay: bool = False,
+        batch: bool = False,
+        dry_run: bool = False,
+        progress: bool = True,
+        **options: Unpack[GradeOptions],
+    ) -> GoldSet | CostPlan:
+        """Let a model judge a pool of passages for every query, and return this set with its new labels.
+
+        The folder of the set is changed, as by ``goldbench grade``. An interrupted call is resumed by the same call:
+        every answer is stored before it is used.
+
+        Args:
+            runs: Runs whose results are judged, too, by name: files, or as in memory.
+            config: A ``goldbench.toml``, or its tables.
+            answers: Store of model answers (default: answers.sqlite beside the folder).
+            replace: Replace the grades of another judge.
+            replay: Take every answer from the store; use no network.
+            batch: Send batches: half the price, within a day.
+            dry_run: Return the expected cost; send and write nothing.
+            progress: Show the progress.
+            options: Settings of the tables ``[grade]`` and ``[model]``; see `GradeOptions`.
+
+        Raises:
+            InputError: The set does not lie in a folder of a build or an import.
+            UsageError: There is no model, or it is not clear which.
+            OutputError: The set is graded by other judges, reviewed by people, or cannot be written.
+            ModelError: The model's server cannot be used; what was answered is in the store.
+        """
+        from goldbench.pipeline.api.gold_grade import Grade, graded, planned
+
+        if runs is not None and not isinstance(runs, Mapping):
+            raise UsageError(f"runs: not a mapping: {type(runs).__name__}; give {{name: run}}")
+        if self._temporary is not None and answers is None:
+            raise UsageError(
+                "answers: this set lies in a temporary folder; save() it first, or name a file for answers="
+            )
+        order = Grade(
+            folder=self.path,
+            config=config_from(config, options, "grade", "model"),
+            runs=runs or {},
+            answers=None if answers is None else path_of(answers, "answers"),
+            replace=replace,
+            replay=replay,
+            batch=batch,
+        )
+        if dry_run:
+            return planned(order, progress=progress)
+        remarks, complete = graded(order, progress=progress)
+        self._read_again()
+        self.remarks, self.complete = remarks, complete
+        return self
+
+    def _read_again(self) -> None:
+        from goldbench.pipeline.score.runs import load_gold
+
+        self._gold = load_gold(self.path)
+        for name in ("queries", "corpus", "qrels", "metadata"):
+            self.__dict__.pop(name, None)
+
+    @keywords_named()
+    def card(self, *, seed: int = 0) -> GoldCard:
+        """Return how far the set can be trusted, as ``goldbench card`` shows it; nothing is written.
+
+        Args:
+            seed: The seed of every draw, 0 or more.
+
+        Raises:
+            InputError: The set does not lie in a folder, or has no texts.
+        """
+        from goldbench.pipeline.api.gold_card import GoldCard
+        from goldbench.pipeline.card import make_card
+
+        return GoldCard(make_card(self.path, seed=seed), folder=self.path)
+
+    def __repr__(self) -> str:
+        from goldbench.pipeline.report.text_tables import aligned
+
+        table = list(aligned(self._rows(), words=2)) if self.queries else []
+        return "\n".join([self._heading(), *table, *self._lines()])
+
+    def _repr_html_(self) -> str:
+        from goldbench.pipeline.report.notebook import html_lines, html_table
+
+        table = html_table(self._rows(), words=2) if self.queries else ""
+        return "\n".join(filter(None, (html_lines([self._heading()]), table, html_lines(self._lines()))))
+
+    def _heading(self) -> str:
+        from goldbench.pipeline.report.card_text import written_by
+        from goldbench.pipeline.text.display import amount, queries, shown
+
+        counts = f"{queries(len(self._gold.qrels))}, {amount(len(self.corpus), 'passage')}"
+        labels = amount(sum(map(len, self._gold.qrels.values())), "judgment")
+        return f"GoldSet in {shown(self.path)}: {counts}, {labels}; {written_by(self.metadata.get('evidence_level'))}"
+
+    def _rows(self) -> list[list[str]]:
+        first = list(self.queries.items())[:_QUERIES_SHOWN]
+        return [["query_id", "text"], *([query_id, text[:_CHARACTERS_SHOWN]] for query_id, text in first)]
+
+    def _lines(self) -> list[str]:
+        from goldbench.pipeline.text.display import printable
+
+        notice = self.metadata.get("notice")
+        warnings = [f"Warning: {notice}"] if isinstance(notice, str) else []
+        return [printable(line) for line in (*self.remarks, *warnings)]
+
+
+def _imported(path: str, kind: str, given: Mapping[str, Any], *, drop_broken: bool, replace: bool) -> GoldSet:
+    from goldbench.pipeline.api.keywords import named_in_python
+    from goldbench.pipeline.api.temporary_folder import temporary_folder
+    from goldbench.pipeline.formats.benchmarks.collection import Chosen
+    from goldbench.pipeline.goldset.importer import Options, import_benchmark
+    from goldbench.pipeline.report.import_text import remarks
+    from goldbench.pipeline.score.runs import load_gold
+
+    files = {
+        name: None if given[name] is None else path_of(given[name], name) for name in ("corpus", "queries", "qrels")
+    }
+    options = Options(
+        Chosen(split=given["split"], **files),
+        given["grades"],
+        given["relevant_from"],
+        drop_broken,
+        given["evidence_level"],
+        replace,
+    )
+    with temporary_folder(given["out"]) as place:
+        imported = import_benchmark(kind, path, place.folder, options)
+        told = [named_in_python(line) for line in remarks(imported)]
+        return GoldSet(load_gold(place.folder), remarks=told, temporary=place.kept())
+
+
+def _remove(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,126 @@
+"""Runs compared pair by pair, as ``goldbench compare`` does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from goldbench.schemas.scorecard import Comparison, Score, Scorecard
+
+
+class RunComparison:
+    """Two systems or more with intervals, and a test for each pair; ``card`` is the record that the command writes.
+
+    >>> from goldbench import compare
+    >>> qrels = {f"q{n}": {f"d{n}": 1} for n in range(20)}
+    >>> good = {query: list(judged) for query, judged in qrels.items()}
+    >>> found = compare(qrels, {"good": good, "bad": {query: ["d0"] for query in qrels}}, "mrr@10", permutations=1000)
+    >>> found.mean("good", "mrr@10").mean, found["mrr@10"][0].verdict.value
+    (1.0, 'first')
+    >>> found.to_pandas()[["first", "second", "difference", "p_holm"]].round(3)
+      first second  difference  p_holm
+    0  good    bad        0.95   0.001
+    """
+
+    def __init__(self, card: Scorecard, *, notice: str | None = None) -> None:
+        """Take the comparison.
+
+        Args:
+            card: The systems, best first, and the comparisons.
+            notice: The gold set's warning, or None.
+        """
+        self.card, self._notice = card, notice
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems, best first by the first measure."""
+        return [system.system for system in self.card.systems]
+
+    def __getitem__(self, measure: str) -> list[Comparison]:
+        """Return the comparisons of every pair by a measure, in any spelling of its name.
+
+        Raises:
+            KeyError: The systems were not compared by it.
+        """
+        name = _known(measure, self.card.measures)
+        return [found for found in self.card.comparisons if found.measure == name]
+
+    def mean(self, system: str, measure: str) -> Score:
+        """Return the mean of a system with its interval.
+
+        Raises:
+            KeyError: The system or the measure is not known.
+        """
+        known = {one.system: one.scores for one in self.card.systems}
+        return known[system][_known(measure, self.card.measures)]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each pair and measure, with the fields of ``card.comparisons`` as columns.
+
+        ``measure``, ``first``, ``second`` and ``verdict`` are strings; ``queries``, ``wins``, ``ties`` and ``losses``
+        whole numbers; the others float64, NaN where there is no value.
+        """
+        from goldbench.pipeline.api.pandas_frames import Kind, frame_of
+        from goldbench.schemas.scorecard import Comparison
+
+        kinds: dict[str, Kind] = dict.fromkeys(("measure", "first", "second", "verdict"), "text")
+        kinds |= dict.fromkeys(("queries", "wins", "ties", "losses"), "whole")
+        rows = [found.model_dump(mode="json") for found in self.card.comparisons]
+        columns = {name: [row[name] for row in rows] for name in Comparison.model_fields}
+        return frame_of({name: (kinds.get(name, "number"), values) for name, values in columns.items()})
+
+    def leaderboard(self) -> pd.DataFrame:
+        """Return a row for each system and measure: ``system``, ``measure`` (strings), ``mean``, ``low``, ``high``."""
+        from goldbench.pipeline.api.pandas_frames import frame_of
+
+        rows = [(one.system, name, one.scores[name]) for one in self.card.systems for name in self.card.measures]
+        return frame_of({
+            "system": ("text", [system for system, _, _ in rows]),
+            "measure": ("text", [name for _, name, _ in rows]),
+            "mean": ("number", [score.mean for _, _, score in rows]),
+            "low": ("number", [score.low for _, _, score in rows]),
+            "high": ("number", [score.high for _, _, score in rows]),
+        })  # fmt: skip
+
+    def __repr__(self) -> str:
+        from goldbench.pipeline.report.text_tables import aligned
+
+        tables = [list(aligned(rows, words=words)) for rows, words in zip(self._tables(), (1, 3), strict=False)]
+        return "\n\n".join("\n".join(lines) for lines in [*tables, self._lines()])
+
+    def _repr_html_(self) -> str:
+        from goldbench.pipeline.report.notebook import html_lines, html_table
+
+        tables = [html_table(rows, words=words) for rows, words in zip(self._tables(), (1, 3), strict=False)]
+        return "\n".join([*tables, html_lines(self._lines())])
+
+    def _tables(self) -> list[list[tuple[str, ...]]]:
+        from goldbench.pipeline.report.scorecard_text import PAIR_HEADINGS, leaderboard_rows, pair_row
+
+        pairs = [PAIR_HEADINGS, *map(pair_row, self.card.comparisons)]
+        return [list(leaderboard_rows(self.card)), *([pairs] if self.card.comparisons else [])]
+
+    def _lines(self) -> list[str]:
+        from goldbench.pipeline.report.scorecard_text import method_line, words
+        from goldbench.pipeline.text.display import printable
+
+        warnings = [*self.card.warnings, *([self._notice] if self._notice else [])]
+        lines = [*words(self.card), *(f"Warning: {line}" for line in warnings), method_line(self.card)]
+        return [printable(line) for line in lines]
+
+
+def _known(measure: str, measures: list[str]) -> str:
+    from goldbench.pipeline.errors import UnknownMeasure
+    from goldbench.pipeline.measures.names import parse_measure
+
+    if measure in measures:
+        return measure
+    try:
+        name = parse_measure(measure).name
+    except UnknownMeasure as error:
+        raise KeyError(str(error)) from None
+    if name not in measures:
+        raise KeyError(f"{measure} was not compared; compared were {', '.join(measures)}")
+    return name

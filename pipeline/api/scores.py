@@ -1,0 +1,265 @@
+"""The functions that score and compare: by a gold set, or by judgments that a caller holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from goldbench.pipeline.api.evaluations import Evaluation, Evaluations
+from goldbench.pipeline.api.given_systems import Scored, deepest, name_of, score, systems_in
+from goldbench.pipeline.api.keywords import Match, Measures, Missing, Scores, keywords_named, path_of
+from goldbench.pipeline.api.shown_progress import progress_for
+from goldbench.pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.api.run_comparison import RunComparison
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.score.runs import Gold
+    from goldbench.schemas.scorecard import GoldReference, Method
+
+
+@keywords_named()
+def evaluate(
+    qrels: object,
+    run: object,
+    measures: Measures | None = None,
+    *,
+    missing: Missing = "zero",
+    scores: Scores = "float64",
+    rel: int | None = None,
+) -> Evaluation:
+    """Return the scores of a run by judgments, as ``goldbench score`` computes them.
+
+    >>> from goldbench import evaluate
+    >>> evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 0.9, "d2": 0.8}}, ["ndcg@10", "p@2"])["p@2"]
+    0.5
+
+    Args:
+        qrels: The judgments: ``{query: {document: grade}}``, ``{query: [relevant document, ...]}``, a frame of pandas
+            or polars (columns ``query_id``, ``doc_id``, ``grade``), or the path of a file or of a gold set.
+        run: The results: ``{query: {document: score}}``, ``{query: [document, ...]}`` with the best first, a frame
+            (columns ``query_id``, ``doc_id``, ``score``), or the path of a file.
+        measures: Names such as ``ndcg@10`` (default: as ``goldbench score``).
+        missing: What a judged query that the run lacks counts: ``zero``, nothing (``skip``), or an error.
+        scores: ``float64`` compares scores as trec_eval 10 does, ``float32`` as trec_eval 9 and pytrec_eval do.
+        rel: The smallest relevant grade of measures without one (default: 1, or what a gold set says).
+
+    Raises:
+        InputError: The judgments or the run cannot be used; the message names the reason.
+        UnknownMeasure: A measure cannot be understood.
+        UsageError: A parameter has a value that is not offered.
+    """
+    gold = _gold_of(qrels, rel)
+    asked = how(measures, rel=gold.level, missing=missing, scores=scores)
+    result, _ = score(gold, _checked_run(run, "run"), name_of(run), asked)
+    return Evaluation(result, system=name_of(run))
+
+
+@keywords_named()
+def compare(
+    qrels: object,
+    runs: Mapping[str, object],
+    measures: Measures | None = None,
+    *,
+    missing: Missing = "zero",
+    scores: Scores = "float64",
+    rel: int | None = None,
+    permutations: int = 10_000,
+    resamples: int = 10_000,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> RunComparison:
+    """Return which of several runs is better, and whether chance explains the difference, as ``goldbench compare``.
+
+    Args:
+        qrels: As in `evaluate`.
+        runs: Two runs or more, by name; each as in `evaluate`.
+        measures: Measures that are tested (default: as ``goldbench compare``); the first one ranks.
+        missing: As in `evaluate`.
+        scores: As in `evaluate`.
+        rel: As in `evaluate`.
+        permutations: Draws of the randomization test, 1 or more.
+        resamples: Resamples of the bootstrap, 100 or more.
+        seed: The same seed gives the same figures; 0 or more.
+        alpha: Accepted chance of a false claim, above 0 and below 1 (0.05 = 5 %).
+
+    Raises:
+        UsageError: There are fewer than two runs, or a parameter has a value that is not offered.
+        InputError: The judgments or a run cannot be used.
+        UnknownMeasure: A measure cannot be understood.
+    """
+    from goldbench.pipeline.score.scorecards import reference
+    from goldbench.schemas.scorecard import GoldReference
+
+    gold = _gold_of(qrels, rel)
+    asked = how(measures, rel=gold.level, missing=missing, scores=scores, compares=True)
+    method = method_of(asked, permutations=permutations, resamples=resamples, seed=seed, alpha=alpha)
+    held = not isinstance(qrels, str | PathLike)
+    about = GoldReference(name="qrels", sha256=gold.fingerprint(), queries=len(gold.qrels)) if held else reference(gold)
+    checked = {name: _checked_run(run, name) for name, run in (systems_in(runs) or {}).items()}
+    return compare_all(gold, checked, asked, method, about)
+
+
+def how(
+    measures: Measures | None,
+    *,
+    rel: int,
+    k: int | None = None,
+    cutoffs: int | Iterable[int] = (),
+    missing: Missing = "zero",
+    scores: Scores = "float64",
+    match: Match = "id",
+    timeout: float = 30.0,
+    progress: bool = False,
+    compares: bool = False,
+) -> Scored:
+    """Return how runs are scored, every parameter checked.
+
+    Args:
+        measures: The measures; None for the default ones.
+        rel: The smallest relevant grade of measures without one.
+        k: Results asked of a retriever per query, or None.
+        cutoffs: Cutoffs of measures without one.
+        missing: What a judged query that the run lacks counts.
+        scores: How scores are compared.
+        match: How retrieved passages are recognised.
+        timeout: Seconds that a retriever may take for one query.
+        progress: Whether the progress of retrievers is shown.
+        compares: Whether the default measures are those of a comparison.
+
+    Raises:
+        UnknownMeasure: A measure cannot be understood.
+        UsageError: A parameter has a value that is not offered.
+    """
+    from goldbench.pipeline.measures.evaluation import measures_of
+    from goldbench.pipeline.measures.names import asked_measures
+
+    offered = {"missing": ("zero", "skip", "error"), "scores": ("float64", "float32"), "match": ("id", "text")}
+    for name, value in (("missing", missing), ("scores", scores), ("match", match)):
+        if value not in offered[name]:
+            raise UsageError(f"{name}={value!r} is not offered; choose from {', '.join(offered[name])}")
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise UsageError(f"timeout: not a valid number of seconds: {timeout!r}; give a number above 0")
+    cuts = _cutoffs(cutoffs)
+    asked: list[Measure]
+    if measures is None and compares and not cuts:
+        from goldbench.pipeline.score.scorecards import DECIDING
+
+        asked = asked_measures(DECIDING, rel=rel)
+    elif measures is None:
+        asked = asked_measures(None, cuts, rel=rel)
+    else:
+        asked = measures_of(measures, rel, cutoffs=cuts)
+    return Scored(
+        measures=asked,
+        missing=missing,
+        scores=scores,
+        match=match,
+        k=deepest(asked, k),
+        timeout=timeout,
+        progress=progress_for(shown=progress),
+    )
+
+
+def _cutoffs(given: int | Iterable[int]) -> list[int]:
+    cuts = [given] if isinstance(given, int) else list(given) if isinstance(given, Iterable) else [given]
+    for cut in cuts:
+        if isinstance(cut, bool) or not isinstance(cut, int):
+            raise UsageError(f"cutoffs: not a valid cutoff: {cut!r}; give whole numbers from 1, as [1, 3, 5, 10]")
+    return cuts
+
+
+def evaluate_all(gold: Gold, systems: object, asked: Scored, *, notice: str | None) -> Evaluation | Evaluations:
+    """Return the scores of one system, or of several by name.
+
+    Args:
+        gold: The judgments.
+        systems: A run or a retriever, or several by name.
+        asked: How they are scored.
+        notice: The gold set's warning, or None.
+    """
+
+    def one(given: object, name: str) -> Evaluation:
+        result, run = score(gold, given, name, asked)
+        return Evaluation(result, system=name, run=run, notice=notice)
+
+    several = systems_in(systems)
+    if several is None:
+        return one(systems, name_of(systems))
+    return Evaluations({name: one(given, name) for name, given in several.items()})
+
+
+def compare_all(
+    gold: Gold, systems: object, asked: Scored, method: Method, about: GoldReference, *, notice: str | None = None
+) -> RunComparison:
+    """Return the comparison of systems.
+
+    Args:
+        gold: The judgments.
+        systems: Runs or retrievers by name.
+        asked: How they are scored.
+        method: How intervals and tests are computed.
+        about: The judgments by name.
+        notice: The gold set's warning, or None.
+
+    Raises:
+        UsageError: There are fewer than two systems.
+    """
+    from goldbench.pipeline.api.run_comparison import RunComparison
+    from goldbench.pipeline.score.scorecards import card_by, to_compare
+
+    several = systems_in(systems)
+    if several is None or len(several) < 2:
+        raise UsageError("compare: give at least two systems by name, as {'a': run_a, 'b': run_b}")
+    compared, judged = to_compare(asked.measures)
+    both = asked._replace(measures=[*compared, judged])
+    results = {name: score(gold, given, name, both)[0] for name, given in several.items()}
+    where = about.name if about.name == "qrels" else str(gold.path)
+    return RunComparison(card_by(about, results, compared, judged=judged, method=method, where=where), notice=notice)
+
+
+def method_of(asked: Scored, **given: float) -> Method:
+    """Return how intervals and tests are computed.
+
+    Raises:
+        UsageError: A number is out of its range.
+    """
+    from pydantic import ValidationError
+
+    from goldbench.schemas.scorecard import Method
+
+    try:
+        return Method.model_validate({"missing": asked.missing, "scores": asked.scores, "confidence": 0.95, **given})
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        name = ".".join(map(str, wrong["loc"]))
+        raise UsageError(f"{name}: not a valid value: {wrong['input']!r}; {wrong['msg'].lower()}") from None
+
+
+def _gold_of(qrels: object, rel: int | None) -> Gold:
+    from pathlib import Path
+
+    from goldbench.pipeline.measures.evaluation import judgments_of
+    from goldbench.pipeline.score.runs import Gold, load_gold
+
+    if not isinstance(qrels, str | PathLike):
+        return Gold(Path("qrels"), judgments_of(qrels), 1 if rel is None else rel)
+    gold = load_gold(path_of(qrels, "qrels"))
+    return gold if rel is None else Gold(gold.path, gold.qrels, rel)
+
+
+def _checked_run(run: object, name: str) -> object:
+    """Return a run; a retriever has no place where there are no texts to search.
+
+    Raises:
+        InputError: It is of another type.
+    """
+    from goldbench.pipeline.measures.ranks.frame_kinds import library_of
+
+    if isinstance(run, str | PathLike | Mapping) or library_of(run) is not None:
+        return run
+    from goldbench.pipeline.errors import InputError
+
+    kind = type(run).__name__
+    raise InputError(name, f"is of type {kind}; give a dict, a frame of pandas or polars, or the path of a run")

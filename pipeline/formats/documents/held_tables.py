@@ -1,0 +1,123 @@
+"""Texts and frames that a caller holds in memory, as tables of rows.
+
+A list of texts reads like a JSON Lines file with an object per text, a frame like the Parquet file that it would be
+written to, so that both give the documents which the file gives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.formats.tables import Row, Table
+from goldbench.pipeline.measures.ranks.frame_kinds import library_of
+from goldbench.pipeline.text.display import shown
+
+TEXTS, FRAME = "texts", "frame"
+"""What messages call the two."""
+
+_BATCH = 4096
+"""Rows of a frame that are made into objects of Python at once."""
+_NUMPY = (np.ndarray, np.generic)
+_PLAIN = (str, bytes, bool, int, float, list, dict, Decimal, date, time, timedelta, type(None))
+"""What a table in a file may hold."""
+
+
+def table_of_texts(texts: Sequence[object], *, column: str) -> Table:
+    """Return texts as a table of one column.
+
+    Args:
+        texts: Strings; None and NaN stand for a text that is missing.
+        column: The name of the column.
+
+    Raises:
+        InputError: There is no text, or one is not a string.
+    """
+    checked = [_text(text, f"item {number}") for number, text in enumerate(texts, start=1)]
+    return _objects([{column: text} for text in checked], (column,))
+
+
+def table_of_mapping(texts: Mapping[Any, object], *, column: str, id_column: str) -> Table:
+    """Return texts by id as a table of two columns.
+
+    Args:
+        texts: Strings by id; None and NaN stand for a text that is missing.
+        column: The name of the column of texts.
+        id_column: The name of the column of ids.
+
+    Raises:
+        InputError: There is no text, or one is not a string.
+        UsageError: Both columns have one name.
+    """
+    if column == id_column:
+        raise UsageError(f"--id-field: {shown(column)} is the field of the text, too; name another")
+    rows = [
+        {id_column: doc_id, column: _text(text, f"item {number}")}
+        for number, (doc_id, text) in enumerate(texts.items(), start=1)
+    ]
+    return _objects(rows, (id_column, column))
+
+
+def table_of_frame(frame: Any) -> Table:  # noqa: ANN401  of pandas or polars, neither of which is imported here
+    """Return the rows of a frame of pandas or polars; the index of pandas is not read.
+
+    Iterating over the rows raises ``InputError`` at a value that is neither text, number, date nor list of these.
+
+    Raises:
+        InputError: The frame is empty, a column has no name that is a string, or a name is given twice.
+    """
+    names = list(frame.columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(FRAME, f"the column name {shown(str(name))} is not a string; rename the column")
+        if names.count(name) > 1:
+            raise InputError(FRAME, f"has two columns named {shown(name)}; rename one")
+    if not len(frame):
+        raise InputError(FRAME, "has no rows")
+
+    def rows() -> Iterator[Row]:
+        for start in range(0, len(frame), _BATCH):
+            part = frame[start : start + _BATCH]
+            cells = zip(*(_cells(part[name]) for name in names), strict=True)
+            for number, values in enumerate(cells, start=start + 1):
+                yield Row(number, None, _checked(dict(zip(names, values, strict=True)), number))
+
+    return Table(tuple(names), rows, flat=True)
+
+
+def _cells(column: Any) -> list[object]:  # noqa: ANN401
+    """Return the values of a column as objects of Python, None where one is missing."""
+    values: list[object] = column.tolist() if library_of(column, "Series") == "pandas" else column.to_list()
+    if library_of(column, "Series") == "polars":
+        return values
+    return [None if missing is True else value for value, missing in zip(values, column.isna().tolist(), strict=True)]
+
+
+def _checked(values: Mapping[str, object], number: int) -> dict[str, object]:
+    plain = {name: value.tolist() if isinstance(value, _NUMPY) else value for name, value in values.items()}
+    wrong = next((name for name, value in plain.items() if not isinstance(value, _PLAIN)), None)
+    if wrong is not None:
+        kind = type(plain[wrong]).__name__
+        raise InputError(FRAME, f"row {number}: {shown(wrong)} is of type {kind}; make the column one of strings")
+    return plain
+
+
+def _objects(rows: Sequence[Mapping[str, object]], columns: tuple[str, ...]) -> Table:
+    if not rows:
+        raise InputError(TEXTS, "is empty; give at least one text")
+    return Table(columns, lambda: (Row(number, None, row) for number, row in enumerate(rows, start=1)), flat=False)
+
+
+def _text(text: object, place: str) -> str | None:
+    if isinstance(text, str):
+        return text
+    missing = text is None or (isinstance(text, float) and math.isnan(text)) or type(text).__name__ == "NAType"
+    if not missing:
+        raise InputError(TEXTS, f"{place} is of type {type(text).__name__}; texts are strings, convert it with str()")
+    return None

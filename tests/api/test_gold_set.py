@@ -1,0 +1,250 @@
+"""A gold set in Python: what is read from where, its frames, its printed form, its grading and its card."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import goldbench
+from goldbench import GoldSet
+from tests.build.test_build import corpus
+from tests.conftest import Goldbench
+from tests.grade.graded_sets import artifacts, write_set
+from tests.model_server.fixture import ServerHandle
+from tests.report.hostile import IMAGE, SCRIPT
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gold")
+    return goldbench.build(corpus(folder / "docs"), out=folder / "run", queries=6, progress=False).path
+
+
+def contents(gold: GoldSet) -> tuple[Any, ...]:
+    return gold.queries, gold.corpus, gold.qrels
+
+
+def test_a_set_is_read_from_every_place_that_score_takes(built: Path, tmp_path: Path) -> None:
+    whole = GoldSet.load(built)
+    data = json.loads((built / "dataset.json").read_text(encoding="utf-8"))
+    assert contents(whole) == (data["queries"], data["corpus"], data["relevance_scores"])
+    for place in (str(built), built / "dataset.json", built / "beir"):
+        found = GoldSet.load(place)
+        assert contents(found) == contents(whole)
+        assert found.metadata["evidence_level"] == "smoke"
+    shutil.copytree(built / "beir", tmp_path / "elsewhere")
+    assert contents(GoldSet.load(tmp_path / "elsewhere")) == contents(whole)
+    qrels = GoldSet.load(built / "trec" / "qrels.txt")
+    assert qrels.qrels == whole.qrels
+    shutil.copy(built / "trec" / "qrels.txt", tmp_path / "only.txt")
+    only = GoldSet.load(tmp_path / "only.txt")
+    assert (only.queries, only.corpus, only.metadata, only.qrels) == ({}, {}, {}, whole.qrels)
+
+
+def test_changing_what_is_read_changes_no_score(built: Path) -> None:
+    gold = GoldSet.load(built)
+    run = {query: list(judged) for query, judged in gold.qrels.items()}
+    for judged in gold.qrels.values():
+        judged.clear()
+    gold.queries.clear()
+    assert gold.evaluate(run, "recall@10")["recall@10"] == 1.0
+
+
+def test_a_benchmark_is_imported_as_the_command_imports_it(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
+    squad = {
+        "version": "1.1",
+        "data": [
+            {
+                "title": "Pumps",
+                "paragraphs": [
+                    {
+                        "context": "The circulation pump starts when the tank falls below forty litres.",
+                        "qas": [
+                            {
+                                "id": "q1",
+                                "question": "When does the pump start?",
+                                "answers": [{"text": "when the tank falls", "answer_start": 28}],
+                            }
+                        ],
+                    }
+                ],
+            }
+        ],
+    }
+    (tmp_path / "squad.json").write_text(json.dumps(squad))
+    mine = GoldSet.load(tmp_path / "squad.json", kind="squad", out=tmp_path / "mine")
+    assert mine.queries == {"q1": "When does the pump start?"}
+    done = goldbench("import", "squad", "squad.json", "--out", "theirs")
+    assert done.returncode == 0, done.stderr
+    assert artifacts(tmp_path / "mine") == artifacts(tmp_path / "theirs")
+    exported = GoldSet.load(built / "beir", kind="beir")
+    assert exported.metadata["evidence_level"] == "smoke"
+    assert exported.qrels == GoldSet.load(built).qrels
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "says"),
+    [
+        ("nowhere", {}, "nowhere: file not found"),
+        ("", {}, "path: not a valid path: str"),
+        (7, {}, "path: not a valid path: int"),
+        ("empty", {}, "empty: holds no dataset.json"),
+        ("bad.json", {}, "bad.json"),
+        ("nowhere", {"kind": "beir"}, "nowhere"),
+        ("empty", {"kind": "bair"}, "bair: no such kind of benchmark"),
+        ("empty", {"split": "dev"}, "split: needs kind=, the format of the benchmark"),
+        ("empty", {"kind": "beir"}, "name the file with corpus="),
+    ],
+)
+def test_what_is_no_set_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Any, options: dict[str, Any], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad.json").write_text('{"queries": ')
+    with pytest.raises(goldbench.GoldbenchError) as caught:
+        GoldSet.load(path, **options)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert " --" not in str(caught.value)
+
+
+def test_three_frames_have_the_columns_and_types_that_are_documented(built: Path) -> None:
+    gold = GoldSet.load(built)
+    queries, passages, qrels = gold.to_pandas()
+    assert dict(zip(queries["query_id"], queries["text"], strict=True)) == gold.queries
+    assert dict(zip(passages["doc_id"], passages["text"], strict=True)) == gold.corpus
+    rebuilt: dict[str, dict[str, int]] = {}
+    for query_id, doc_id, grade in qrels.itertuples(index=False):
+        rebuilt.setdefault(query_id, {})[doc_id] = grade
+    assert rebuilt == gold.qrels
+    types = [dict(frame.dtypes.astype(str)) for frame in (queries, passages, qrels)]
+    assert types == [
+        {"query_id": "string", "text": "string"},
+        {"doc_id": "string", "text": "string"},
+        {"query_id": "string", "doc_id": "string", "grade": "int64"},
+    ]
+    judged = qrels.merge(queries, on="query_id").merge(passages, on="doc_id", suffixes=("_query", "_passage"))
+    assert len(judged) == len(qrels)
+    assert goldbench.evaluate(qrels, {query: list(found) for query, found in gold.qrels.items()}, "r@9")["r@9"] == 1.0
+
+
+def test_frames_of_judgments_without_texts_are_empty_and_typed(tmp_path: Path) -> None:
+    (tmp_path / "gold.qrels").write_text("007 0 1 2\n")
+    queries, passages, qrels = GoldSet.load(tmp_path / "gold.qrels").to_pandas()
+    assert (len(queries), len(passages), qrels["query_id"][0], qrels["doc_id"][0]) == (0, 0, "007", "1")
+    assert queries["text"].dtype == "string"
+
+
+def test_hostile_texts_are_shown_as_text(tmp_path: Path) -> None:
+    texts = {
+        f"d{n}": f"{SCRIPT} {IMAGE} \x1b[31m pump {n} starts when the tank falls below {n} litres" for n in range(9)
+    }
+    gold = goldbench.build(texts=texts, queries=3, no_chunk=True, progress=False)
+    gold.remarks = (SCRIPT,)
+    dataset = gold.path / "dataset.json"
+    data = json.loads(dataset.read_text())
+    data["queries"] = dict.fromkeys(data["queries"], f"{SCRIPT}\x1b[31m\nnext")
+    dataset.write_text(json.dumps(data))
+    shutil.rmtree(gold.path / "beir")
+    hostile = GoldSet.load(dataset)
+    for thing in (gold, hostile, gold.card()):
+        page = thing._repr_html_()
+        assert "<script" not in page
+        assert "<img" not in page
+        assert "\x1b" not in page + repr(thing)
+    assert "&lt;script&gt;" in hostile._repr_html_()
+
+
+def test_a_set_prints_as_a_short_table(built: Path) -> None:
+    shown = repr(GoldSet.load(built)).splitlines()
+    assert shown[0].endswith("6 queries, 12 passages, 6 judgments; simulated queries (smoke)")
+    assert shown[1].split() == ["query_id", "text"]
+    assert shown[-1].startswith("Warning: Offline simulated queries")
+
+
+def test_the_card_has_the_figures_of_the_command(goldbench_inside: Goldbench, built: Path) -> None:
+    card = GoldSet.load(built).card()
+    done = goldbench_inside("card", built, "--no-write", "--format", "json")
+    assert json.loads(card.card.model_dump_json()) == json.loads(done.stdout)
+    assert card["number of queries"].value == 6
+    assert "number of queries" in card
+    assert "nothing" not in card
+    frame = card.to_pandas()
+    assert frame.set_index("name").loc["number of queries", "value"] == 6
+    assert repr(card).startswith(f"{built.name}: 6 queries")
+    assert not (built / "card.json").exists()
+
+
+def test_a_card_is_written_when_asked_for(tmp_path: Path) -> None:
+    write_set(tmp_path / "set")
+    paths = GoldSet.load(tmp_path / "set").card().write()
+    assert [path.name for path in paths] == ["card.json", "card.md"]
+    assert all(path.exists() for path in paths)
+    with pytest.raises(goldbench.InputError, match="is a file"):
+        GoldSet.load(tmp_path / "set" / "dataset.json").card()
+
+
+def test_a_model_grades_as_the_command_does(goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle) -> None:
+    known = write_set(tmp_path / "mine", subjects=4)
+    shutil.copytree(tmp_path / "mine", tmp_path / "theirs")
+    model_server.script(judge={"truth": known.truth})
+    gold = GoldSet.load(tmp_path / "mine")
+    before = gold.qrels
+    run = {query: dict.fromkeys(list(gold.corpus)[-2:], 1.0) for query in gold.queries}
+    options: dict[str, Any] = {"model": "m", "base_url": model_server.base_url, "depth": 5}
+    plan = gold.grade(runs={"mine": run}, dry_run=True, progress=False, **options)
+    assert plan.requests > 0
+    assert model_server.stats()["requests"] == 0
+
+    async def inside() -> GoldSet:
+        return gold.grade(runs={"mine": run}, answers=tmp_path / "mine.sqlite", progress=False, **options)
+
+    graded = asyncio.run(inside())
+    assert graded is gold
+    assert gold.qrels != before
+    assert gold.remarks[0].startswith("pool: ")
+    told = [(known.ids[query].get(doc), grade) for query, judged in gold.qrels.items() for doc, grade in judged.items()]
+    assert len(told) > len(gold.queries)
+    assert all(truth == grade for truth, grade in told if truth is not None)
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    command = ("grade", "theirs", "--run", "mine=run.json", "--model", "m", "--base-url", model_server.base_url)
+    done = goldbench(*command, "--depth", 5)
+    assert done.returncode == 0 or not gold.complete, done.stderr
+    assert artifacts(tmp_path / "mine") == artifacts(tmp_path / "theirs")
+
+
+def test_a_grading_that_cannot_be_is_refused_and_changes_nothing(tmp_path: Path, built: Path) -> None:
+    write_set(tmp_path / "set", subjects=3)
+    before = artifacts(tmp_path / "set")
+    gold = GoldSet.load(tmp_path / "set")
+    server: dict[str, Any] = {"model": "m", "base_url": "http://127.0.0.1:9/v1"}
+    for options, says in (
+        ({}, "grading needs a model: give model= and base_url="),
+        ({**server, "deepth": 3}, "unknown keyword 'deepth'; did you mean depth?"),
+        ({**server, "depth": 0}, "depth: not a valid value: 0"),
+        ({**server, "runs": ["run.trec"]}, "runs: not a mapping: list"),
+        ({**server, "runs": {"a=b": "run.trec"}}, "runs: not a valid name: 'a=b'"),
+        ({**server, "runs": {"a": 7}}, "runs: not a valid run: int"),
+        ({**server, "runs": {"a": "absent.trec"}}, "absent.trec: file not found"),
+        ({**server, "replay": True}, "no store of answers to replay"),
+    ):
+        with pytest.raises(goldbench.GoldbenchError) as caught:
+            gold.grade(progress=False, **options)
+        assert says in str(caught.value)
+        assert artifacts(tmp_path / "set") == before
+    temporary = goldbench.build(
+        texts=["The circulation pump starts when the tank falls below forty litres."],
+        no_chunk=True,
+        queries=1,
+        progress=False,
+    )
+    with pytest.raises(goldbench.UsageError, match=r"answers: this set lies in a temporary folder; save\(\) it first"):
+        temporary.grade(model="m", base_url="http://127.0.0.1:9/v1", progress=False)
+    with pytest.raises(goldbench.InputError):
+        GoldSet.load(built / "trec" / "qrels.txt").grade(model="m", base_url="http://127.0.0.1:9/v1", progress=False)

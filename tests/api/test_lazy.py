@@ -1,0 +1,115 @@
+"""``import goldbench``: what it offers, that it loads nothing heavy, and that type checkers see it."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import subprocess
+import sys
+from importlib.metadata import version
+from typing import get_type_hints
+
+import pytest
+
+import goldbench
+from goldbench.pipeline import errors
+from goldbench.pipeline.api.keywords import BuildOptions, GradeOptions, named_in_python
+from goldbench.pipeline.config import settings_in
+from tests.conftest import ROOT
+
+HEAVY = [
+    *(
+        "aiohttp",
+        "anyio",
+        "asyncio",
+        "bm25s",
+        "httpx2",
+        "jinja2",
+        "langchain_text_splitters",
+        "lxml",
+        "numpy",
+        "openai",
+    ),
+    *("pandas", "plotly", "polars", "py3langid", "pyarrow", "pydantic", "rich", "scipy", "sklearn", "sqlalchemy"),
+    *("sqlite3", "starlette", "typer"),
+]
+
+
+@pytest.mark.parametrize("line", ["import goldbench", "from goldbench import GoldSet, build, evaluate, compare"])
+def test_importing_it_loads_nothing_heavy(line: str) -> None:
+    code = f"{line}; import sys; print(sorted(set(sys.modules) & set(sys.argv[1:])))"
+    done = subprocess.run([sys.executable, "-c", code, *HEAVY], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_importing_it_alone_loads_none_of_its_own_modules() -> None:
+    code = "import goldbench, sys; print([name for name in sys.modules if name.startswith('goldbench.')])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_name_is_there_and_no_other() -> None:
+    for name in goldbench.__all__:
+        assert getattr(goldbench, name) is not None
+        assert name in dir(goldbench)
+    assert goldbench.__version__ == version("goldbench")
+    with pytest.raises(AttributeError, match="has no attribute 'bulid'"):
+        _ = goldbench.bulid  # type: ignore[attr-defined]
+
+
+def test_every_error_is_a_public_name() -> None:
+    kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)}
+    assert kinds <= set(goldbench.__all__)
+    assert {"GoldbenchError", "InputError"} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("options", "tables"),
+    [(BuildOptions, ("documents", "chunk", "generate", "critics", "model")), (GradeOptions, ("grade", "model"))],
+)
+def test_every_option_of_a_command_is_a_typed_keyword(options: type, tables: tuple[str, ...]) -> None:
+    typed = get_type_hints(options)
+    known = settings_in(*tables)
+    assert typed.keys() == known.keys()
+    for name, one in known.items():
+        plain = one.type in {bool, int, float, str}
+        assert not plain or typed[name] == one.type | None, name
+
+
+def test_messages_name_keywords_and_leave_everything_else() -> None:
+    for said, told in (
+        ("give another --out, or --replace to replace it", "give another out=, or replace=True to replace it"),
+        ("--queries: not a valid value: 0", "queries: not a valid value: 0"),
+        ("give --base-url or --generator offline", "give base_url= or generator='offline'"),
+        ("see goldbench build --help", "see goldbench build --help"),
+        ("my--out.txt and dir/--out: not found", "my--out.txt and dir/--out: not found"),
+        ("use --missing zero or skip", "use missing= zero or skip"),
+    ):
+        assert named_in_python(said) == told
+
+
+PUBLIC = ("", *(f".pipeline.api.{path.stem}" for path in sorted((ROOT / "pipeline" / "api").glob("[a-z]*.py"))))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_examples_of_the_documentation_run(name: str) -> None:
+    module = importlib.import_module(f"goldbench{name}")
+    found = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    assert found.failed == 0
+
+
+def test_the_functions_that_people_call_have_examples() -> None:
+    for thing in (
+        goldbench.build,
+        goldbench.evaluate,
+        goldbench.RunComparison,
+        goldbench.GoldSet,
+        goldbench.Evaluation,
+    ):
+        assert ">>> " in (thing.__doc__ or ""), thing
+
+
+def test_type_checkers_find_the_types() -> None:
+    """What they find is asserted in ``typed_calls``, which ``make types`` checks."""
+    assert (ROOT / "goldbench" / "py.typed").is_file()
+    assert "tests.api.typed_calls" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

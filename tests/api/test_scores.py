@@ -1,0 +1,342 @@
+"""Scores from Python are those of the command, for whatever a caller holds: functions, retrievers, runs, frames."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import goldbench
+from goldbench import Evaluation, Evaluations, GoldSet, UsageError, compare, evaluate
+from tests.build.test_build import corpus
+from tests.conftest import Goldbench
+from tests.report.hostile import IMAGE, SCRIPT
+from tests.score.deciding_files import write_gold, write_run
+
+QRELS = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}, "q3": {"d": 1}}
+RUN = {"q1": {"b": 3.0, "a": 2.0}, "q2": {"x": 1.0, "c": 1.0}, "q9": {"a": 1.0}}
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory: pytest.TempPathFactory) -> GoldSet:
+    folder = tmp_path_factory.mktemp("gold")
+    return goldbench.build(corpus(folder / "docs"), out=folder / "run", queries=6, progress=False)
+
+
+def words(gold: GoldSet) -> Any:
+    def search(query: str, k: int) -> list[str]:
+        asked = set(query.lower().split())
+        return sorted(gold.corpus, key=lambda doc_id: (-len(asked & set(gold.corpus[doc_id].lower().split())), doc_id))[
+            :k
+        ]
+
+    return search
+
+
+def means(done: Any, name: str) -> dict[str, float]:
+    return dict(json.loads(done.stdout)["runs"][name]["means"])
+
+
+@pytest.mark.parametrize("measures", [None, "ndcg@10, recall@5, map@1000", ["mrr@10(rel=2)", "p@1"]])
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+def test_the_figures_of_a_file_are_those_of_the_command(
+    goldbench_inside: Goldbench, tmp_path: Path, gold: GoldSet, measures: Any, missing: Any
+) -> None:
+    found = gold.evaluate(words(gold), "ndcg@10", progress=False)
+    assert found.run is not None
+    lines = [f"{q} Q0 {d} 0 {score!r} t" for q, docs in list(found.run.items())[1:] for d, score in docs.items()]
+    (tmp_path / "mine.trec").write_text("\n".join(lines) + "\n")
+    mine = gold.evaluate(tmp_path / "mine.trec", measures, missing=missing)
+    names = [] if measures is None else ["--measure", measures if isinstance(measures, str) else ",".join(measures)]
+    options = ("--run", "mine.trec", "--missing", missing, *names, "--format", "json", "--per-query", "each.json")
+    done = goldbench_inside("score", gold.path, *options)
+    assert dict(mine) == means(done, "mine")
+    assert mine.by_query == json.loads((tmp_path / "each.json").read_text())["mine"]
+    counts = json.loads(done.stdout)["runs"]["mine"]["counts"]
+    assert mine.counts.missing == counts["missing"] == 1
+    held = dict(list(found.run.items())[1:])
+    assert dict(gold.evaluate(held, measures, missing=missing)) == dict(mine)
+
+
+def test_a_retriever_scores_as_the_command_scores_what_it_finds(
+    goldbench_inside: Goldbench, tmp_path: Path, gold: GoldSet
+) -> None:
+    (tmp_path / "own.py").write_text(
+        "def search(query, k):\n"
+        "    corpus = __import__('json').load(open('corpus.json'))\n"
+        "    asked = set(query.lower().split())\n"
+        "    return sorted(corpus, key=lambda d: (-len(asked & set(corpus[d].lower().split())), d))[:k]\n"
+    )
+    (tmp_path / "corpus.json").write_text(json.dumps(gold.corpus))
+    done = goldbench_inside("retrieve", gold.path, "--system", "python:own:search", "-o", "own.trec")
+    assert done.returncode == 0, done.stderr
+    theirs = means(goldbench_inside("score", gold.path, "--run", "own.trec", "--format", "json"), "own")
+    assert dict(gold.evaluate(words(gold), progress=False)) == theirs
+
+
+def test_every_kind_of_retriever_gives_the_same_figures(gold: GoldSet) -> None:
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+
+    search = words(gold)
+
+    async def later(query: str, k: int) -> list[tuple[str, float]]:
+        await asyncio.sleep(0)
+        return [(doc_id, -float(place)) for place, doc_id in enumerate(search(query, k))]
+
+    class Chain(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+            return [Document(page_content=gold.corpus[one], metadata={"id": one}) for one in search(query, 10)]
+
+    class Native:
+        def index(self, passages: Mapping[str, str]) -> None:
+            self.passages = passages
+
+        def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
+            ranked = {q: search(text, k) for q, text in queries.items()}
+            return {q: {d: -float(place) for place, d in enumerate(found)} for q, found in ranked.items()}
+
+    def texts(query: str, k: int) -> list[str]:
+        return [gold.corpus[one] for one in search(query, k)]
+
+    expected = dict(gold.evaluate(search, "ndcg@10 mrr@10", k=10, progress=False))
+    for retriever in (later, Chain(), Native()):
+        assert dict(gold.evaluate(retriever, "ndcg@10 mrr@10", k=10, progress=False)) == expected
+    assert dict(gold.evaluate(texts, "ndcg@10 mrr@10", k=10, match="text", progress=False)) == expected
+    listed = {q: texts(text, 10) for q, text in gold.queries.items()}
+    assert dict(gold.evaluate(listed, "ndcg@10 mrr@10", match="text")) == expected
+
+
+@pytest.mark.slow  # importing LlamaIndex takes seconds
+def test_a_retriever_of_llamaindex_gives_the_same_figures(gold: GoldSet) -> None:
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+    search = words(gold)
+
+    class Mine(BaseRetriever):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            ranked = search(query_bundle.query_str, 10)
+            nodes = [TextNode(text=gold.corpus[one], metadata={"chunk_id": one}) for one in ranked]
+            return [NodeWithScore(node=node, score=1.0 / (place + 1)) for place, node in enumerate(nodes)]
+
+    async def inside() -> Evaluation:
+        return gold.evaluate(Mine(), "ndcg@10", k=10, progress=False)
+
+    expected = gold.evaluate(search, "ndcg@10", k=10, progress=False)["ndcg@10"]
+    assert asyncio.run(inside())["ndcg@10"] == expected
+
+
+def frames(run: Mapping[str, Mapping[str, float]], library: Any) -> Any:
+    rows = [(q, d, score) for q, docs in run.items() for d, score in docs.items()]
+    return library.DataFrame(
+        {name: [row[place] for row in rows] for place, name in enumerate(("qid", "docno", "score"))}
+    )
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_judgments_and_runs_in_memory_and_in_files_score_alike(tmp_path: Path, library: Any) -> None:
+    (tmp_path / "gold.qrels").write_text("".join(f"{q} 0 {d} {g}\n" for q, ds in QRELS.items() for d, g in ds.items()))
+    (tmp_path / "a.trec").write_text("".join(f"{q} Q0 {d} 0 {s} t\n" for q, ds in RUN.items() for d, s in ds.items()))
+    expected = dict(evaluate(QRELS, RUN))
+    judged = [
+        QRELS,
+        frames(QRELS, library).rename({"score": "grade"} if library is pl else str),
+        tmp_path / "gold.qrels",
+    ]
+    for qrels in judged:
+        for run in (RUN, frames(RUN, library), tmp_path / "a.trec", str(tmp_path / "a.trec")):
+            assert dict(evaluate(qrels, run)) == expected
+    assert evaluate(QRELS, RUN, "p@1", rel=2)["p@1(rel=2)"] == pytest.approx(1 / 3)
+
+
+def test_a_result_is_read_by_measure_by_query_and_as_a_frame() -> None:
+    found = evaluate(QRELS, RUN, ["mrr@10", "recall@1"])
+    assert (found["mrr@10"], found.mean("RR@10"), found["recall@1"], found["r@1"]) == (0.5, 0.5, 1 / 6, 1 / 6)
+    assert "recall@1" in found
+    assert "ndcg@10" not in found
+    assert "no measure" not in found
+    assert list(found) == ["mrr@10", "r@1"]
+    assert found.by_query["q2"]["mrr@10"] == 0.5
+    frame = found.to_pandas()
+    assert list(frame.columns) == ["measure", "mean", "low", "high"]
+    assert frame.dtypes.astype(str).tolist() == ["string", "float64", "float64", "float64"]
+    assert frame.set_index("measure").loc["mrr@10", "mean"] == 0.5
+    each = found.to_pandas(per_query=True)
+    assert each.set_index("query_id")["mrr@10"].to_dict() == {"q1": 1.0, "q2": 0.5, "q3": 0.0}
+    one = evaluate({"q1": {"a": 1}}, {"q1": ["a"]}, "mrr@10")
+    assert one.intervals == {}
+    assert math.isnan(one.to_pandas()["low"][0])
+    assert "interval" not in repr(one)
+
+
+def test_intervals_are_those_of_the_command(goldbench_inside: Goldbench, tmp_path: Path) -> None:
+    qrels, run = write_gold(tmp_path), write_run(tmp_path, "a.trec", skill=0.5)
+    write_run(tmp_path, "b.trec", skill=0.9)
+    arguments = ("compare", qrels, "--run", "a.trec", "--run", "b.trec", "--format", "json")
+    theirs = json.loads(goldbench_inside(*arguments).stdout)
+    mine = compare(qrels, {"a": run, "b": tmp_path / "b.trec"})
+    assert json.loads(mine.card.model_dump_json()) == theirs
+    shown = {one["system"]: one["scores"] for one in theirs["systems"]}
+    found = evaluate(qrels, run, "ndcg@10 mrr@10 r@10")
+    for name, (low, high) in found.intervals.items():
+        assert (low, high) == pytest.approx((shown["a"][name]["low"], shown["a"][name]["high"]), abs=1e-9)
+
+
+def test_a_comparison_in_memory_is_that_of_the_files(tmp_path: Path) -> None:
+    qrels, names = write_gold(tmp_path), {"a": 0.5, "b": 0.9}
+    runs: dict[str, dict[str, dict[str, float]]] = {}
+    for name, skill in names.items():
+        rows = (line.split() for line in write_run(tmp_path, f"{name}.trec", skill=skill).read_text().splitlines())
+        for query, _, doc, _, score, _ in rows:
+            runs.setdefault(name, {}).setdefault(query, {})[doc] = float(score)
+    judged = {f"q{n:03}": {f"d{n:03}": 1} for n in range(60)}
+    held = compare(judged, runs, "mrr@10", permutations=500)
+    read = compare(qrels, {name: tmp_path / f"{name}.trec" for name in names}, "mrr@10", permutations=500)
+    assert held.card.comparisons == read.card.comparisons
+    assert held.card.gold.sha256 == read.card.gold.sha256
+    assert (held.systems, held.card.gold.name) == (["b", "a"], "qrels")
+    assert "b is better than a by mrr@10" in repr(held)
+    assert held["RR@10"][0].first == "b"
+    assert held.leaderboard()["mean"].tolist() == [held.mean("b", "mrr@10").mean, held.mean("a", "mrr@10").mean]
+    assert held.to_pandas()["wins"].dtype == "int64"
+    with pytest.raises(KeyError, match="was not compared"):
+        held["ndcg@10"]
+
+
+def test_several_systems_are_scored_by_name(gold: GoldSet, tmp_path: Path) -> None:
+    search = words(gold)
+    found = gold.evaluate({"mine": search, "first": {q: list(gold.corpus)[:3] for q in gold.queries}}, progress=False)
+    assert isinstance(found, Evaluations)
+    assert list(found) == ["mine", "first"]
+    assert found["mine"]["ndcg@10"] > found["first"]["ndcg@10"]
+    assert found.to_pandas()["system"].tolist() == ["mine"] * 8 + ["first"] * 8
+    assert len(found.to_pandas(per_query=True)) == 12
+    assert "simulated" in repr(found)
+    compared = gold.compare({"mine": search, "first": found["mine"].run}, "ndcg@10", progress=False)
+    assert compared["ndcg@10"][0].verdict.value == "same"
+
+
+WRONG_SYSTEMS: list[tuple[Any, str]] = [
+    (7, "system int: a int is neither a function of a query and k nor"),
+    (lambda query: [], "not a function of a query and k: too many positional arguments"),
+    (lambda query, k: ["nowhere"], "ids that are not passages, the first 'nowhere'"),
+    (lambda query, k: "text", "answered a str, where a list of ids"),
+    (lambda query, k: None, "answered nothing"),
+    (lambda query, k: 1 / 0, "raised ZeroDivisionError"),
+    ("no/such/run.trec", "no/such/run.trec: file not found"),
+    ({}, "run: has none of the query ids"),
+    ({1: {"d": 1.0}}, "run: a query id is of type int"),
+    ({"q1": {"d"}}, "a set has no order"),
+    ({"q1": ["d"], "mine": len}, "systems: holds results of queries beside systems"),
+    ({7: len}, "systems: not a valid name: 7"),
+    ({"a\x1b[31m": len}, "systems: not a valid name"),
+    (pd.DataFrame({"query_id": ["q1"], "doc_id": ["d"], "score": [math.nan]}), "run: row 1: the "),
+    (pd.DataFrame({"query_id": ["q1"], "doc_id": [None], "score": [1.0]}), "run: row 1: the cell of doc_id is empty"),
+    (pd.DataFrame({"doc_id": ["d"], "score": [1.0]}), "run: has no column query_id"),
+]
+
+
+@pytest.mark.parametrize(("given", "says"), WRONG_SYSTEMS, ids=[says for _, says in WRONG_SYSTEMS])
+def test_what_is_no_system_is_refused_in_one_line(gold: GoldSet, given: Any, says: str) -> None:
+    with pytest.raises(goldbench.GoldbenchError) as caught:
+        gold.evaluate(given, progress=False)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"measures": "ncdg@10, recal@5"}, "did you mean ndcg?"),
+        ({"measures": 7}, "measures=7: give names"),
+        ({"measures": []}, "no measure is named"),
+        ({"cutoffs": 0}, "cutoff 0: a cutoff is a whole number from 1"),
+        ({"cutoffs": ["5"]}, "cutoffs: not a valid cutoff: '5'"),
+        ({"k": 0}, "k: not a valid number of results: 0"),
+        ({"k": True}, "k: not a valid number of results: True"),
+        ({"missing": "ignore"}, "missing='ignore' is not offered"),
+        ({"match": "words"}, "match='words' is not offered"),
+        ({"timeout": 0}, "timeout: not a valid number of seconds: 0"),
+    ],
+)
+def test_what_is_wrong_with_a_parameter_is_one_line(gold: GoldSet, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(goldbench.GoldbenchError) as caught:
+        gold.evaluate({"q1": ["d1"]}, progress=False, **options)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"alpha": 1}, "alpha: not a valid value: 1"),
+        ({"resamples": 5}, "resamples: not a valid value: 5"),
+        ({"seed": -1}, "seed: not a valid value: -1"),
+        ({"measures": "judged@10"}, "measures: judged@k counts judged results"),
+        ({"missing": "error"}, "use missing= zero or skip"),
+        ({"runs": {"a": RUN}}, "compare: give at least two systems by name"),
+        ({"runs": RUN}, "compare: give at least two systems by name"),
+        ({"runs": {"a": RUN, "b": len}}, "b: is of type builtin_function_or_method; give a dict"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(goldbench.GoldbenchError) as caught:
+        compare(QRELS, **{"runs": {"a": RUN, "b": RUN}, **options})
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("score", ["high", math.nan, None])
+def test_a_score_that_is_no_number_is_refused_with_its_system(gold: GoldSet, score: Any) -> None:
+    query_id, doc_id = next(iter(gold.queries)), next(iter(gold.corpus))
+    with pytest.raises(goldbench.InputError, match=f"^mine: query '{query_id}': "):
+        gold.evaluate({"mine": {query_id: {doc_id: score}}})
+
+
+def test_judgments_alone_have_no_texts_to_search(tmp_path: Path) -> None:
+    only = GoldSet.load(write_gold(tmp_path))
+    assert (only.queries, only.corpus) == ({}, {})
+    with pytest.raises(goldbench.InputError, match="holds no texts of queries and passages"):
+        only.evaluate(lambda query, k: ["d"], progress=False)
+    assert only.evaluate(write_run(tmp_path, "a.trec", skill=1.0), "mrr@10")["mrr@10"] == 1.0
+
+
+def test_a_deep_measure_asks_for_as_many_results(gold: GoldSet) -> None:
+    asked: set[int] = set()
+    found = list(gold.corpus)[:1]
+    for measures in ("mrr@10", "recall@1000"):
+        gold.evaluate(lambda query, k: asked.add(k) or found, measures, progress=False)
+    gold.evaluate(lambda query, k: asked.add(k) or found, "mrr@10", k=5, progress=False)
+    assert asked == {100, 1000, 5}
+
+
+def test_hostile_ids_and_names_are_shown_as_text() -> None:
+    qrels = {f"q{n}{SCRIPT}": {IMAGE: 1} for n in range(3)}
+    run = {query: {IMAGE: 1.0, "\x1b[31m": 0.5} for query in qrels}
+    both = compare(qrels, {SCRIPT: run, IMAGE: run}, "mrr@10", permutations=100, resamples=100)
+    found = evaluate(qrels, run, "mrr@10")
+    found.system = f"{SCRIPT}\x1b[31m"
+    for thing in (found, both, Evaluations({SCRIPT: found, IMAGE: found})):
+        shown = thing._repr_html_()
+        assert "<script" not in shown
+        assert "<img" not in shown
+        assert "&lt;script&gt;" in shown
+        assert "\x1b" not in shown + repr(thing)
+    assert len(found.to_pandas(per_query=True)) == 3
+
+
+def test_ids_stay_strings_and_half_a_surrogate_pair_is_one(tmp_path: Path) -> None:
+    found = evaluate({"007": {"1": 1}, "\ud800": {"2": 1}}, {"007": ["1"], "\ud800": ["2"]}, "mrr@10")
+    assert found.to_pandas(per_query=True)["query_id"].tolist() == ["007", "\ud800"]
+
+
+def test_usage_errors_are_goldbench_errors() -> None:
+    assert issubclass(UsageError, goldbench.GoldbenchError)
