@@ -11,15 +11,14 @@ from goldbench.pipeline.errors import UnknownMeasure
 if TYPE_CHECKING:
     import pandas as pd
 
-    from goldbench.pipeline.api.given_systems import Run
     from goldbench.pipeline.measures.result import Counts, Result
 
 
 class Evaluation(Mapping[str, float]):
     """The scores of one system: the mean of each measure, in any spelling of its name.
 
-    ``system`` is the name of the system; ``run`` holds what a retriever found, ``{query: {document: score}}``, and is
-    None if a run was given.
+    ``system`` is the name of the system. ``run`` is what was scored: what a retriever found, as ``{query: {document:
+    score}}``, or the run as it was given.
 
     >>> from goldbench import evaluate
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 0, "d2": 1}}
@@ -39,13 +38,13 @@ class Evaluation(Mapping[str, float]):
     1       q2     0.5  0.0
     """
 
-    def __init__(self, result: Result, *, system: str, run: Run | None = None, notice: str | None = None) -> None:
+    def __init__(self, result: Result, *, system: str, run: object, notice: str | None = None) -> None:
         """Take the scores.
 
         Args:
             result: The values of every query.
             system: The name of the system.
-            run: What a retriever found, or None.
+            run: What was scored.
             notice: The gold set's warning, or None.
         """
         self.result, self.system, self.run, self._notice = result, system, run, notice

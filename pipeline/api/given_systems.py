@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
     from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.ports import Progress
+    from goldbench.pipeline.retrieval.foreign_results import Returns
     from goldbench.pipeline.score.runs import Gold, Match
 
 Run = Mapping[str, Mapping[str, float]]
@@ -102,8 +103,8 @@ def deepest(measures: Sequence[Measure], k: int | None) -> int:
     return k
 
 
-def score(gold: Gold, given: Any, name: str, how: Scored) -> tuple[Result, Run | None]:  # noqa: ANN401  see the module
-    """Return the scores of a run or a retriever, and what a retriever found.
+def score(gold: Gold, given: Any, name: str, how: Scored) -> tuple[Result, object]:  # noqa: ANN401  see the module
+    """Return the scores of a run or a retriever, and the run: as it was given, or what the retriever found.
 
     Args:
         gold: The judgments.
@@ -121,9 +122,9 @@ def score(gold: Gold, given: Any, name: str, how: Scored) -> tuple[Result, Run |
 
         run = load_run(str(given))
         result = score_run(gold, run, how.measures, missing=how.missing, scores=how.scores, match=how.match)
-        return result, None
+        return result, given
     if isinstance(given, Mapping) or _is_frame(given):
-        return _score_held(gold, given, name, how), None
+        return _score_held(gold, given, name, how), given
     found = _search(gold, given, name, how)
     return _score_held(gold, found, name, how, by_id=True), found
 
@@ -166,7 +167,8 @@ def _search(gold: Gold, thing: Any, name: str, how: Scored) -> Run:  # noqa: ANN
     from goldbench.pipeline.retrieval.own import Own
     from goldbench.pipeline.systems.adapters import adapt
 
-    retriever = adapt(thing, name=name, returns="texts" if how.match == "text" else "ids", timeout_s=how.timeout)
+    returns: Returns = "texts" if how.match == "text" else "ids"
+    retriever = adapt(thing, name=name, returns=returns, timeout_s=how.timeout, prints=True)
     queries, corpus = gold.texts_to_search()
     one_by_one = isinstance(retriever.inner, Own)  # a retriever with an index of its own answers all queries at once
     try:

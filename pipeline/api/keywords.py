@@ -74,7 +74,7 @@ _KEYWORDS = frozenset({
     "out", "answers", "config", "missing", "scores", "match", "permutations", "resamples", "alpha",
     "split", "corpus", "queries", "qrels", "grades", "relevant_from", "evidence_level",
 })  # fmt: skip
-_OPTION = re.compile(r"(?<![\w/.-])--([a-z][a-z0-9-]*)((?: offline)?)(?=(:?))")
+_OPTION = re.compile(r"(?<![\w/.-])--([a-z][a-z0-9-]*)(?: (offline|zero|skip|text)\b)?(?=(:?))")
 
 
 def named_in_python(message: str) -> str:
@@ -89,7 +89,7 @@ def named_in_python(message: str) -> str:
         if name not in _KEYWORDS:
             return found[0]
         if found[2]:
-            return f"{name}={found[2].strip()!r}"
+            return f"{name}={found[2]!r}"
         return name if found[3] else f"{name}=True" if name in _FLAGS else f"{name}="
 
     return _OPTION.sub(keyword, message)

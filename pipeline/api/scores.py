@@ -52,8 +52,8 @@ def evaluate(
     """
     gold = _gold_of(qrels, rel)
     asked = how(measures, rel=gold.level, missing=missing, scores=scores)
-    result, _ = score(gold, _checked_run(run, "run"), name_of(run), asked)
-    return Evaluation(result, system=name_of(run))
+    result, scored = score(gold, _checked_run(run, "run"), name_of(run), asked)
+    return Evaluation(result, system=name_of(run), run=scored)
 
 
 @keywords_named()
@@ -97,7 +97,7 @@ def compare(
     method = method_of(asked, permutations=permutations, resamples=resamples, seed=seed, alpha=alpha)
     held = not isinstance(qrels, str | PathLike)
     about = GoldReference(name="qrels", sha256=gold.fingerprint(), queries=len(gold.qrels)) if held else reference(gold)
-    checked = {name: _checked_run(run, name) for name, run in (systems_in(runs) or {}).items()}
+    checked = {name: _checked_run(run, name) for name, run in (systems_in(_runs_of(runs)) or {}).items()}
     return compare_all(gold, checked, asked, method, about)
 
 
@@ -184,6 +184,7 @@ def evaluate_all(gold: Gold, systems: object, asked: Scored, *, notice: str | No
         result, run = score(gold, given, name, asked)
         return Evaluation(result, system=name, run=run, notice=notice)
 
+    systems = _runs_of(systems)
     several = systems_in(systems)
     if several is None:
         return one(systems, name_of(systems))
@@ -209,7 +210,7 @@ def compare_all(
     from goldbench.pipeline.api.run_comparison import RunComparison
     from goldbench.pipeline.score.scorecards import card_by, to_compare
 
-    several = systems_in(systems)
+    several = systems_in(_runs_of(systems))
     if several is None or len(several) < 2:
         raise UsageError("compare: give at least two systems by name, as {'a': run_a, 'b': run_b}")
     compared, judged = to_compare(asked.measures)
@@ -217,6 +218,15 @@ def compare_all(
     results = {name: score(gold, given, name, both)[0] for name, given in several.items()}
     where = about.name if about.name == "qrels" else str(gold.path)
     return RunComparison(card_by(about, results, compared, judged=judged, method=method, where=where), notice=notice)
+
+
+def _runs_of(systems: object) -> object:
+    """Return systems with the run in the place of every evaluation, so that what was scored can be compared."""
+    if isinstance(systems, Evaluation):
+        return systems.run
+    if not isinstance(systems, Mapping):
+        return systems
+    return {name: one.run if isinstance(one, Evaluation) else one for name, one in systems.items()}
 
 
 def method_of(asked: Scored, **given: float) -> Method:

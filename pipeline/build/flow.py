@@ -26,7 +26,7 @@ from goldbench.pipeline.formats.documents.converter import memory_note
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import GoldSet, passages
+from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
 from goldbench.pipeline.ports import Progress, QueryGenerator, Stored, Writing
@@ -185,7 +185,7 @@ async def assemble(run: Run) -> Counts:
         for query, position in zip(queries, run.drawn.positions, strict=True)
     }
     corpus = functools.partial(passages, chunks, queries)
-    run.place.write_gold(GoldSet(queries, corpus, relevance, described(run.config, run.drawn, run.generator)))
+    run.place.write_gold(GoldContents(queries, corpus, relevance, described(run.config, run.drawn, run.generator)))
     return Counts(read=len(queries), written=len(queries))
 
 

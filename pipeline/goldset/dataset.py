@@ -53,7 +53,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class GoldSet:
+class GoldContents:
     """What is written: the corpus is a function that reads it again, so that it need not be held in memory."""
 
     queries: Sequence[Query]
@@ -82,7 +82,7 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query]) -> Iterator[Pass
         )
 
 
-def write_gold(folder: Path, gold: GoldSet) -> None:
+def write_gold(folder: Path, gold: GoldContents) -> None:
     """Write ``dataset.json``, ``beir/`` and ``trec/`` below the folder.
 
     Raises:
@@ -112,7 +112,7 @@ def read_dataset(path: Path) -> TestSet:
         raise InputError(path, explain(error)) from None
 
 
-def _write_dataset(path: Path, gold: GoldSet) -> None:
+def _write_dataset(path: Path, gold: GoldContents) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write("{\n")
         _write_map(file, "queries", ((query.query_id, query.text) for query in gold.queries))
@@ -135,7 +135,7 @@ def _write_map(file: TextIO, name: str, items: Iterable[tuple[str, object]]) -> 
     file.write("\n},\n")
 
 
-def _write_beir(folder: Path, gold: GoldSet) -> None:
+def _write_beir(folder: Path, gold: GoldContents) -> None:
     with (folder / CORPUS_COPY).open("w", encoding="utf-8", newline="\n") as file:
         for passage in gold.corpus():
             metadata = {"title": passage.title}
@@ -154,7 +154,7 @@ def _write_beir(folder: Path, gold: GoldSet) -> None:
             _write_json(file, dict(zip(JUDGMENT_COLUMNS, judgment, strict=True)))
 
 
-def _write_card(folder: Path, gold: GoldSet) -> None:
+def _write_card(folder: Path, gold: GoldContents) -> None:
     """Write the dataset card of the BEIR folder, and the Parquet files if it needs any."""
     found = {}
     for table in TABLES:
@@ -174,7 +174,7 @@ def _write_card(folder: Path, gold: GoldSet) -> None:
     (folder / DATASET_CARD).write_text(dataset_card(found, made), encoding="utf-8", newline="\n")
 
 
-def _write_trec(folder: Path, gold: GoldSet) -> None:
+def _write_trec(folder: Path, gold: GoldContents) -> None:
     with (folder / QRELS).open("w", encoding="utf-8", newline="\n") as file:
         for query_id, chunk_id, grade in _judgments(gold):
             file.write(f"{query_id} 0 {chunk_id} {grade}\n")
@@ -183,13 +183,13 @@ def _write_trec(folder: Path, gold: GoldSet) -> None:
             file.write(f"{query.query_id}\t{' '.join(query.text.split())}\n")
 
 
-def _judgments(gold: GoldSet) -> Iterator[tuple[str, str, int]]:
+def _judgments(gold: GoldContents) -> Iterator[tuple[str, str, int]]:
     for query in gold.queries:
         for chunk_id, grade in _plain(gold, query).items():
             yield query.query_id, chunk_id, grade
 
 
-def _plain(gold: GoldSet, query: Query) -> dict[str, int]:
+def _plain(gold: GoldContents, query: Query) -> dict[str, int]:
     grades = gold.relevance[query.query_id]
     return {chunk_id: int(grades[chunk_id]) for chunk_id in sorted(grades)}
 

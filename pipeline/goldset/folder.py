@@ -20,7 +20,7 @@ from goldbench.pipeline.formats.jsonl import R, RecordFile
 from goldbench.pipeline.formats.toml import write_toml
 from goldbench.pipeline.goldset import file_names as names
 from goldbench.pipeline.goldset import publication
-from goldbench.pipeline.goldset.dataset import GoldSet, read_dataset, write_gold
+from goldbench.pipeline.goldset.dataset import GoldContents, read_dataset, write_gold
 from goldbench.pipeline.goldset.gold_path import read_metadata
 from goldbench.schemas.corpus import Chunk, Document
 from goldbench.schemas.judgment import Judgment, Pooled
@@ -339,7 +339,7 @@ class Draft(GoldFolder):
 
     finished: Manifest | None = None
 
-    def write_gold(self, gold: GoldSet) -> None:
+    def write_gold(self, gold: GoldContents) -> None:
         """Write the gold set and its copies for other tools."""
         write_gold(self.path, gold)
 

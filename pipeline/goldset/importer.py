@@ -25,7 +25,7 @@ from goldbench.pipeline.formats.benchmarks.kinds import open_collection
 from goldbench.pipeline.formats.benchmarks.left_out import Books, Names
 from goldbench.pipeline.formats.faults import unreadable
 from goldbench.pipeline.formats.jsonl import RecordFile, write_texts
-from goldbench.pipeline.goldset.dataset import GoldSet, Passage
+from goldbench.pipeline.goldset.dataset import GoldContents, Passage
 from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, QUERIES, RENAMED
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, stamp
 from goldbench.pipeline.goldset.gold_path import metadata_of
@@ -187,7 +187,7 @@ class _Import:
         self._write_renamed()
         kept = {query.query_id: relevance[query.query_id] for query in queries}
         metadata = self._metadata(grades, options)
-        self.place.write_gold(GoldSet(queries, lambda: _passages(chunks), kept, metadata))
+        self.place.write_gold(GoldContents(queries, lambda: _passages(chunks), kept, metadata))
         return _Written(len(documents), len(queries), self._reports(len(documents), kept), grades)
 
     def _unknown_grade(self, judgments: list[Qrel], grade: int, seen: Mapping[int, int]) -> InputError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.goldset.dataset import GoldSet, passages
+from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
 from goldbench.pipeline.goldset.folder import Claim, GoldFolder, stamp
 from goldbench.pipeline.stages.chunk import check_sizes, chunk_documents
@@ -115,7 +115,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
             "chunk": {"size": size, "overlap": overlap},
             "rechunked": {"queries": len(relevance), "left_out": len(left_out)},
         }
-        place.write_gold(GoldSet(queries, lambda: passages(chunks, queries), grades, metadata))
+        place.write_gold(GoldContents(queries, lambda: passages(chunks, queries), grades, metadata))
         place.write_settings(settings)
         report = StageReport(
             stage="project",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldbench.pipeline.build.flow import FAILURES_LISTED
-from goldbench.pipeline.goldset.dataset import GoldSet, passages
+from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.folder import Draft, with_reports
 from goldbench.pipeline.grade.gradable_set import GradableSet
 from goldbench.pipeline.grade.outcome import Outcome
@@ -39,7 +39,7 @@ def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, gra
     place.ungraded.write(made.dropped)
     place.queries.write(made.kept)
     place.write_gold(
-        GoldSet(
+        GoldContents(
             queries=made.kept,
             corpus=functools.partial(passages, gold.chunks, gold.queries),
             relevance=made.grades,

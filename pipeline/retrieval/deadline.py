@@ -25,7 +25,7 @@ class InThread:
     """Answers by a function of a query and k, called in a thread of its own under a time limit.
 
     A call that does not come back is left behind in its thread, and later calls are refused. What a call prints goes
-    to standard error: standard output belongs to the command.
+    to standard error, because standard output belongs to the command, unless ``prints`` is true.
     """
 
     def __init__(
@@ -36,6 +36,7 @@ class InThread:
         returns: Returns = "ids",
         id_keys: Sequence[str] = ID_KEYS,
         close: Callable[[], None] | None = None,
+        prints: bool = False,
     ) -> None:
         """Take the function and how to call it; the thread starts with the first query.
 
@@ -45,9 +46,10 @@ class InThread:
             returns: Whether a plain string that the function returns is an id or a text.
             id_keys: As in `read_answer`.
             close: Called when this is closed.
+            prints: Whether what the function prints goes to standard output.
         """
         self._function, self._timeout_s, self._close = function, timeout_s, close
-        self._returns, self._id_keys = returns, id_keys
+        self._returns, self._id_keys, self._prints = returns, id_keys, prints
         self._hangs = False
         self._calls: queue.SimpleQueue[tuple[str, int] | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[list[Found] | BaseException] = queue.SimpleQueue()
@@ -64,7 +66,7 @@ class InThread:
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="goldbench system", daemon=True)
             self._thread.start()
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.nullcontext() if self._prints else contextlib.redirect_stdout(sys.stderr):
             self._calls.put((query, k))
             self._hangs = True  # until it answers: an interrupt must not wait for it either
             try:

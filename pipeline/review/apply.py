@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.goldset.dataset import GoldSet, passages
+from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.file_names import DATASET, MANIFEST, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, with_reports
 from goldbench.pipeline.goldset.publication import is_inside
@@ -81,7 +81,7 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
         _write_records(place, start, decided)
         metadata = {**reviewed.material.metadata, "review": _described(place, made, decided, reviewed)}
         corpus = functools.partial(passages, home.chunks.read(), decided.queries)
-        place.write_gold(GoldSet(decided.queries, corpus, grades, metadata))
+        place.write_gold(GoldContents(decided.queries, corpus, grades, metadata))
         place.finish(_manifest(manifest, start, decided))
     return made
 

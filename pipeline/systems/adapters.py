@@ -20,6 +20,7 @@ def adapt(
     returns: Returns = "ids",
     id_keys: Sequence[str] = ID_KEYS,
     timeout_s: float = 30.0,
+    prints: bool = False,
 ) -> Guarded:
     """Return a retriever for one of another library; every answer of it is checked.
 
@@ -31,13 +32,15 @@ def adapt(
         id_keys: Keys of a document's metadata that may hold the id of its passage; a document without them is
             recognised by its own id or its text.
         timeout_s: Seconds that one query may take.
+        prints: Whether what it prints goes to standard output, which belongs to the command otherwise.
 
     Raises:
         UsageError: It is none of these, or a function of something else.
     """
     if callable(getattr(thing, "index", None)) and callable(getattr(thing, "search", None)):
         return Guarded(thing, name=name)
-    answering = InThread(_ask(thing, name), timeout_s=timeout_s, returns=returns, id_keys=id_keys)
+    ask = _ask(thing, name)
+    answering = InThread(ask, timeout_s=timeout_s, returns=returns, id_keys=id_keys, prints=prints)
     return Guarded(Own(answering, name=name), name=name)
 
 

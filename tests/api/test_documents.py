@@ -123,7 +123,7 @@ def test_cells_of_every_type_are_written_as_in_the_parquet_file(
     frame = library.DataFrame(cells)
     if library is pd:
         frame.to_parquet(tmp_path / "frame.parquet")
-        frame = frame.astype({"code": "category"})
+        frame = frame.astype({"code": "category"}).set_index(pd.Index([9.5 - n for n in range(9)]))
     else:
         frame.write_parquet(tmp_path / "frame.parquet")
     gold = silent(frame, queries=1, no_chunk=True, out=tmp_path / "mine")

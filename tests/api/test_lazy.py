@@ -83,7 +83,7 @@ def test_messages_name_keywords_and_leave_everything_else() -> None:
         ("give --base-url or --generator offline", "give base_url= or generator='offline'"),
         ("see goldbench build --help", "see goldbench build --help"),
         ("my--out.txt and dir/--out: not found", "my--out.txt and dir/--out: not found"),
-        ("use --missing zero or skip", "use missing= zero or skip"),
+        ("use --missing zero or skip", "use missing='zero' or skip"),
     ):
         assert named_in_python(said) == told
 

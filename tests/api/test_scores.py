@@ -50,7 +50,7 @@ def test_the_figures_of_a_file_are_those_of_the_command(
     goldbench_inside: Goldbench, tmp_path: Path, gold: GoldSet, measures: Any, missing: Any
 ) -> None:
     found = gold.evaluate(words(gold), "ndcg@10", progress=False)
-    assert found.run is not None
+    assert isinstance(found.run, dict)
     lines = [f"{q} Q0 {d} 0 {score!r} t" for q, docs in list(found.run.items())[1:] for d, score in docs.items()]
     (tmp_path / "mine.trec").write_text("\n".join(lines) + "\n")
     mine = gold.evaluate(tmp_path / "mine.trec", measures, missing=missing)
@@ -223,6 +223,17 @@ def test_several_systems_are_scored_by_name(gold: GoldSet, tmp_path: Path) -> No
     assert "simulated" in repr(found)
     compared = gold.compare({"mine": search, "first": found["mine"].run}, "ndcg@10", progress=False)
     assert compared["ndcg@10"][0].verdict.value == "same"
+    assert gold.compare(found, "ndcg@10").systems == ["mine", "first"]
+    assert dict(gold.evaluate(found["mine"])) == dict(found["mine"])
+
+
+def test_what_a_retriever_prints_is_printed(gold: GoldSet, capsys: pytest.CaptureFixture[str]) -> None:
+    def search(query: str, k: int) -> list[str]:
+        print("asked")
+        return list(gold.corpus)[:1]
+
+    gold.evaluate(search, "mrr@10", progress=False)
+    assert capsys.readouterr() == ("asked\n" * 6, "")
 
 
 WRONG_SYSTEMS: list[tuple[Any, str]] = [
@@ -282,7 +293,7 @@ def test_what_is_wrong_with_a_parameter_is_one_line(gold: GoldSet, options: dict
         ({"resamples": 5}, "resamples: not a valid value: 5"),
         ({"seed": -1}, "seed: not a valid value: -1"),
         ({"measures": "judged@10"}, "measures: judged@k counts judged results"),
-        ({"missing": "error"}, "use missing= zero or skip"),
+        ({"missing": "error"}, "use missing='zero' or skip"),
         ({"runs": {"a": RUN}}, "compare: give at least two systems by name"),
         ({"runs": RUN}, "compare: give at least two systems by name"),
         ({"runs": {"a": RUN, "b": len}}, "b: is of type builtin_function_or_method; give a dict"),

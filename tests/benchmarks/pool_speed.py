@@ -96,7 +96,7 @@ def _words(text: str) -> str:
 def _write(folder: Path, size: int) -> None:
     """Write a set of so many chunks, as a build does."""
     from goldbench.pipeline.formats.jsonl import RecordFile
-    from goldbench.pipeline.goldset.dataset import GoldSet, Passage, write_gold
+    from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
     from goldbench.pipeline.goldset.publication import publish, staging
     from goldbench.pipeline.stages.chunk import chunk_documents
     from goldbench.schemas.corpus import Chunk, Document
@@ -126,7 +126,7 @@ def _write(folder: Path, size: int) -> None:
         def corpus() -> Iterator[Passage]:
             return (Passage(chunk_id=chunk.chunk_id, title="", text=chunk.text) for chunk in chunks)
 
-        write_gold(place, GoldSet(queries, corpus, relevance, {}))
+        write_gold(place, GoldContents(queries, corpus, relevance, {}))
         manifest = Manifest(
             goldbench="0", created="", seconds=0, generator="x", evidence_level="smoke", config_sha256="", documents=0,
             queries=len(queries), stages=[],

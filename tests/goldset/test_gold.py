@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.goldset.dataset import GoldSet, Passage, read_dataset, write_gold
+from goldbench.pipeline.goldset.dataset import GoldContents, Passage, read_dataset, write_gold
 from goldbench.schemas.corpus import Evidence
 from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.query import Query
@@ -21,8 +21,8 @@ IDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zs", "Zl", "Z
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=60).filter(lambda text: text.strip())
 
 
-def gold_set(queries: dict[str, str], corpus: dict[str, str], relevance: dict[str, dict[str, int]]) -> GoldSet:
-    return GoldSet(
+def gold_set(queries: dict[str, str], corpus: dict[str, str], relevance: dict[str, dict[str, int]]) -> GoldContents:
+    return GoldContents(
         queries=[
             Query(
                 query_id=query_id,

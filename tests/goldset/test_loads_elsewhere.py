@@ -288,13 +288,13 @@ def test_a_hundred_thousand_passages_get_their_card_in_bounded_memory(tmp_path: 
     script = """
 import resource, sys
 from pathlib import Path
-from goldbench.pipeline.goldset.dataset import GoldSet, Passage, write_gold
+from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
 from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.query import Query
 def corpus():
     return (Passage(f"2019-01-01-{n}" if n else "2019-01-01", "", f"passage {n} " * 60) for n in range(100_000))
 queries = [Query(query_id=f"q{n}", text="why", chunk_id="2019-01-01", generator="t") for n in range(300)]
-gold = GoldSet(queries, corpus, {q.query_id: {"2019-01-01": Relevance.ANSWERS} for q in queries}, {})
+gold = GoldContents(queries, corpus, {q.query_id: {"2019-01-01": Relevance.ANSWERS} for q in queries}, {})
 write_gold(Path(sys.argv[1]), gold)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """

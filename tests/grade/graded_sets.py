@@ -13,7 +13,7 @@ from typing import Any
 
 from goldbench.pipeline.config import Config, load_config
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import GoldSet, Passage, write_gold
+from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
 from goldbench.pipeline.goldset.publication import publish, staging
 from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pools
@@ -85,7 +85,7 @@ def write_set(folder: Path, *, subjects: int = 8, extra: Mapping[str, str] | Non
         RecordFile.write(place / "3-queries.jsonl", Query, queries)
         relevance = {query.query_id: {query.chunk_id: Relevance.ANSWERS} for query in queries}
         corpus = [Passage(chunk_id=item.chunk_id, title="", text=item.text) for item in chunks]
-        write_gold(place, GoldSet(queries, lambda: corpus, relevance, {"evidence_level": "model"}))
+        write_gold(place, GoldContents(queries, lambda: corpus, relevance, {"evidence_level": "model"}))
         manifest = Manifest(
             goldbench="0", created="2026-01-01T00:00:00+00:00", seconds=0.0, generator="test", evidence_level="model",
             config_sha256="c", documents=len(documents), queries=len(queries), stages=[],

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import GoldSet, Passage, write_gold
+from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
 from goldbench.pipeline.goldset.publication import publish, staging
 from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
 from goldbench.pipeline.review.queue import Item, QueueSettings, plan
@@ -83,7 +83,7 @@ def make_set(folder: Path, *, queries: int = 30, pool: int = 8, seed: int = 1) -
         RecordFile.write(at / "4-judgments.jsonl", Judgment, judged)
         passages = [Passage(chunk.chunk_id, chunk.title, chunk.text) for chunk in chunks]
         metadata = {"generator": "by hand", "evidence_level": "model"}
-        write_gold(at, GoldSet(asked, lambda: passages, relevance, metadata))
+        write_gold(at, GoldContents(asked, lambda: passages, relevance, metadata))
         manifest = Manifest(
             goldbench="0",
             created="2026-01-01T00:00:00+00:00",

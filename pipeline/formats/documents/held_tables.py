@@ -81,9 +81,11 @@ def table_of_frame(frame: Any) -> Table:  # noqa: ANN401  of pandas or polars, n
     if not len(frame):
         raise InputError(FRAME, "has no rows")
 
+    rows_of = frame.iloc if library_of(frame) == "pandas" else frame  # without iloc, labels may be taken for places
+
     def rows() -> Iterator[Row]:
         for start in range(0, len(frame), _BATCH):
-            part = frame[start : start + _BATCH]
+            part = rows_of[start : start + _BATCH]
             cells = zip(*(_cells(part[name]) for name in names), strict=True)
             for number, values in enumerate(cells, start=start + 1):
                 yield Row(number, None, _checked(dict(zip(names, values, strict=True)), number))
