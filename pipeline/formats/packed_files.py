@@ -53,16 +53,8 @@ class Source:
         Raises:
             InputError: The file is missing, cannot be read, is not a file, or is cut short.
         """
-        with in_file(self.name):
-            try:
-                with self._raw() as raw, _unpacked(raw) as unpacked:
-                    yield unpacked
-            except (EOFError, gzip.BadGzipFile, zlib.error):
-                raise Fault("is cut short or damaged: the gzip stream does not end as it should") from None
-            except OSError as error:
-                if error.errno is None:
-                    raise Fault("is cut short or damaged: the zstd stream does not end as it should") from None
-                raise
+        with in_file(self.name), self._raw() as raw, _unpacked(raw) as unpacked:
+            yield unpacked
 
     def size(self) -> int:
         """Return the number of bytes as stored, without unpacking."""
@@ -145,18 +137,29 @@ def _unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
     start = raw.read(4)
     raw.seek(0)
     if start.startswith(_GZIP):
-        with gzip.open(raw) as file:
+        with _ending("gzip", (EOFError, gzip.BadGzipFile, zlib.error)), gzip.open(raw) as file:
             yield cast("BinaryIO", file)
     elif start.startswith(_ZSTD):
-        with _zstd(raw) as file:
+        with _from_zstd(raw) as file:
             yield file
     else:
         with io.BufferedReader(cast("io.RawIOBase", raw)) as file:  # the plain file is unbuffered
             yield file
 
 
-def _zstd(raw: BinaryIO) -> BinaryIO:
-    import pyarrow
+@contextmanager
+def _from_zstd(raw: BinaryIO) -> Iterator[BinaryIO]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    with _ending("zstd", (EOFError, zstd.ZstdError)), zstd.ZstdFile(raw) as file:
+        yield cast("BinaryIO", file)
 
-    stream = pyarrow.CompressedInputStream(pyarrow.PythonFile(raw, mode="r"), "zstd")
-    return cast("BinaryIO", io.BufferedReader(stream))
+
+@contextmanager
+def _ending(packing: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
+    try:
+        yield
+    except errors:
+        raise Fault(f"is cut short or damaged: the {packing} stream does not end as it should") from None

@@ -1,0 +1,211 @@
+"""Without any extra: in an environment with nothing but the base requirements, all but what extras bring works."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sysconfig
+import tomllib
+import venv
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow
+import pytest
+from packaging.requirements import Requirement
+
+from goldbench.pipeline.formats.documents.sources import KINDS
+from tests.build.test_build import corpus
+from tests.conftest import ROOT, SETTINGS, Goldbench
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def brought_by(requirements: Iterable[str]) -> set[str]:
+    """Return the names of the packages that these requirements bring, directly or not."""
+    found: set[tuple[str, str]] = set()
+    waiting = [(Requirement(text), "") for text in requirements]
+    while waiting:
+        requirement, extra = waiting.pop()
+        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+            new = {(requirement.name, one) for one in ("", *requirement.extras)} - found
+            found |= new
+            further = importlib.metadata.requires(requirement.name) or ()
+            waiting += [(Requirement(text), one) for _, one in new for text in further]
+    return {name for name, _ in found}
+
+
+@pytest.fixture(scope="session")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with the base requirements and this checkout."""
+    home = tmp_path_factory.mktemp("bare")
+    venv.EnvBuilder(symlinks=os.name != "nt").create(home)
+    places = {"base": str(home), "platbase": str(home)}
+    site = Path(sysconfig.get_path("purelib", "venv", places))
+    for name in {"goldbench", *brought_by(PROJECT["dependencies"])}:
+        for file in importlib.metadata.distribution(name).files or ():
+            top = file.parts[0]
+            if top not in {"..", "__pycache__"} and not top.endswith(".pth") and not (site / top).exists():
+                (site / top).symlink_to(file.locate().parents[len(file.parts) - 1] / top)
+    (site / "checkout.pth").write_text(f"{ROOT}\n", encoding="utf-8")
+    return Path(sysconfig.get_path("scripts", "venv", places), "python")
+
+
+@pytest.fixture
+def bare(bare_python: Path, tmp_path: Path) -> Goldbench:
+    """Run the command in that environment, in an empty folder."""
+
+    def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        kept = {name: value for name, value in os.environ.items() if name not in {*SETTINGS, "PYTHONPATH"}}
+        command = [str(bare_python), "-m", "goldbench", *map(str, arguments)]
+        return subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**kept, "COLUMNS": "200", **environment},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    return run
+
+
+HINT = "is not installed: run pip install -e '.[{}]' in the checkout of goldbench"
+
+
+def test_every_module_can_be_imported_but_those_of_an_extra(bare_python: Path) -> None:
+    code = """
+import importlib, pathlib, sys
+from goldbench.pipeline.errors import MissingExtra
+for path in sorted(pathlib.Path(sys.argv[1]).glob("[p-s]*/**/*.py")):
+    parts = path.relative_to(sys.argv[1]).with_suffix("").parts
+    if parts[0] in {"pipeline", "prompts", "schemas"} and parts[-1] != "__main__":
+        try:
+            importlib.import_module(".".join(["goldbench", *parts]).removesuffix(".__init__"))
+        except MissingExtra as error:
+            print(*parts[:2], error)
+        except ModuleNotFoundError as error:
+            print(*parts, error.name)
+print("done")
+"""
+    done = subprocess.run([bare_python, "-c", code, ROOT], capture_output=True, text=True, timeout=100, check=True)
+    *missing, last = done.stdout.splitlines()
+    assert last == "done"
+    assert set(missing) == {
+        f"pipeline review jinja2 {HINT.format('review')}",
+        "pipeline formats documents html_text bs4",  # these two are imported by the worker that converts files
+        "pipeline formats documents office bs4",
+    }
+
+
+def test_a_missing_reader_costs_its_files_and_the_rest_is_built(bare: Goldbench, tmp_path: Path) -> None:
+    corpus(tmp_path / "docs")
+    (tmp_path / "docs" / "rows.csv").write_text("text\nThe lock opens its gates at seven in the morning.\n")
+    readers = {".parquet": "pyarrow", **dict.fromkeys((".html", ".htm", ".xhtml"), "lxml")}
+    needing = [f"x{suffix}" for suffix, kind in sorted(KINDS.items()) if kind in {"html", "office"}] + ["y.parquet"]
+    for name in needing:
+        (tmp_path / "docs" / name).write_bytes(b"any")
+    done = bare("build", "docs", "--out", "run", "--queries", 8)
+    assert done.returncode == 3, done.stderr
+    skipped = [line for line in done.stderr.splitlines() if line.startswith("skipped")]
+    assert skipped == [
+        f"skipped docs/{name}: {readers.get(Path(name).suffix, 'markitdown')} {HINT.format('documents')}"
+        for name in sorted(needing)
+    ]
+    data = json.loads((tmp_path / "run" / "dataset.json").read_text(encoding="utf-8"))
+    assert (len(data["queries"]), len(data["corpus"])) == (8, 13)
+
+
+@pytest.mark.slow
+def test_the_main_job_needs_no_extra(bare: Goldbench, tmp_path: Path) -> None:
+    corpus(tmp_path / "docs")
+    for arguments in (
+        ("build", "docs", "--out", "run", "--queries", 8),
+        ("validate", "run"),
+        ("retrieve", "run", "--system", "bm25", "-o", "run/runs/bm25.trec"),
+        ("score", "run", "--run", "bm25=run/runs/bm25.trec"),
+        ("card", "run"),
+        ("bench", "run"),
+    ):
+        done = bare(*arguments)
+        assert done.returncode == 0, (arguments, done.stderr)
+
+
+def test_with_strict_a_missing_reader_ends_the_run(bare: Goldbench, tmp_path: Path) -> None:
+    corpus(tmp_path / "docs")
+    (tmp_path / "docs" / "a.pdf").write_bytes(b"any")
+    done = bare("build", "docs", "--out", "run", "--queries", 8, "--strict")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"goldbench: docs/a.pdf: markitdown {HINT.format('documents')}"
+    assert not (tmp_path / "run").exists()
+
+
+def test_documents_that_all_need_the_extra_are_no_set(bare: Goldbench, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"any")
+    done = bare("build", "a.pdf", "--out", "run")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith(f"a.pdf: markitdown {HINT.format('documents')}")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture
+def scored(goldbench: Goldbench, tmp_path: Path) -> Path:
+    """A gold set with a run and a history."""
+    corpus(tmp_path / "docs")
+    for arguments in (
+        ("build", "docs", "--out", "run", "--queries", 6),
+        ("retrieve", "run", "-o", "bm25.trec"),
+        ("monitor", "run", "--run", "bm25.trec", "--history", "history.jsonl"),
+    ):
+        done = goldbench(*arguments)
+        assert done.returncode == 0, done.stderr
+    return tmp_path
+
+
+def test_a_feature_without_its_extra_is_refused_in_one_line_and_writes_nothing(bare: Goldbench, scored: Path) -> None:
+    (scored / "vectors.toml").write_text(
+        "[systems.mine]\nkind = 'vectors'\npassages = 'a.parquet'\nqueries = 'a.parquet'\n"
+    )
+    (scored / "a.parquet").write_bytes(b"any")
+    before = files_of(scored)
+    for extra, package, arguments in (
+        ("review", "jinja2", ("review", "run")),
+        ("review", "jinja2", ("review", "report", "run")),
+        ("review", "jinja2", ("review", "export", "run", "--out", "people.jsonl")),
+        ("review", "jinja2", ("score", "run", "--run", "bm25.trec", "--calibrated")),
+        ("report", "jinja2", ("score", "run", "--run", "bm25.trec", "--html", "page.html", "--per-query", "all.csv")),
+        ("report", "jinja2", ("bench", "run", "--html", "page.html")),
+        ("report", "jinja2", ("monitor", "plot", "history.jsonl")),
+        ("cjk", "jieba", ("retrieve", "run", "--analyzer", "jieba", "-o", "jieba.trec")),
+        ("dense", "pyarrow", ("retrieve", "run", "-c", "vectors.toml", "--system", "mine", "-o", "mine.trec")),
+        ("benchmarks", "ir_datasets", ("import", "ir_datasets", "vaswani", "--out", "vaswani")),
+    ):
+        done = bare(*arguments)
+        assert done.returncode == 1, (arguments, done.stderr)
+        assert done.stderr == f"goldbench: {package} {HINT.format(extra)}\n"
+        assert done.stdout == ""
+    assert files_of(scored) == before
+
+
+def files_of(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_frames_of_pandas_and_packed_runs_are_scored(bare_python: Path, bare: Goldbench, scored: Path) -> None:
+    code = """
+import pandas as pd
+from goldbench.pipeline.measures.evaluation import evaluate
+rows = [("q1", "a", 2), ("q1", "b", 0), ("q2", "c", 1)]
+judged = pd.DataFrame(rows, columns=["query_id", "doc_id", "grade"])
+print(evaluate(judged, judged.rename(columns={"grade": "score"}).assign(score=1.0), "r@10").mean("r@10"))
+"""
+    done = subprocess.run([bare_python, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+    assert done.stdout == "1.0\n", done.stderr
+    packed = pyarrow.compress((scored / "bm25.trec").read_bytes(), codec="zstd", asbytes=True)
+    (scored / "bm25.trec.zst").write_bytes(packed)
+    plain, unpacked = (bare("score", "run", "--run", f"x={name}") for name in ("bm25.trec", "bm25.trec.zst"))
+    assert unpacked.returncode == 0, unpacked.stderr
+    assert unpacked.stdout == plain.stdout
