@@ -194,16 +194,25 @@ def files_of(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_frames_of_pandas_and_packed_runs_are_scored(bare_python: Path, bare: Goldbench, scored: Path) -> None:
+def test_python_callers_need_no_extra(bare_python: Path, tmp_path: Path) -> None:
     code = """
+import goldbench
 import pandas as pd
-from goldbench.pipeline.measures.evaluation import evaluate
-rows = [("q1", "a", 2), ("q1", "b", 0), ("q2", "c", 1)]
-judged = pd.DataFrame(rows, columns=["query_id", "doc_id", "grade"])
-print(evaluate(judged, judged.rename(columns={"grade": "score"}).assign(score=1.0), "r@10").mean("r@10"))
+texts = pd.read_json("texts.json", typ="series").tolist()
+gold = goldbench.build(texts=texts, queries=4)
+queries, corpus, qrels = gold.to_pandas()
+run = qrels.assign(score=1.0)[["query_id", "doc_id", "score"]]
+alone, named = goldbench.evaluate(qrels, run, ["r@10"]), gold.evaluate({"run": run}, ["r@10"])["run"]
+print(len(corpus), alone["r@10"], named["r@10"])
 """
-    done = subprocess.run([bare_python, "-c", code], capture_output=True, text=True, timeout=100, check=False)
-    assert done.stdout == "1.0\n", done.stderr
+    texts = [path.read_text(encoding="utf-8") for path in sorted(corpus(tmp_path / "docs").rglob("*.md"))]
+    (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
+    command = [bare_python, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    assert done.stdout == "12 1.0 1.0\n", done.stderr
+
+
+def test_a_run_packed_with_zstd_needs_no_extra(bare: Goldbench, scored: Path) -> None:
     packed = pyarrow.compress((scored / "bm25.trec").read_bytes(), codec="zstd", asbytes=True)
     (scored / "bm25.trec.zst").write_bytes(packed)
     plain, unpacked = (bare("score", "run", "--run", f"x={name}") for name in ("bm25.trec", "bm25.trec.zst"))
