@@ -38,25 +38,27 @@ def texts(tmp_path: Path) -> list[str]:
     return texts_of(tmp_path / "docs")
 
 
-def same_as_the_command(goldbench: Goldbench, tmp_path: Path, mine: Path, *command: object) -> None:
-    done = goldbench("build", *command, "--out", tmp_path / "theirs")
+def same_as_the_command(goldbench_inside: Goldbench, tmp_path: Path, mine: Path, *command: object) -> None:
+    done = goldbench_inside("build", *command, "--out", tmp_path / "theirs")
     assert done.returncode in {0, 3}, done.stderr
     assert artifacts(mine) == artifacts(tmp_path / "theirs")
 
 
-def test_paths_give_what_the_command_gives(goldbench: Goldbench, tmp_path: Path) -> None:
+def test_paths_give_what_the_command_gives(goldbench_inside: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     folder = str(tmp_path / "docs")
     options = {"queries": 6, "chunk_size": 200, "seed": 3, "offline_recipe": "held-out"}
     gold = silent(folder, out=tmp_path / "mine", **options)
     arguments = ("--queries", 6, "--chunk-size", 200, "--seed", 3, "--offline-recipe", "held-out")
-    same_as_the_command(goldbench, tmp_path, gold.path, folder, *arguments)
+    same_as_the_command(goldbench_inside, tmp_path, gold.path, folder, *arguments)
     assert validate(gold.path).problems == ()
     several = silent([Path(folder) / "part-0", f"{folder}/part-[123]"], out=tmp_path / "several", queries=6)
     assert len(several.corpus) == 12
 
 
-def test_a_configuration_is_a_file_or_its_tables_and_keywords_override_it(goldbench: Goldbench, tmp_path: Path) -> None:
+def test_a_configuration_is_a_file_or_its_tables_and_keywords_override_it(
+    goldbench_inside: Goldbench, tmp_path: Path
+) -> None:
     corpus(tmp_path / "docs")
     tables = {"generate": {"queries": 9, "seed": 5, "constraints": {"max_words": 20}}, "chunk": {"size": 300}}
     (tmp_path / "my.toml").write_text(
@@ -66,33 +68,33 @@ def test_a_configuration_is_a_file_or_its_tables_and_keywords_override_it(goldbe
     by_tables = silent(tmp_path / "docs", config=tables, queries=4, out=tmp_path / "two")
     assert artifacts(by_file.path) == artifacts(by_tables.path)
     assert tables["generate"]["queries"] == 9
-    same_as_the_command(goldbench, tmp_path, by_file.path, "docs", "--config", "my.toml", "--queries", 4)
+    same_as_the_command(goldbench_inside, tmp_path, by_file.path, "docs", "--config", "my.toml", "--queries", 4)
 
 
-def test_texts_give_what_a_file_of_them_gives(goldbench: Goldbench, tmp_path: Path, texts: list[str]) -> None:
+def test_texts_give_what_a_file_of_them_gives(goldbench_inside: Goldbench, tmp_path: Path, texts: list[str]) -> None:
     texts.append(texts[0])
     file = tmp_path / "texts.jsonl"
     file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
     gold = silent(texts=texts, queries=5, out=tmp_path / "mine")
     assert len(gold.corpus) == 13
-    same_as_the_command(goldbench, tmp_path, gold.path, file, "--queries", 5)
+    same_as_the_command(goldbench_inside, tmp_path, gold.path, file, "--queries", 5)
     assert artifacts(silent(texts=(text for text in texts), queries=5).path) == artifacts(gold.path)
     assert artifacts(silent(texts=pd.Series(texts), queries=5).path) == artifacts(gold.path)
 
 
-def test_texts_by_id_keep_their_ids(goldbench: Goldbench, tmp_path: Path, texts: list[str]) -> None:
+def test_texts_by_id_keep_their_ids(goldbench_inside: Goldbench, tmp_path: Path, texts: list[str]) -> None:
     named = {f"doc-{number}": text for number, text in enumerate(texts)}
     file = tmp_path / "texts.jsonl"
     file.write_text("".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in named.items()))
     gold = silent(texts=named, queries=5, no_chunk=True, out=tmp_path / "mine")
     assert gold.corpus == named
-    same_as_the_command(goldbench, tmp_path, gold.path, file, "--queries", 5, "--no-chunk", "--id-field", "id")
+    same_as_the_command(goldbench_inside, tmp_path, gold.path, file, "--queries", 5, "--no-chunk", "--id-field", "id")
     assert silent(texts={7: texts[0], "x": texts[1]}, queries=1, no_chunk=True).corpus.keys() == {"7", "x"}
 
 
 @pytest.mark.parametrize("library", [pd, pl])
 def test_a_frame_gives_what_its_parquet_file_gives(
-    goldbench: Goldbench, tmp_path: Path, texts: list[str], library: Any
+    goldbench_inside: Goldbench, tmp_path: Path, texts: list[str], library: Any
 ) -> None:
     rows = {"key": [f"d{n}" for n in range(12)], "head": ["A title"] * 12, "body": texts}
     frame = library.DataFrame(rows)
@@ -104,12 +106,12 @@ def test_a_frame_gives_what_its_parquet_file_gives(
     gold = silent(frame, out=tmp_path / "mine", **options)
     assert set(gold.corpus) == set(rows["key"])
     arguments = ("--text-field", "body", "--title-field", "head", "--id-field", "key", "--no-chunk", "--queries", 5)
-    same_as_the_command(goldbench, tmp_path, gold.path, tmp_path / "frame.parquet", *arguments)
+    same_as_the_command(goldbench_inside, tmp_path, gold.path, tmp_path / "frame.parquet", *arguments)
 
 
 @pytest.mark.parametrize("library", [pd, pl])
 def test_cells_of_every_type_are_written_as_in_the_parquet_file(
-    goldbench: Goldbench, tmp_path: Path, library: Any
+    goldbench_inside: Goldbench, tmp_path: Path, library: Any
 ) -> None:
     cells: dict[str, list[Any]] = {
         "code": [f"E{number}" for number in range(9)],
@@ -128,7 +130,7 @@ def test_cells_of_every_type_are_written_as_in_the_parquet_file(
         frame.write_parquet(tmp_path / "frame.parquet")
     gold = silent(frame, queries=1, no_chunk=True, out=tmp_path / "mine")
     assert all(text.startswith("code: E") for text in gold.corpus.values())
-    same_as_the_command(goldbench, tmp_path, gold.path, "frame.parquet", "--queries", 1, "--no-chunk")
+    same_as_the_command(goldbench_inside, tmp_path, gold.path, "frame.parquet", "--queries", 1, "--no-chunk")
 
 
 def test_missing_texts_are_counted_and_named(texts: list[str]) -> None:
@@ -232,7 +234,7 @@ def test_a_build_that_fails_leaves_no_folder_behind(tmp_path: Path, monkeypatch:
 
 
 def test_a_model_writes_and_a_second_call_asks_nothing(
-    tmp_path: Path, texts: list[str], model_server: ServerHandle, goldbench: Goldbench
+    tmp_path: Path, texts: list[str], model_server: ServerHandle, goldbench_inside: Goldbench
 ) -> None:
     options: dict[str, Any] = {"model": "m", "base_url": model_server.base_url, "queries": 5}
     gold = silent(texts=texts, out=tmp_path / "run", **options)
@@ -307,7 +309,7 @@ def test_office_files_are_converted_from_inside_a_loop_too() -> None:
 
 
 def test_a_graded_build_is_that_of_the_command(
-    tmp_path: Path, model_server: ServerHandle, goldbench: Goldbench
+    tmp_path: Path, model_server: ServerHandle, goldbench_inside: Goldbench
 ) -> None:
     corpus(tmp_path / "docs", 6)
     options: dict[str, Any] = {"model": "m", "base_url": model_server.base_url, "queries": 3, "grade": True}
@@ -315,4 +317,4 @@ def test_a_graded_build_is_that_of_the_command(
     assert any(line.startswith("pool: ") for line in gold.remarks)
     shutil.copy(tmp_path / "answers.sqlite", tmp_path / "copy.sqlite")
     command = ("docs", "--queries", 3, "--grade", "--model", "m", "--base-url", model_server.base_url)
-    same_as_the_command(goldbench, tmp_path, gold.path, *command, "--answers", "copy.sqlite")
+    same_as_the_command(goldbench_inside, tmp_path, gold.path, *command, "--answers", "copy.sqlite")

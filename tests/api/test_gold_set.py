@@ -55,7 +55,9 @@ def test_changing_what_is_read_changes_no_score(built: Path) -> None:
     assert gold.evaluate(run, "recall@10")["recall@10"] == 1.0
 
 
-def test_a_benchmark_is_imported_as_the_command_imports_it(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
+def test_a_benchmark_is_imported_as_the_command_imports_it(
+    goldbench_inside: Goldbench, built: Path, tmp_path: Path
+) -> None:
     squad = {
         "version": "1.1",
         "data": [
@@ -79,7 +81,7 @@ def test_a_benchmark_is_imported_as_the_command_imports_it(goldbench: Goldbench,
     (tmp_path / "squad.json").write_text(json.dumps(squad))
     mine = GoldSet.load(tmp_path / "squad.json", kind="squad", out=tmp_path / "mine")
     assert mine.queries == {"q1": "When does the pump start?"}
-    done = goldbench("import", "squad", "squad.json", "--out", "theirs")
+    done = goldbench_inside("import", "squad", "squad.json", "--out", "theirs")
     assert done.returncode == 0, done.stderr
     assert artifacts(tmp_path / "mine") == artifacts(tmp_path / "theirs")
     exported = GoldSet.load(built / "beir", kind="beir")
@@ -190,7 +192,9 @@ def test_a_card_is_written_when_asked_for(tmp_path: Path) -> None:
         GoldSet.load(tmp_path / "set" / "dataset.json").card()
 
 
-def test_a_model_grades_as_the_command_does(goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle) -> None:
+def test_a_model_grades_as_the_command_does(
+    goldbench_inside: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
     known = write_set(tmp_path / "mine", subjects=4)
     shutil.copytree(tmp_path / "mine", tmp_path / "theirs")
     model_server.script(judge={"truth": known.truth})
@@ -214,7 +218,7 @@ def test_a_model_grades_as_the_command_does(goldbench: Goldbench, tmp_path: Path
     assert all(truth == grade for truth, grade in told if truth is not None)
     (tmp_path / "run.json").write_text(json.dumps(run))
     command = ("grade", "theirs", "--run", "mine=run.json", "--model", "m", "--base-url", model_server.base_url)
-    done = goldbench(*command, "--depth", 5)
+    done = goldbench_inside(*command, "--depth", 5)
     assert done.returncode == 0 or not gold.complete, done.stderr
     assert artifacts(tmp_path / "mine") == artifacts(tmp_path / "theirs")
 
