@@ -48,7 +48,8 @@ def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for file in importlib.metadata.distribution(name).files or ():
             top = file.parts[0]
             if top not in {"..", "__pycache__"} and not top.endswith(".pth") and not (site / top).exists():
-                (site / top).symlink_to(file.locate().parents[len(file.parts) - 1] / top)
+                source = Path(file.locate()).parents[len(file.parts) - 1] / top
+                (site / top).symlink_to(source, target_is_directory=source.is_dir())
     (site / "checkout.pth").write_text(f"{ROOT}\n", encoding="utf-8")
     return Path(sysconfig.get_path("scripts", "venv", places), "python")
 
@@ -112,7 +113,7 @@ def test_a_missing_reader_costs_its_files_and_the_rest_is_built(bare: Goldbench,
     assert done.returncode == 3, done.stderr
     skipped = [line for line in done.stderr.splitlines() if line.startswith("skipped")]
     assert skipped == [
-        f"skipped docs/{name}: {readers.get(Path(name).suffix, 'markitdown')} {HINT.format('documents')}"
+        f"skipped {Path('docs', name)}: {readers.get(Path(name).suffix, 'markitdown')} {HINT.format('documents')}"
         for name in sorted(needing)
     ]
     data = json.loads((tmp_path / "run" / "dataset.json").read_text(encoding="utf-8"))
@@ -139,7 +140,7 @@ def test_with_strict_a_missing_reader_ends_the_run(bare: Goldbench, tmp_path: Pa
     (tmp_path / "docs" / "a.pdf").write_bytes(b"any")
     done = bare("build", "docs", "--out", "run", "--queries", 8, "--strict")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == f"goldbench: docs/a.pdf: markitdown {HINT.format('documents')}"
+    assert done.stderr.splitlines()[-1] == f"goldbench: {Path('docs', 'a.pdf')}: markitdown {HINT.format('documents')}"
     assert not (tmp_path / "run").exists()
 
 
