@@ -95,7 +95,7 @@ docs: $(VENV)/.dev ## Write docs/reference.md and the comments of the example's 
 lock: $(VENV)/.uv ## Resolve the exact versions again
 	echo uv | $(LOCK) - -o .ci/installer.lock
 	$(LOCK) pyproject.toml $(EVERYDAY) --group build -o .ci/requirements.lock
-	$(LOCK) pyproject.toml $(EVERYDAY) --extra dense --extra cjk --extra postgres --group build --group dev -o .ci/requirements-dev.lock
+	$(LOCK) pyproject.toml $(EVERYDAY) --extra dense --extra cjk --extra postgres --group build --group dev --constraints .ci/models.txt -o .ci/requirements-dev.lock
 
 EVERYDAY = --extra documents --extra report --extra review
 
