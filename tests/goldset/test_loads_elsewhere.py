@@ -286,17 +286,18 @@ def test_a_task_of_mteb_scores_the_set_as_we_do(goldbench: Goldbench, tmp_path: 
 @pytest.mark.slow
 def test_a_hundred_thousand_passages_get_their_card_in_bounded_memory(tmp_path: Path) -> None:
     script = """
-import resource, sys
+import sys
 from pathlib import Path
 from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
 from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.query import Query
+from tests.peak_memory import peak_megabytes
 def corpus():
     return (Passage(f"2019-01-01-{n}" if n else "2019-01-01", "", f"passage {n} " * 60) for n in range(100_000))
 queries = [Query(query_id=f"q{n}", text="why", chunk_id="2019-01-01", generator="t") for n in range(300)]
 gold = GoldContents(queries, corpus, {q.query_id: {"2019-01-01": Relevance.ANSWERS} for q in queries}, {})
 write_gold(Path(sys.argv[1]), gold)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(peak_megabytes())
 """
     arguments = [sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)

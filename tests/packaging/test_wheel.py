@@ -46,7 +46,8 @@ def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def package_files() -> set[str]:
     """Every file of the package that git knows, by its name inside the wheel."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *FOLDERS, "goldbench/*.py"]
+    own = ("goldbench/*.py", "goldbench/py.typed")
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *FOLDERS, *own]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout.split("\n")
     return {f"goldbench/{name.removeprefix('goldbench/')}" for name in listed if (ROOT / name).is_file()}
 

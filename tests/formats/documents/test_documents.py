@@ -300,13 +300,14 @@ def _peak_memory(tmp_path: Path, rows: int) -> int:
     with path.open("w", encoding="utf-8") as file:
         file.writelines(f'{{"text": "row {number} {"words of some length " * 20}"}}\n' for number in range(rows))
     script = (
-        "import resource, sys\n"
+        "import sys\n"
         "from goldbench.pipeline.formats.documents.reader import read_documents\n"
         "from goldbench.pipeline.formats.documents.fields import ReadOptions\n"
         "from goldbench.pipeline.formats.documents.sources import find_files\n"
+        "from tests.peak_memory import peak_megabytes\n"
         "files = find_files(sys.argv[1:]).files\n"
         "print(sum(1 for _ in read_documents(files, ReadOptions(), on_failure=print)),"
-        " resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+        " round(1024 * peak_megabytes()))\n"
     )
     printed = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True).stdout
     count, peak = map(int, printed.split())
