@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.errors import UnknownMeasure
+from goldbench.pipeline.api.by_measure import ByMeasure, relevance, short_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 class Evaluation(Mapping[str, float]):
     """The scores of one system: the mean of each measure, in any spelling of its name.
 
-    ``system`` is the name of the system. ``run`` is what was scored: what a retriever found, as ``{query: {document:
-    score}}``, or the run as it was given.
+    Its keys are short names: a measure without ``rel`` counts the grades that the judgments call relevant. ``system``
+    is the name of the system. ``run`` is what was scored, by ids: what a retriever found, or was matched by text, as
+    ``{query: {document: score}}``, or the run as it was given.
 
     >>> from goldbench import evaluate
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 0, "d2": 1}}
@@ -38,28 +40,29 @@ class Evaluation(Mapping[str, float]):
     1       q2     0.5  0.0
     """
 
-    def __init__(self, result: Result, *, system: str, run: object, notice: str | None = None) -> None:
+    def __init__(self, result: Result, *, system: str, run: object, level: int = 1, notice: str | None = None) -> None:
         """Take the scores.
 
         Args:
-            result: The values of every query.
+            result: The values of every query, by the full name of the measure.
             system: The name of the system.
             run: What was scored.
+            level: The smallest relevant grade of the judgments.
             notice: The gold set's warning, or None.
         """
-        self.result, self.system, self.run, self._notice = result, system, run, notice
+        names = short_names(result.values, level)
+        self.result = replace(result, values={names[name]: column for name, column in result.values.items()})
+        self.system, self.run, self.relevant_from, self._notice = system, run, level, notice
+        self._means = ByMeasure({name: self.result.mean(name) for name in self.result.values}, level=level)
 
     def __getitem__(self, measure: str) -> float:
-        try:
-            return self.result.mean(measure)
-        except UnknownMeasure as error:
-            raise KeyError(str(error)) from None
+        return self._means[measure]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.result.values)
+        return iter(self._means)
 
     def __len__(self) -> int:
-        return len(self.result.values)
+        return len(self._means)
 
     def mean(self, measure: str) -> float:
         """Return the mean of a measure, as ``result[measure]``.
@@ -80,21 +83,22 @@ class Evaluation(Mapping[str, float]):
         return self.result.query_ids
 
     @cached_property
-    def by_query(self) -> dict[str, dict[str, float]]:
+    def by_query(self) -> dict[str, ByMeasure[float]]:
         """The value of every measure, by query."""
         from goldbench.pipeline.report.score_text import by_query
 
-        return dict(by_query(self.result))
+        return {query_id: ByMeasure(values, level=self.relevant_from) for query_id, values in by_query(self.result)}
 
     @cached_property
-    def intervals(self) -> dict[str, tuple[float, float]]:
+    def intervals(self) -> ByMeasure[tuple[float, float]]:
         """The 95 % bootstrap interval of each mean (10,000 resamples, seed 0); empty for fewer than 2 queries."""
         from goldbench.pipeline.score.scorecards import means_of
 
         scores = means_of(self.result, list(self))
-        return {
+        ends = {
             name: (one.low, one.high) for name, one in scores.items() if one.low is not None and one.high is not None
         }
+        return ByMeasure(ends, level=self.relevant_from)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -145,16 +149,24 @@ class Evaluation(Mapping[str, float]):
     def _lines(self) -> list[str]:
         from goldbench.pipeline.text.display import printable, queries
 
-        return [f"{printable(self.system)}: {queries(self.counts.queries)}.", *map(printable, self.remarks)]
+        counted = f"{self.system}: {queries(self.counts.queries)}."
+        return [printable(line) for line in (counted, *relevance(self.relevant_from), *self.remarks)]
 
 
 class Evaluations(Mapping[str, Evaluation]):
     """The scores of several systems, by name.
 
-    >>> from goldbench import GoldSet  # doctest: +SKIP
-    >>> found = GoldSet.load("runs/mine").evaluate({"mine": search, "bm25": "bm25.trec"})  # doctest: +SKIP
-    >>> found["mine"]["ndcg@10"]  # doctest: +SKIP
-    0.6213
+    >>> import goldbench
+    >>> texts = {
+    ...     "pump": "The circulation pump starts when the tank falls below forty litres and stops when it is full.",
+    ...     "valve": "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes.",
+    ... }
+    >>> gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
+    >>> found = gold.evaluate({"all": lambda query, k: list(texts), "none": lambda query, k: []}, progress=False)
+    >>> list(found), found["all"]["recall@10"], found["none"]["recall@10"]
+    (['all', 'none'], 1.0, 0.0)
+    >>> found.to_pandas().groupby("system")["mean"].max().to_dict()
+    {'all': 1.0, 'none': 0.0}
     """
 
     def __init__(self, found: Mapping[str, Evaluation]) -> None:
@@ -193,5 +205,6 @@ class Evaluations(Mapping[str, Evaluation]):
     def _remarks(self) -> list[str]:
         from goldbench.pipeline.text.display import printable
 
-        lines = dict.fromkeys(printable(line) for one in self.values() for line in one.remarks)
+        said = (line for one in self.values() for line in (*relevance(one.relevant_from), *one.remarks))
+        lines = dict.fromkeys(map(printable, said))
         return sorted(lines, key=lambda line: line.startswith("Warning: "))  # what holds for all of them, last

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from goldbench.pipeline.api.shown_progress import SILENCE
+from goldbench.pipeline.api.evaluations import Evaluation
 from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.assessment import Missing
@@ -24,8 +25,20 @@ DEPTH = 100
 """Results asked of a retriever per query; more if a measure looks deeper."""
 
 
-class Scored(NamedTuple):
-    """How runs are scored.
+class EvaluateOptions(TypedDict, total=False):
+    """The keywords of ``GoldSet.evaluate``."""
+
+    k: int | None
+    cutoffs: int | Iterable[int]
+    missing: Missing
+    scores: Scores
+    match: Match
+    timeout: float
+    progress: bool
+
+
+class Scoring(NamedTuple):
+    """How systems are scored.
 
     Args:
         measures: The measures to compute.
@@ -38,37 +51,40 @@ class Scored(NamedTuple):
     """
 
     measures: Sequence[Measure]
-    missing: Missing = "zero"
-    scores: Scores = "float64"
-    match: Match = "id"
-    k: int = DEPTH
-    timeout: float = 30.0
-    progress: Progress = SILENCE
+    missing: Missing
+    scores: Scores
+    match: Match
+    k: int
+    timeout: float
+    progress: Progress
 
 
 def systems_in(given: object) -> Mapping[str, object] | None:
     """Return systems by name; None if ``given`` is one run or one retriever.
 
-    A mapping is one run if it holds the results of queries: lists, or mappings to numbers.
+    A mapping is one run if it holds the results of queries: lists, or mappings to numbers. ``{}`` may be either: the
+    results of a query that was answered with nothing, or a run without queries.
 
     Raises:
         UsageError: A mapping holds both results of queries and systems, or a name is not a string.
     """
-    if not isinstance(given, Mapping):
+    if isinstance(given, Evaluation) or not isinstance(given, Mapping):
         return None
-    results = [_holds_results(value) for value in given.values()]
+    results = [_holds_results(value) for value in given.values() if not isinstance(value, Mapping) or value]
     if all(results):
         return None
     if any(results):
         raise UsageError("systems: holds results of queries beside systems; give {query: results} or {name: system}")
-    wrong = next((name for name in given if not isinstance(name, str) or not name.isprintable() or not name), None)
-    if wrong is not None:
-        raise UsageError(f"systems: not a valid name: {wrong!r}; names are printable strings")
+    for name in given:
+        if not isinstance(name, str) or not name.isprintable() or not name.strip():
+            raise UsageError(f"systems: not a valid name: {shown(repr(name))}; names are printable strings")
     return given
 
 
 def _holds_results(value: object) -> bool:
     """Return whether a value is what a run has for a query: documents in a list, or with scores."""
+    if isinstance(value, Evaluation):
+        return False
     if isinstance(value, Mapping):
         return not any(isinstance(inner, Mapping | list | tuple) for inner in value.values())
     return isinstance(value, list | tuple | set | frozenset)
@@ -98,17 +114,20 @@ def deepest(measures: Sequence[Measure], k: int | None) -> int:
     """
     if k is None:
         return max([DEPTH, *(measure.k for measure in measures if measure.k)])
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise UsageError(f"k: not a valid number of results: {k!r}; give a whole number from 1")
-    return k
+    from goldbench.pipeline.measures.evaluation import whole
+
+    depth = whole(k)
+    if depth is None or depth < 1:
+        raise UsageError(f"k: not a valid number of results: {shown(repr(k))}; give a whole number from 1")
+    return depth
 
 
-def score(gold: Gold, given: Any, name: str, how: Scored) -> tuple[Result, object]:  # noqa: ANN401  see the module
-    """Return the scores of a run or a retriever, and the run: as it was given, or what the retriever found.
+def score(gold: Gold, given: Any, name: str, how: Scoring) -> tuple[Result, object]:  # noqa: ANN401  see the module
+    """Return the scores of a run or a retriever, and the run by ids: as given, matched by text, or what was retrieved.
 
     Args:
         gold: The judgments.
-        given: The run or the retriever.
+        given: The run, the retriever, or the evaluation of one, whose run is taken.
         name: Its name in messages.
         how: How it is scored.
 
@@ -117,16 +136,21 @@ def score(gold: Gold, given: Any, name: str, how: Scored) -> tuple[Result, objec
         RetrieverFailed: The retriever failed, or its answer is not a ranking.
         UsageError: It is neither a run nor a retriever.
     """
+    if isinstance(given, Evaluation):
+        given, how = given.run, how._replace(match="id")  # its run holds ids, whatever it was matched by
+    run: Any
     if isinstance(given, str | PathLike):
-        from goldbench.pipeline.score.runs import load_run, score_run
+        from goldbench.pipeline.score.runs import load_run, run_by_text, score_run, texts_in_order
 
-        run = load_run(str(given))
-        result = score_run(gold, run, how.measures, missing=how.missing, scores=how.scores, match=how.match)
-        return result, given
-    if isinstance(given, Mapping) or _is_frame(given):
-        return _score_held(gold, given, name, how), given
-    found = _search(gold, given, name, how)
-    return _score_held(gold, found, name, how, by_id=True), found
+        file = load_run(str(given))
+        if how.match == "id":
+            return score_run(gold, file, how.measures, missing=how.missing, scores=how.scores), given
+        run, name = run_by_text(gold, texts_in_order(file)), file.source.name
+    elif isinstance(given, Mapping) or _is_frame(given):
+        run = _matched(gold, given, name) if how.match == "text" else given
+    else:
+        run = _search(gold, given, name, how)
+    return _score_held(gold, run, name, how), run
 
 
 def _is_frame(given: object) -> bool:
@@ -135,11 +159,9 @@ def _is_frame(given: object) -> bool:
     return library_of(given) is not None
 
 
-def _score_held(gold: Gold, run: Any, name: str, how: Scored, *, by_id: bool = False) -> Result:  # noqa: ANN401
+def _score_held(gold: Gold, run: object, name: str, how: Scoring) -> Result:
     from goldbench.pipeline.measures.evaluation import evaluate
 
-    if how.match == "text" and not by_id:
-        run = _matched(gold, run)
     try:
         return evaluate(gold.qrels, run, how.measures, missing=how.missing, scores=how.scores)
     except InputError as error:
@@ -148,22 +170,19 @@ def _score_held(gold: Gold, run: Any, name: str, how: Scored, *, by_id: bool = F
         raise
 
 
-def _matched(gold: Gold, run: Any) -> Run:  # noqa: ANN401
-    from goldbench.pipeline.measures.ranks.text_match import match_texts
+def _matched(gold: Gold, run: Any, name: str) -> Run:  # noqa: ANN401
+    from goldbench.pipeline.score.runs import run_by_text
 
     listed = isinstance(run, Mapping) and all(
         isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts) for texts in run.values()
     )
     if not listed:
-        raise InputError("run", "has no texts; match='text' needs {query: [text, ...]}")
-    texts = gold.corpus({doc_id for grades in gold.qrels.values() for doc_id in grades})
-    if not texts:
-        raise InputError(gold.path, "has no texts, which match='text' needs; name the folder of a gold set")
-    return match_texts(gold.qrels, texts, run)
+        raise InputError(name, "has no texts; match='text' needs {query: [text, ...]}")
+    return run_by_text(gold, run)
 
 
-def _search(gold: Gold, thing: Any, name: str, how: Scored) -> Run:  # noqa: ANN401  a retriever of any library
-    """Return what a retriever finds for every query; a query without results is absent, as in a file."""
+def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> Run:  # noqa: ANN401  a retriever of any library
+    """Return what a retriever finds for every query; one that it answers with nothing has no results, and is there."""
     from goldbench.pipeline.retrieval.own import Own
     from goldbench.pipeline.systems.adapters import adapt
 
@@ -180,4 +199,4 @@ def _search(gold: Gold, thing: Any, name: str, how: Scored) -> Run:  # noqa: ANN
                 step.advance(len(asked))
     finally:
         retriever.close()
-    return {query_id: results for query_id, results in found.items() if results}
+    return found

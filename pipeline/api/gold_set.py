@@ -9,17 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 
-from goldbench.pipeline.api.keywords import (
-    ConfigGiven,
-    GradeOptions,
-    Match,
-    Measures,
-    Missing,
-    Scores,
-    config_from,
-    keywords_named,
-    path_of,
-)
+from goldbench.pipeline.api.keywords import ConfigGiven, GradeOptions, Measures, config_from, keywords_named, path_of
 from goldbench.pipeline.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -27,10 +17,12 @@ if TYPE_CHECKING:
 
     from goldbench.pipeline.api.cost_plan import CostPlan
     from goldbench.pipeline.api.evaluations import Evaluation, Evaluations
-    from goldbench.pipeline.api.given_systems import Run
+    from goldbench.pipeline.api.given_systems import EvaluateOptions, Run
     from goldbench.pipeline.api.gold_card import GoldCard
     from goldbench.pipeline.api.run_comparison import RunComparison
-    from goldbench.pipeline.score.runs import Gold
+    from goldbench.pipeline.measures.assessment import Missing
+    from goldbench.pipeline.measures.ranks.judged_ranks import Scores
+    from goldbench.pipeline.score.runs import Gold, Match
 
 Kind = Literal["beir", "trec", "msmarco", "squad", "llamaindex", "ir_datasets", "hf"]
 
@@ -225,48 +217,26 @@ class GoldSet:
         return GoldSet(load_gold(folder), remarks=self.remarks, complete=self.complete)
 
     @overload
-    def evaluate(  # type: ignore[overload-overlap]  # a mapping of names is told from a run by what it holds
-        self,
-        systems: Mapping[str, Mapping[str, float] | Sequence[str]],
-        measures: Measures | None = None,
-        *,
-        k: int | None = None,
-        cutoffs: int | Iterable[int] = (),
-        missing: Missing = "zero",
-        scores: Scores = "float64",
-        match: Match = "id",
-        timeout: float = 30.0,
-        progress: bool = True,
+    def evaluate(  # type: ignore[overload-overlap]  # an evaluation is a mapping, too
+        self, systems: Evaluation, measures: Measures | None = None, **options: Unpack[EvaluateOptions]
     ) -> Evaluation: ...
 
     @overload
     def evaluate(  # type: ignore[overload-overlap]  # a mapping of names is told from a run by what it holds
         self,
-        systems: Mapping[str, object],
+        systems: Mapping[str, Mapping[str, float] | Sequence[str]],
         measures: Measures | None = None,
-        *,
-        k: int | None = None,
-        cutoffs: int | Iterable[int] = (),
-        missing: Missing = "zero",
-        scores: Scores = "float64",
-        match: Match = "id",
-        timeout: float = 30.0,
-        progress: bool = True,
+        **options: Unpack[EvaluateOptions],
+    ) -> Evaluation: ...
+
+    @overload
+    def evaluate(  # type: ignore[overload-overlap]  # as above
+        self, systems: Mapping[str, object], measures: Measures | None = None, **options: Unpack[EvaluateOptions]
     ) -> Evaluations: ...
 
     @overload
     def evaluate(
-        self,
-        systems: object,
-        measures: Measures | None = None,
-        *,
-        k: int | None = None,
-        cutoffs: int | Iterable[int] = (),
-        missing: Missing = "zero",
-        scores: Scores = "float64",
-        match: Match = "id",
-        timeout: float = 30.0,
-        progress: bool = True,
+        self, systems: object, measures: Measures | None = None, **options: Unpack[EvaluateOptions]
     ) -> Evaluation: ...
 
     @keywords_named()
@@ -308,9 +278,9 @@ class GoldSet:
             UnknownMeasure: A measure cannot be understood.
             UsageError: A parameter has a value that is not offered.
         """
-        from goldbench.pipeline.api.scores import evaluate_all, how
+        from goldbench.pipeline.api.scores import evaluate_all, scoring
 
-        asked = how(
+        asked = scoring(
             measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
             timeout=timeout, progress=progress,
         )  # fmt: skip
@@ -357,10 +327,10 @@ class GoldSet:
             UsageError: There are fewer than two systems, or a parameter has a value that is not offered.
             GoldbenchError: As `evaluate`.
         """
-        from goldbench.pipeline.api.scores import compare_all, how, method_of
+        from goldbench.pipeline.api.scores import compare_all, method_of, scoring
         from goldbench.pipeline.score.scorecards import reference
 
-        asked = how(
+        asked = scoring(
             measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
             timeout=timeout, progress=progress, compares=True,
         )  # fmt: skip

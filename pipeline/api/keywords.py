@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 Measures: TypeAlias = "str | Measure | Iterable[str | Measure]"
 """Names such as ``ndcg@10``; a text may hold several, with commas or white space between."""
-Missing = Literal["zero", "skip", "error"]
-Scores = Literal["float64", "float32"]
-Match = Literal["id", "text"]
 ConfigGiven = str | PathLike[str] | Mapping[str, Any]
 """The path of a ``goldbench.toml``, or its tables as mappings."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
+
+from goldbench.pipeline.api.by_measure import ByMeasure, relevance, short_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -10,8 +13,10 @@ if TYPE_CHECKING:
     from goldbench.schemas.scorecard import Comparison, Score, Scorecard
 
 
-class RunComparison:
-    """Two systems or more with intervals, and a test for each pair; ``card`` is the record that the command writes.
+class RunComparison(Mapping[str, "list[Comparison]"]):
+    """Two systems or more with intervals, and a test for each pair, by measure, in any spelling of its name.
+
+    ``card`` is the record that the command writes, with the full names of the measures.
 
     >>> from goldbench import compare
     >>> qrels = {f"q{n}": {f"d{n}": 1} for n in range(20)}
@@ -19,19 +24,25 @@ class RunComparison:
     >>> found = compare(qrels, {"good": good, "bad": {query: ["d0"] for query in qrels}}, "mrr@10", permutations=1000)
     >>> found.mean("good", "mrr@10").mean, found["mrr@10"][0].verdict.value
     (1.0, 'first')
+    >>> list(found), "recall@10" in found, found.systems
+    (['mrr@10'], False, ['good', 'bad'])
     >>> found.to_pandas()[["first", "second", "difference", "p_holm"]].round(3)
       first second  difference  p_holm
     0  good    bad        0.95   0.001
     """
 
-    def __init__(self, card: Scorecard, *, notice: str | None = None) -> None:
+    def __init__(self, card: Scorecard, *, level: int = 1, notice: str | None = None) -> None:
         """Take the comparison.
 
         Args:
             card: The systems, best first, and the comparisons.
+            level: The smallest relevant grade of the judgments.
             notice: The gold set's warning, or None.
         """
-        self.card, self._notice = card, notice
+        self.card, self._level, self._notice = card, level, notice
+        self._shown = _with_short_names(card, level)
+        pairs = {name: [one for one in self._shown.comparisons if one.measure == name] for name in self._shown.measures}
+        self._pairs = ByMeasure(pairs, level=level)
 
     @property
     def systems(self) -> list[str]:
@@ -44,8 +55,13 @@ class RunComparison:
         Raises:
             KeyError: The systems were not compared by it.
         """
-        name = _known(measure, self.card.measures)
-        return [found for found in self.card.comparisons if found.measure == name]
+        return self._pairs[measure]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._pairs)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
 
     def mean(self, system: str, measure: str) -> Score:
         """Return the mean of a system with its interval.
@@ -53,11 +69,13 @@ class RunComparison:
         Raises:
             KeyError: The system or the measure is not known.
         """
-        known = {one.system: one.scores for one in self.card.systems}
-        return known[system][_known(measure, self.card.measures)]
+        known = {one.system: one.scores for one in self._shown.systems}
+        if system not in known:
+            raise KeyError(f"{system!r}: not compared; compared are {', '.join(known)}")
+        return ByMeasure(known[system], level=self._level)[measure]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a row for each pair and measure, with the fields of ``card.comparisons`` as columns.
+        """Return a row for each pair and measure, with the fields of a comparison as columns.
 
         ``measure``, ``first``, ``second`` and ``verdict`` are strings; ``queries``, ``wins``, ``ties`` and ``losses``
         whole numbers; the others float64, NaN where there is no value.
@@ -67,7 +85,7 @@ class RunComparison:
 
         kinds: dict[str, Kind] = dict.fromkeys(("measure", "first", "second", "verdict"), "text")
         kinds |= dict.fromkeys(("queries", "wins", "ties", "losses"), "whole")
-        rows = [found.model_dump(mode="json") for found in self.card.comparisons]
+        rows = [found.model_dump(mode="json") for found in self._shown.comparisons]
         columns = {name: [row[name] for row in rows] for name in Comparison.model_fields}
         return frame_of({name: (kinds.get(name, "number"), values) for name, values in columns.items()})
 
@@ -75,7 +93,7 @@ class RunComparison:
         """Return a row for each system and measure: ``system``, ``measure`` (strings), ``mean``, ``low``, ``high``."""
         from goldbench.pipeline.api.pandas_frames import frame_of
 
-        rows = [(one.system, name, one.scores[name]) for one in self.card.systems for name in self.card.measures]
+        rows = [(one.system, name, score) for one in self._shown.systems for name, score in one.scores.items()]
         return frame_of({
             "system": ("text", [system for system, _, _ in rows]),
             "measure": ("text", [name for _, name, _ in rows]),
@@ -99,28 +117,23 @@ class RunComparison:
     def _tables(self) -> list[list[tuple[str, ...]]]:
         from goldbench.pipeline.report.scorecard_text import PAIR_HEADINGS, leaderboard_rows, pair_row
 
-        pairs = [PAIR_HEADINGS, *map(pair_row, self.card.comparisons)]
-        return [list(leaderboard_rows(self.card)), *([pairs] if self.card.comparisons else [])]
+        pairs = [PAIR_HEADINGS, *map(pair_row, self._shown.comparisons)]
+        return [list(leaderboard_rows(self._shown)), *([pairs] if self._shown.comparisons else [])]
 
     def _lines(self) -> list[str]:
         from goldbench.pipeline.report.scorecard_text import method_line, words
         from goldbench.pipeline.text.display import printable
 
         warnings = [*self.card.warnings, *([self._notice] if self._notice else [])]
-        lines = [*words(self.card), *(f"Warning: {line}" for line in warnings), method_line(self.card)]
-        return [printable(line) for line in lines]
+        lines = [*words(self._shown), *relevance(self._level), *(f"Warning: {line}" for line in warnings)]
+        return [printable(line) for line in (*lines, method_line(self.card))]
 
 
-def _known(measure: str, measures: list[str]) -> str:
-    from goldbench.pipeline.errors import UnknownMeasure
-    from goldbench.pipeline.measures.names import parse_measure
-
-    if measure in measures:
-        return measure
-    try:
-        name = parse_measure(measure).name
-    except UnknownMeasure as error:
-        raise KeyError(str(error)) from None
-    if name not in measures:
-        raise KeyError(f"{measure} was not compared; compared were {', '.join(measures)}")
-    return name
+def _with_short_names(card: Scorecard, level: int) -> Scorecard:
+    names = short_names(card.measures, level)
+    systems = [
+        one.model_copy(update={"scores": {names[measure]: score for measure, score in one.scores.items()}})
+        for one in card.systems
+    ]
+    comparisons = [one.model_copy(update={"measure": names[one.measure]}) for one in card.comparisons]
+    return card.model_copy(update={"measures": list(names.values()), "systems": systems, "comparisons": comparisons})

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.api.evaluations import Evaluation, Evaluations
-from goldbench.pipeline.api.given_systems import Scored, deepest, name_of, score, systems_in
-from goldbench.pipeline.api.keywords import Match, Measures, Missing, Scores, keywords_named, path_of
+from goldbench.pipeline.api.given_systems import Scoring, deepest, name_of, score, systems_in
+from goldbench.pipeline.api.keywords import Measures, keywords_named, path_of
 from goldbench.pipeline.api.shown_progress import progress_for
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
     from goldbench.pipeline.api.run_comparison import RunComparison
-    from goldbench.pipeline.measures.names import Measure
-    from goldbench.pipeline.score.runs import Gold
+    from goldbench.pipeline.measures.assessment import Missing
+    from goldbench.pipeline.measures.ranks.judged_ranks import Scores
+    from goldbench.pipeline.score.runs import Gold, Match
     from goldbench.schemas.scorecard import GoldReference, Method
 
 
@@ -31,6 +35,8 @@ def evaluate(
 ) -> Evaluation:
     """Return the scores of a run by judgments, as ``goldbench score`` computes them.
 
+    A query of the run without results, as ``{"q1": {}}``, scores 0 and is not missing.
+
     >>> from goldbench import evaluate
     >>> evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 0.9, "d2": 0.8}}, ["ndcg@10", "p@2"])["p@2"]
     0.5
@@ -39,7 +45,7 @@ def evaluate(
         qrels: The judgments: ``{query: {document: grade}}``, ``{query: [relevant document, ...]}``, a frame of pandas
             or polars (columns ``query_id``, ``doc_id``, ``grade``), or the path of a file or of a gold set.
         run: The results: ``{query: {document: score}}``, ``{query: [document, ...]}`` with the best first, a frame
-            (columns ``query_id``, ``doc_id``, ``score``), or the path of a file.
+            (columns ``query_id``, ``doc_id``, ``score``), the path of a file, or an `Evaluation`, whose run is taken.
         measures: Names such as ``ndcg@10`` (default: as ``goldbench score``).
         missing: What a judged query that the run lacks counts: ``zero``, nothing (``skip``), or an error.
         scores: ``float64`` compares scores as trec_eval 10 does, ``float32`` as trec_eval 9 and pytrec_eval do.
@@ -51,9 +57,8 @@ def evaluate(
         UsageError: A parameter has a value that is not offered.
     """
     gold = _gold_of(qrels, rel)
-    asked = how(measures, rel=gold.level, missing=missing, scores=scores)
-    result, scored = score(gold, _checked_run(run, "run"), name_of(run), asked)
-    return Evaluation(result, system=name_of(run), run=scored)
+    asked = scoring(measures, rel=gold.level, missing=missing, scores=scores)
+    return _evaluated(gold, _checked_run(run, "run"), name_of(run), asked)
 
 
 @keywords_named()
@@ -71,6 +76,12 @@ def compare(
     alpha: float = 0.05,
 ) -> RunComparison:
     """Return which of several runs is better, and whether chance explains the difference, as ``goldbench compare``.
+
+    >>> from goldbench import compare
+    >>> qrels = {f"q{n}": {f"d{n}": 1} for n in range(20)}
+    >>> runs = {"good": {query: list(judged) for query, judged in qrels.items()}, "bad": {q: ["d0"] for q in qrels}}
+    >>> compare(qrels, runs, "mrr@10")["mrr@10"][0].verdict.value
+    'first'
 
     Args:
         qrels: As in `evaluate`.
@@ -93,15 +104,15 @@ def compare(
     from goldbench.schemas.scorecard import GoldReference
 
     gold = _gold_of(qrels, rel)
-    asked = how(measures, rel=gold.level, missing=missing, scores=scores, compares=True)
+    asked = scoring(measures, rel=gold.level, missing=missing, scores=scores, compares=True)
     method = method_of(asked, permutations=permutations, resamples=resamples, seed=seed, alpha=alpha)
     held = not isinstance(qrels, str | PathLike)
     about = GoldReference(name="qrels", sha256=gold.fingerprint(), queries=len(gold.qrels)) if held else reference(gold)
-    checked = {name: _checked_run(run, name) for name, run in (systems_in(_runs_of(runs)) or {}).items()}
+    checked = {name: _checked_run(run, name) for name, run in (systems_in(runs) or {}).items()}
     return compare_all(gold, checked, asked, method, about)
 
 
-def how(
+def scoring(
     measures: Measures | None,
     *,
     rel: int,
@@ -113,8 +124,8 @@ def how(
     timeout: float = 30.0,
     progress: bool = False,
     compares: bool = False,
-) -> Scored:
-    """Return how runs are scored, every parameter checked.
+) -> Scoring:
+    """Return how systems are scored, every parameter checked.
 
     Args:
         measures: The measures; None for the default ones.
@@ -132,45 +143,56 @@ def how(
         UnknownMeasure: A measure cannot be understood.
         UsageError: A parameter has a value that is not offered.
     """
-    from goldbench.pipeline.measures.evaluation import measures_of
-    from goldbench.pipeline.measures.names import asked_measures
+    from goldbench.pipeline.measures.assessment import Missing
+    from goldbench.pipeline.measures.evaluation import check_choice, measures_of
+    from goldbench.pipeline.measures.names import default_measures
+    from goldbench.pipeline.measures.ranks.judged_ranks import Scores
+    from goldbench.pipeline.score.runs import Match
 
-    offered = {"missing": ("zero", "skip", "error"), "scores": ("float64", "float32"), "match": ("id", "text")}
-    for name, value in (("missing", missing), ("scores", scores), ("match", match)):
-        if value not in offered[name]:
-            raise UsageError(f"{name}={value!r} is not offered; choose from {', '.join(offered[name])}")
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
-        raise UsageError(f"timeout: not a valid number of seconds: {timeout!r}; give a number above 0")
+    for name, value, offered in (("missing", missing, Missing), ("scores", scores, Scores), ("match", match, Match)):
+        check_choice(value, offered, name)
     cuts = _cutoffs(cutoffs)
-    asked: list[Measure]
     if measures is None and compares and not cuts:
-        from goldbench.pipeline.score.scorecards import DECIDING
+        from goldbench.pipeline.score.scorecards import DECIDING as DEFAULT
 
-        asked = asked_measures(DECIDING, rel=rel)
-    elif measures is None:
-        asked = asked_measures(None, cuts, rel=rel)
-    else:
-        asked = measures_of(measures, rel, cutoffs=cuts)
-    return Scored(
+        measures = DEFAULT
+    asked = measures_of(default_measures(cuts) if measures is None else measures, rel, cutoffs=cuts)
+    return Scoring(
         measures=asked,
         missing=missing,
         scores=scores,
         match=match,
         k=deepest(asked, k),
-        timeout=timeout,
+        timeout=_seconds(timeout),
         progress=progress_for(shown=progress),
     )
 
 
-def _cutoffs(given: int | Iterable[int]) -> list[int]:
-    cuts = [given] if isinstance(given, int) else list(given) if isinstance(given, Iterable) else [given]
-    for cut in cuts:
-        if isinstance(cut, bool) or not isinstance(cut, int):
-            raise UsageError(f"cutoffs: not a valid cutoff: {cut!r}; give whole numbers from 1, as [1, 3, 5, 10]")
-    return cuts
+def _seconds(timeout: object) -> float:
+    try:
+        seconds = math.nan if isinstance(timeout, bool) or not isinstance(timeout, Real) else float(timeout)
+    except OverflowError:
+        seconds = math.inf
+    if not seconds > 0:
+        raise UsageError(f"timeout: not a valid number of seconds: {shown(repr(timeout))}; give a number above 0")
+    return seconds
 
 
-def evaluate_all(gold: Gold, systems: object, asked: Scored, *, notice: str | None) -> Evaluation | Evaluations:
+def _cutoffs(given: Any) -> list[int]:  # noqa: ANN401  whatever a caller gives
+    from goldbench.pipeline.measures.evaluation import whole
+
+    try:
+        cuts = list(given)
+    except TypeError:
+        cuts = [given]
+    numbers = [number for cut in cuts if (number := whole(cut)) is not None]
+    if len(numbers) < len(cuts):
+        wrong = shown(repr(next(cut for cut in cuts if whole(cut) is None)))
+        raise UsageError(f"cutoffs: not a valid cutoff: {wrong}; give whole numbers from 1, as [1, 3, 5, 10]")
+    return numbers
+
+
+def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | None) -> Evaluation | Evaluations:
     """Return the scores of one system, or of several by name.
 
     Args:
@@ -179,20 +201,19 @@ def evaluate_all(gold: Gold, systems: object, asked: Scored, *, notice: str | No
         asked: How they are scored.
         notice: The gold set's warning, or None.
     """
-
-    def one(given: object, name: str) -> Evaluation:
-        result, run = score(gold, given, name, asked)
-        return Evaluation(result, system=name, run=run, notice=notice)
-
-    systems = _runs_of(systems)
     several = systems_in(systems)
     if several is None:
-        return one(systems, name_of(systems))
-    return Evaluations({name: one(given, name) for name, given in several.items()})
+        return _evaluated(gold, systems, name_of(systems), asked, notice)
+    return Evaluations({name: _evaluated(gold, given, name, asked, notice) for name, given in several.items()})
+
+
+def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str | None = None) -> Evaluation:
+    result, run = score(gold, given, name, asked)
+    return Evaluation(result, system=name, run=run, level=gold.level, notice=notice)
 
 
 def compare_all(
-    gold: Gold, systems: object, asked: Scored, method: Method, about: GoldReference, *, notice: str | None = None
+    gold: Gold, systems: object, asked: Scoring, method: Method, about: GoldReference, *, notice: str | None = None
 ) -> RunComparison:
     """Return the comparison of systems.
 
@@ -210,26 +231,18 @@ def compare_all(
     from goldbench.pipeline.api.run_comparison import RunComparison
     from goldbench.pipeline.score.scorecards import card_by, to_compare
 
-    several = systems_in(_runs_of(systems))
+    several = systems_in(systems)
     if several is None or len(several) < 2:
         raise UsageError("compare: give at least two systems by name, as {'a': run_a, 'b': run_b}")
     compared, judged = to_compare(asked.measures)
     both = asked._replace(measures=[*compared, judged])
     results = {name: score(gold, given, name, both)[0] for name, given in several.items()}
     where = about.name if about.name == "qrels" else str(gold.path)
-    return RunComparison(card_by(about, results, compared, judged=judged, method=method, where=where), notice=notice)
+    card = card_by(about, results, compared, judged=judged, method=method, where=where)
+    return RunComparison(card, level=gold.level, notice=notice)
 
 
-def _runs_of(systems: object) -> object:
-    """Return systems with the run in the place of every evaluation, so that what was scored can be compared."""
-    if isinstance(systems, Evaluation):
-        return systems.run
-    if not isinstance(systems, Mapping):
-        return systems
-    return {name: one.run if isinstance(one, Evaluation) else one for name, one in systems.items()}
-
-
-def method_of(asked: Scored, **given: float) -> Method:
+def method_of(asked: Scoring, **given: float) -> Method:
     """Return how intervals and tests are computed.
 
     Raises:
@@ -244,7 +257,7 @@ def method_of(asked: Scored, **given: float) -> Method:
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]
         name = ".".join(map(str, wrong["loc"]))
-        raise UsageError(f"{name}: not a valid value: {wrong['input']!r}; {wrong['msg'].lower()}") from None
+        raise UsageError(f"{name}: not a valid value: {shown(repr(wrong['input']))}; {wrong['msg'].lower()}") from None
 
 
 def _gold_of(qrels: object, rel: int | None) -> Gold:
@@ -269,7 +282,5 @@ def _checked_run(run: object, name: str) -> object:
 
     if isinstance(run, str | PathLike | Mapping) or library_of(run) is not None:
         return run
-    from goldbench.pipeline.errors import InputError
-
     kind = type(run).__name__
     raise InputError(name, f"is of type {kind}; give a dict, a frame of pandas or polars, or the path of a run")

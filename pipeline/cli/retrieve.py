@@ -67,6 +67,11 @@ def retrieve(
         lines = write_run(target, run, tag=_tag(system))
     where = f"in {target}" if target else "on standard output"
     typer.echo(f"{amount(lines, 'result')} for {count_of(len(queries))} {where}", err=target is None)
+    empty = sum(not found for found in run.values())
+    if empty:
+        typer.echo(
+            f"{count_of(empty)} without results: a TREC run cannot hold them, and they score as missing.", err=True
+        )
 
 
 def _texts(gold: Gold) -> tuple[dict[str, str], dict[str, str]]:

@@ -34,7 +34,7 @@ def assess(
 
     Args:
         qrels: The judgments.
-        placed: The ranks of the judged documents, for each judged query that the run has.
+        placed: The ranks of the judged documents, for each judged query that the run has, with results or without.
         measures: The measures to compute, at least 1.
         extra: Number of queries in the run that are not judged.
         missing: What a judged query that the run lacks counts.
@@ -47,6 +47,8 @@ def assess(
     level = min((m.rel for m in measures), default=1)
     if not any(grade >= level for judged in qrels.values() for grade in judged.values()):
         raise InputError(names[0], f"holds no judgment of grade {level} or more, so every measure would be 0")
+    if not placed and not extra:
+        raise InputError(names[1], "holds no results")
     if not placed:
         raise InputError(names[1], f"has none of the query ids of the judgments ({names[0]}); use the same ids in both")
     absent = sorted(qrels.keys() - placed.keys())
@@ -74,7 +76,9 @@ def assess(
     columns = map(list, zip(*rows, strict=True))
     values = {measure.name: column for measure, column in zip(measures, columns, strict=True)}
     counts = Counts(len(query_ids), len(absent), extra, no_relevant, tied, holes)
-    return Result(query_ids, values, counts, strange=not any(one.hits for one in placed.values()))
+    empty = sum(not one.retrieved for one in placed.values())
+    strange = empty < len(placed) and not any(one.hits for one in placed.values())
+    return Result(query_ids, values, counts, strange=strange, empty=empty)
 
 
 def _one_query(

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any, Literal
+from numbers import Integral
+from typing import Any, Literal, get_args
 
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.measures.assessment import Missing, assess
@@ -20,6 +21,7 @@ from goldbench.pipeline.measures.ranks.judged_ranks import (
     place_mapping,
 )
 from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.text.display import shown
 
 
 def evaluate(
@@ -48,8 +50,8 @@ def evaluate(
         UnknownMeasure: A measure cannot be understood.
         UsageError: ``missing``, ``scores`` or ``rel`` has a value that is not offered.
     """
-    _check(missing, ("zero", "skip", "error"), "missing")
-    _check(scores, ("float64", "float32"), "scores")
+    check_choice(missing, Missing, "missing")
+    check_choice(scores, Scores, "scores")
     asked = measures_of(measures, rel)
     grades = judgments_of(qrels)
     if not isinstance(run, Mapping):
@@ -181,20 +183,37 @@ def measures_of(
         UnknownMeasure: A measure cannot be understood; the message lists all of these.
         UsageError: ``measures`` or ``rel`` is of another type.
     """
-    if not isinstance(measures, Iterable | Measure):
-        raise UsageError(f"measures={measures!r}: give names such as 'ndcg@10', or measures")
-    if not isinstance(rel, int) or rel < 1:
-        raise UsageError(f"rel={rel!r}: the smallest relevant grade is a whole number from 1")
-    given = [measures] if isinstance(measures, str | Measure) else list(measures)
+    level = whole(rel)
+    if level is None or level < 1:
+        raise UsageError(f"rel={shown(repr(rel))}: the smallest relevant grade is a whole number from 1")
+    try:
+        given = [measures] if isinstance(measures, str | Measure) else list(measures)
+    except TypeError:
+        raise UsageError(f"measures={shown(repr(measures))}: give names such as 'ndcg@10', or measures") from None
     named = [str(measure) for measure in given if not isinstance(measure, Measure)]
     if named or not given:
-        parse_measures(named, cutoffs=cutoffs, rel=rel)  # so that one error lists all names that cannot be understood
+        parse_measures(named, cutoffs=cutoffs, rel=level)  # so that one error lists all names that cannot be understood
     asked = [
-        [one] if isinstance(one, Measure) else parse_measures([str(one)], cutoffs=cutoffs, rel=rel) for one in given
+        [one] if isinstance(one, Measure) else parse_measures([str(one)], cutoffs=cutoffs, rel=level) for one in given
     ]
     return list(dict.fromkeys(chain.from_iterable(asked)))
 
 
-def _check(value: str, allowed: tuple[str, ...], name: str) -> None:
-    if value not in allowed:
-        raise UsageError(f"{name}={value!r} is not offered; choose from {', '.join(allowed)}")
+def whole(value: object) -> int | None:
+    """Return a whole number of any library as Python's own, or None if the value is something else."""
+    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
+
+
+def check_choice(value: object, offered: Any, name: str) -> None:  # noqa: ANN401  a Literal has no type of its own
+    """Check that a value is one of those of a ``Literal``.
+
+    Args:
+        value: The value.
+        offered: The ``Literal``.
+        name: The parameter, for the message.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if not isinstance(value, str) or value not in get_args(offered):
+        raise UsageError(f"{name}={shown(repr(value))} is not offered; choose from {', '.join(get_args(offered))}")

@@ -60,7 +60,12 @@ class Measure:
     @property
     def name(self) -> str:
         """The name in goldbench's spelling, which ``parse_measure`` reads back."""
-        inside = [f"rel={self.rel}"] * (self.rel != 1) + [f"{key}={value}" for key, value in self.options]
+        return self.name_at(1)
+
+    def name_at(self, level: int) -> str:
+        """Return the name for readers to whom ``level`` is the smallest relevant grade of a measure without one."""
+        says_rel = FAMILIES[self.family].has_rel and self.rel != level
+        inside = [f"rel={self.rel}"] * says_rel + [f"{key}={value}" for key, value in self.options]
         cut = "" if self.k is None else f"@{self.k}"
         return self.family + cut + (f"({','.join(inside)})" if inside else "")
 
@@ -137,7 +142,12 @@ def asked_measures(names: Iterable[str] | None, cutoffs: Sequence[int] = (), *, 
     Raises:
         UnknownMeasure: A name or a cutoff cannot be understood.
     """
-    return parse_measures(names or (_WITHOUT_CUTOFF if cutoffs else DEFAULT), cutoffs=cutoffs, rel=rel)
+    return parse_measures(names or default_measures(cutoffs), cutoffs=cutoffs, rel=rel)
+
+
+def default_measures(cutoffs: Sequence[int] = ()) -> tuple[str, ...]:
+    """Return the names of the measures where none is named; without cutoffs of their own if there are some."""
+    return _WITHOUT_CUTOFF if cutoffs else DEFAULT
 
 
 class _Problem(Exception):

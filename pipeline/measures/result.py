@@ -30,13 +30,15 @@ class Result:
 
     ``query_ids`` are in code point order; ``values`` maps the canonical name of a measure to one float per query,
     in the order of ``query_ids``; never NaN. ``strange`` says that no document that the run retrieved is judged, for
-    any query, a sign that run and judgments use different ids.
+    any query, a sign that run and judgments use different ids. ``empty`` is the number of judged queries that the run
+    answers with no results; they score 0 and are not missing.
     """
 
     query_ids: Sequence[str]
     values: Mapping[str, Sequence[float]]
     counts: Counts
     strange: bool = False
+    empty: int = 0
 
     def mean(self, measure: str) -> float:
         """Return the arithmetic mean over the queries of a measure, in any spelling of its name.

@@ -90,6 +90,8 @@ def remarks(name: str, result: Result) -> Iterator[str]:
     counts, name = result.counts, printable(name)
     if result.strange:
         yield f"{name}: no retrieved document is judged, so every score is 0: do run and judgments use the same ids?"
+    if result.empty:
+        yield f"{name}: {queries(result.empty)} answered with no results; scored 0."
     if counts.missing:
         yield f"{name}: {queries(counts.missing)} judged but missing from the run."
     if counts.extra:

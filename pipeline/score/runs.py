@@ -218,7 +218,7 @@ def top_documents(
         InputError: The run is not valid.
     """
     wanted = None if query_ids is None else set(query_ids)
-    texts = _texts_in_order(run) if match == "text" else {}
+    texts = texts_in_order(run) if match == "text" else {}
     found: dict[str, list[Retrieved]] = {}
     for query_id, documents in _queries(gold, run, match, wanted):
         judged = gold.qrels.get(query_id, {})
@@ -273,17 +273,31 @@ def _columns(run: Run) -> tuple[Callable[[], Iterator[pl.DataFrame]], Callable[[
 
 def _mapping(gold: Gold, run: Run, match: Match) -> Mapping[str, Mapping[str, float]]:
     if match == "text":
-        from goldbench.pipeline.measures.ranks.text_match import match_texts
-
-        judged = {doc_id for grades in gold.qrels.values() for doc_id in grades}
-        texts = gold.corpus(judged)
-        if not texts:
-            raise InputError(str(gold.path), "has no texts, which --match text needs; give the folder of a gold set")
-        return match_texts(gold.qrels, texts, _texts_in_order(run))
+        return run_by_text(gold, texts_in_order(run))
     return read_run(run.source) if run.kind == "trec" else run_tables.read_json_run(run.source)
 
 
-def _texts_in_order(run: Run) -> dict[str, list[str]]:
+def run_by_text(gold: Gold, retrieved: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
+    """Return a run by ids of the texts that each query retrieved, best first.
+
+    Raises:
+        InputError: The judgments have no texts.
+    """
+    from goldbench.pipeline.measures.ranks.text_match import match_texts
+
+    judged = {doc_id for grades in gold.qrels.values() for doc_id in grades}
+    texts = gold.corpus(judged)
+    if not texts:
+        raise InputError(str(gold.path), "has no texts, which --match text needs; give the folder of a gold set")
+    return match_texts(gold.qrels, texts, retrieved)
+
+
+def texts_in_order(run: Run) -> dict[str, list[str]]:
+    """Return the texts that each query retrieved, best first.
+
+    Raises:
+        InputError: The file is not JSON with texts.
+    """
     if run.kind not in {"json", "jsonl"}:
         raise InputError(run.source.name, "has no texts; --match text needs JSON, {query: [text, ...]}")
     return {

@@ -208,7 +208,7 @@ def test_a_comparison_in_memory_is_that_of_the_files(tmp_path: Path) -> None:
     assert held["RR@10"][0].first == "b"
     assert held.leaderboard()["mean"].tolist() == [held.mean("b", "mrr@10").mean, held.mean("a", "mrr@10").mean]
     assert held.to_pandas()["wins"].dtype == "int64"
-    with pytest.raises(KeyError, match="was not compared"):
+    with pytest.raises(KeyError, match="ndcg@10: not measured; measured are mrr@10"):
         held["ndcg@10"]
 
 
@@ -225,6 +225,97 @@ def test_several_systems_are_scored_by_name(gold: GoldSet, tmp_path: Path) -> No
     assert compared["ndcg@10"][0].verdict.value == "same"
     assert gold.compare(found, "ndcg@10").systems == ["mine", "first"]
     assert dict(gold.evaluate(found["mine"])) == dict(found["mine"])
+
+
+def test_texts_that_were_matched_are_compared_by_their_ids(gold: GoldSet, tmp_path: Path) -> None:
+    search = words(gold)
+    texts = {q: [gold.corpus[one] for one in search(text, 10)] for q, text in gold.queries.items()}
+    (tmp_path / "texts.json").write_text(json.dumps(texts))
+    by_text = [gold.evaluate(given, "ndcg@10", match="text") for given in (texts, tmp_path / "texts.json")]
+    by_text.append(
+        gold.evaluate(lambda q, k: [gold.corpus[one] for one in search(q, 10)], match="text", progress=False)
+    )
+    expected = gold.evaluate(search, "ndcg@10", k=10, progress=False)["ndcg@10"]
+    assert expected > 0
+    for found in by_text:
+        assert found["ndcg@10"] == expected
+        assert dict(gold.evaluate(found, match="text")) == dict(gold.evaluate(found))
+        for match in ("id", "text"):
+            both = gold.compare({"a": found, "b": texts}, "ndcg@10", match=match, resamples=100, permutations=100)
+            assert both.mean("a", "ndcg@10").mean == expected
+        assert compare(gold.qrels, {"a": found, "b": found}, "ndcg@10").mean("a", "ndcg@10").mean == expected
+        assert evaluate(gold.qrels, found, "ndcg@10")["ndcg@10"] == expected
+
+
+@pytest.mark.parametrize("missing", ["zero", "skip", "error"])
+def test_a_query_that_is_answered_with_nothing_counts_0_and_is_not_missing(
+    goldbench_inside: Goldbench, tmp_path: Path, gold: GoldSet, missing: Any
+) -> None:
+    search, (first, *others) = words(gold), gold.queries
+
+    class Native:
+        def index(self, passages: Mapping[str, str]) -> None: ...
+
+        def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
+            return {q: {} if q == first else dict.fromkeys(search(text, k), 1.0) for q, text in queries.items()}
+
+    def answers(query: str, k: int) -> list[str]:
+        return [] if query == gold.queries[first] else search(query, k)
+
+    lists = {q: answers(text, 100) for q, text in gold.queries.items()}
+    (tmp_path / "mine.json").write_text(json.dumps(lists))
+    expected = sum(gold.evaluate(search, "mrr", progress=False).by_query[q]["mrr"] for q in others) / len(gold.queries)
+    for given in (answers, lists, {**lists, first: {}}, tmp_path / "mine.json"):
+        found = gold.evaluate(given, "mrr", missing=missing, progress=False)
+        assert (found["mrr"], found.counts.missing, found.by_query[first]) == (pytest.approx(expected), 0, {"mrr": 0.0})
+        assert "1 query answered with no results; scored 0." in repr(found)
+    assert gold.evaluate(Native(), missing=missing, progress=False).counts.missing == 0
+    done = goldbench_inside("score", gold.path, "--run", "mine.json", "--missing", missing, "--measure", "mrr")
+    assert f"{expected:.4f}" in done.stdout
+    assert "1 query answered with no results" in done.stderr
+    nothing = gold.evaluate(lambda query, k: [], missing=missing, progress=False)
+    assert set(nothing.values()) == {0.0}
+    assert "same ids" not in repr(nothing)
+
+
+def test_measures_are_read_by_every_name_on_judgments_that_are_graded() -> None:
+    qrels = {"q1": {"a": 1, "b": 2}, "q2": {"a": 3, "b": 1}}
+    runs = {"x": {"q1": ["a", "b"], "q2": ["a"]}, "y": {"q1": ["b"], "q2": ["c"]}}
+    asked = ["recall@10", "ndcg@10", "hit@1", "R(rel=1)@10"]
+    found = evaluate(qrels, runs["x"], asked, rel=2)
+    assert list(found) == ["r@10", "ndcg@10", "hit@1", "r@10(rel=1)"]
+    assert list(found.to_pandas()["measure"]) == list(found.to_pandas(per_query=True).columns)[1:] == list(found)
+    for name in (*asked, *found, "r@10(rel=2)", "hit@1(rel=2)", "success@1"):
+        assert name in found
+        assert found.intervals[name][1] >= found[name]
+        assert found.by_query["q1"][name] == found.by_query["q1"].get(name)
+    assert (found["recall@10"], found["r@10(rel=1)"], found["hit@1"]) == (1.0, 0.75, 0.5)
+    assert repr(found).count("rel=") == 1
+    assert "Relevant: grade 2 or more." in repr(found)
+    for absent in ("mrr@10", "hit@1(rel=3)", "no measure"):
+        assert absent not in found.by_query["q1"]
+        assert found.intervals.get(absent, 7) == 7
+        with pytest.raises(KeyError):
+            found[absent]
+    both = compare(qrels, runs, asked, rel=2, resamples=100, permutations=100)
+    assert list(both) == list(found) == list(dict.fromkeys(both.to_pandas()["measure"]))
+    assert both.card.measures == ["r@10(rel=2)", "ndcg@10", "hit@1(rel=2)", "r@10"]
+    for name in asked:
+        assert both.mean("x", name).mean == found[name]
+        assert both[name][0].measure in found
+    assert "by recall@10" not in repr(both)
+    assert "r@10(rel=2)" not in repr(both)
+    for get in (lambda: both["mrr@10"], lambda: both.mean("z", "recall@10"), lambda: both[7]):
+        with pytest.raises(KeyError):
+            get()
+
+
+def test_evaluations_are_compared_with_anything_else(gold: GoldSet) -> None:
+    search = words(gold)
+    found = gold.evaluate({"a": search, "b": {q: list(gold.corpus)[:3] for q in gold.queries}}, progress=False)
+    mixed = gold.compare({**found, "c": found["a"].run, "d": search}, "ndcg@10", progress=False, resamples=100)
+    assert {name: mixed.mean(name, "ndcg@10").mean for name in "acd"} == dict.fromkeys("acd", found["a"]["ndcg@10"])
+    assert dict(gold.evaluate({"again": found["b"]})["again"]) == dict(found["b"])
 
 
 def test_what_a_retriever_prints_is_printed(gold: GoldSet, capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,7 +335,10 @@ WRONG_SYSTEMS: list[tuple[Any, str]] = [
     (lambda query, k: None, "answered nothing"),
     (lambda query, k: 1 / 0, "raised ZeroDivisionError"),
     ("no/such/run.trec", "no/such/run.trec: file not found"),
-    ({}, "run: has none of the query ids"),
+    ({}, "run: holds no results"),
+    ({"q1": {}, "mine": len}, "q1: holds no results"),
+    ({None: len}, "systems: not a valid name: None"),
+    ({None: {"q1": {"d": 1.0}}}, "systems: not a valid name: None"),
     ({1: {"d": 1.0}}, "run: a query id is of type int"),
     ({"q1": {"d"}}, "a set has no order"),
     ({"q1": ["d"], "mine": len}, "systems: holds results of queries beside systems"),

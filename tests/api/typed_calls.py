@@ -36,6 +36,7 @@ def scores(gold: GoldSet, path: Path) -> None:
     assert_type(gold.evaluate(path, "ndcg@10", k=10), Evaluation)
     assert_type(gold.evaluate({"mine": search, "theirs": path}), Evaluations)
     assert_type(gold.evaluate({"mine": run})["mine"], Evaluation)
+    assert_type(gold.evaluate(gold.evaluate(run)), Evaluation)
     assert_type(gold.evaluate(search)["ndcg@10"], float)
     assert_type(gold.compare({"mine": search, "theirs": run}), RunComparison)
     assert_type(evaluate({"q1": {"d1": 1}}, run, ["ndcg@10"]), Evaluation)

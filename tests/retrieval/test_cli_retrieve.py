@@ -64,6 +64,14 @@ def test_a_set_without_queries_or_texts_is_told_apart(goldbench: Goldbench, tmp_
     assert not (tmp_path / "run.trec").exists()
 
 
+def test_queries_without_results_are_told_because_a_run_cannot_hold_them(goldbench: Goldbench, tmp_path: Path) -> None:
+    a_set(tmp_path / "set.json", {"q1": "pump", "q2": "wharf"}, {"d1": "pump tank"})
+    done = goldbench("retrieve", "set.json", "-o", "run.trec")
+    assert "1 query without results: a TREC run cannot hold them, and they score as missing." in done.stderr
+    scored = goldbench("score", "set.json", "--run", "run.trec")
+    assert "1 query judged but missing from the run" in scored.stderr
+
+
 def test_a_described_system_is_found_and_its_parameters_can_be_set(goldbench: Goldbench, tmp_path: Path) -> None:
     a_set(tmp_path / "set.json", {"q": "pump valve"}, {"d1": "pump " * 3, "d2": "valve", "d3": "tank valve tank tank"})
     (tmp_path / "bench.toml").write_text(
