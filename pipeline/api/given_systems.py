@@ -187,7 +187,8 @@ def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> Run:  # noqa: AN
     from goldbench.pipeline.systems.adapters import adapt
 
     returns: Returns = "texts" if how.match == "text" else "ids"
-    retriever = adapt(thing, name=name, returns=returns, timeout_s=how.timeout, prints=True)
+    advice = "" if how.match == "text" else "; if it returns texts, give match='text'"
+    retriever = adapt(thing, name=name, returns=returns, timeout_s=how.timeout, own=True, advice=advice)
     queries, corpus = gold.texts_to_search()
     one_by_one = isinstance(retriever.inner, Own)  # a retriever with an index of its own answers all queries at once
     try:

@@ -15,6 +15,7 @@ from threading import Event
 from typing import TypeVar
 
 from goldbench.pipeline.ports import Progress, Step
+from goldbench.pipeline.retrieval.deadline import raise_if_cancelled
 
 T = TypeVar("T")
 
@@ -40,22 +41,12 @@ def run_apart(work: Callable[[Progress], Awaitable[T]], progress: Progress) -> T
         future = portal.start_task_soon(work, _Interruptible(progress, stop))
         try:
             while not wait([future], timeout=_LOOK_S).done:
-                _raise_if_cancelled()
+                raise_if_cancelled()
         except BaseException:
             stop.set()
             future.cancel()
             raise
         return future.result()
-
-
-def _raise_if_cancelled() -> None:
-    """Raise ``CancelledError`` if the task that waits here, if there is one, was asked to end."""
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # no loop runs in this thread
-        return
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
 
 
 class _Interruptible:

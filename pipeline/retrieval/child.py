@@ -6,6 +6,7 @@ The function may never return, even holding the interpreter; leave threads behin
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import os
 import signal
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.errors import RetrieverFailed
-from goldbench.pipeline.retrieval.deadline import HANGS, answered, described
+from goldbench.pipeline.retrieval.deadline import HANGS, awaited, described
 from goldbench.pipeline.retrieval.foreign_results import Found, Returns, read_answer
 
 _IMPORT = 10
@@ -61,7 +62,7 @@ class InProcess:
             self._pipe.send((query, k))
         except OSError:
             raise RetrieverFailed(HANGS) from None
-        return self._receive("answer a query", self._timeout_s)
+        return self._receive("answer", self._timeout_s)
 
     def close(self) -> None:
         """End the process."""
@@ -104,17 +105,18 @@ def _serve(pipe: Connection, function: str, folders: list[str], returns: Returns
     except BaseException as error:  # noqa: BLE001  a SystemExit ends the function, not this process
         pipe.send(f"importing {function.partition(':')[0]} raised {described(error)}")
         return
+    runner = asyncio.Runner()
     while True:
         try:
             query, k = pipe.recv()
         except (EOFError, OSError):
             os._exit(0)  # threads that the function left behind would keep the process
         try:
-            found: Any = read_answer(answered(called, query, k), returns=returns)
+            found: Any = read_answer(awaited(called(query, k), runner), returns=returns)
         except RetrieverFailed as error:
             found = error.problem
         except BaseException as error:  # noqa: BLE001  as above
-            found = f"raised {described(error)} on a query"
+            found = f"raised {described(error)}"
         if os.getpid() != process:
             os._exit(0)  # the function forked and this is the copy: one query has one answer
         try:

@@ -7,7 +7,7 @@ LangChain and the nodes of LlamaIndex, recognised by their attributes, so that n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
@@ -48,9 +48,11 @@ def read_answer(
             one.
     """
     if isinstance(answer, Mapping):
-        answer = list(answer.items())
+        answer = answer.items()
+    if isinstance(answer, Set) and not isinstance(answer, ItemsView):
+        raise RetrieverFailed(f"answered {kind_of(answer)}, which has no order; return a list, best first, or scores")
     if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
-        raise RetrieverFailed(f"answered {_kind(answer)}, where a list of {returns} or of pairs with scores belongs")
+        raise RetrieverFailed(f"answered {kind_of(answer)}, where a list of {returns} or of pairs with scores belongs")
     found = [_read(_plain(item), returns, id_keys) for item in islice(answer, MOST + 1)]
     if len(found) > MOST:
         raise RetrieverFailed(f"answered more than {MOST:,} results for one query")
@@ -78,7 +80,7 @@ def _read(item: Any, returns: Returns, id_keys: Sequence[str]) -> Found:  # noqa
         score = getattr(item, "score", None)
     text = text if isinstance(text, str) else None
     if not ids and text is None:
-        raise RetrieverFailed(f"answered {_kind(item)} with neither id nor text")
+        raise RetrieverFailed(f"answered {kind_of(item)} with neither id nor text")
     return Found(ids, text, None if score is None else _score(score))
 
 
@@ -94,7 +96,7 @@ def _strings(values: Iterable[Any]) -> tuple[str, ...]:
 def _score(value: Any) -> float:  # noqa: ANN401
     value = _plain(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise RetrieverFailed(f"answered a score that is not a number but {_kind(value)}")
+        raise RetrieverFailed(f"answered a score that is not a number but {kind_of(value)}")
     try:
         score = float(value)
     except OverflowError:
@@ -110,5 +112,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
     return item() if callable(item) and getattr(value, "shape", None) == () else value
 
 
-def _kind(value: object) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
+def kind_of(value: object) -> str:
+    """Return the type of a value with its article; ``nothing`` for None."""
+    name = type(value).__name__
+    return "nothing" if value is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

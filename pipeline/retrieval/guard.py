@@ -11,7 +11,8 @@ from typing import Any
 from goldbench.pipeline.errors import GoldbenchError, MissingExtra, RetrieverFailed
 from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.ports import Retriever
-from goldbench.pipeline.retrieval.deadline import described
+from goldbench.pipeline.retrieval.deadline import described, of_query
+from goldbench.pipeline.text.display import one_line
 
 
 class Guarded:
@@ -20,8 +21,15 @@ class Guarded:
     Its answers name passages that were indexed, each once, at most ``k`` of them, with finite scores, best first.
     """
 
-    def __init__(self, inner: Retriever, *, name: str) -> None:
-        self.inner, self.name = inner, name
+    def __init__(self, inner: Retriever, *, name: str, advice: str = "") -> None:
+        """Take the retriever.
+
+        Args:
+            inner: The retriever.
+            name: The name of the system.
+            advice: What to do if it answers ids that are not passages.
+        """
+        self.inner, self.name, self._advice = inner, name, advice
         self._passages: Collection[str] = ()
 
     @property
@@ -52,7 +60,11 @@ class Guarded:
             found = self.inner.search(queries, k=k)
             if not isinstance(found, Mapping) or found.keys() != queries.keys():
                 raise RetrieverFailed("did not answer each query once, with a mapping by query id")
-            return {query_id: self._ranking(found[query_id], k) for query_id in queries}
+            rankings = {}
+            for query_id in queries:
+                with of_query(query_id):
+                    rankings[query_id] = self._ranking(found[query_id], k)
+            return rankings
 
     def close(self) -> None:
         """Close what the system holds open."""
@@ -70,7 +82,11 @@ class Guarded:
             unknown = [doc_id for doc_id in unknown if not str(doc_id).startswith(self.placeholder)]
         if unknown:
             count = f"{len(unknown):,} of {len(results):,}"
-            raise RetrieverFailed(f"answered {count} ids that are not passages, the first {str(unknown[0])[:60]!r}")
+            first, example = str(unknown[0])[:60], next(iter(self._passages), None)
+            likely = "" if example is None else f"; ids of passages are like {str(example)[:60]!r}"
+            raise RetrieverFailed(
+                f"answered {count} ids that are not passages, the first {first!r}{likely}{self._advice}"
+            )
         bad = [score for score in results.values() if not _is_finite(score)]
         if bad:
             what = f" ({bad[0]})" if isinstance(bad[0], Real) else f" but a {type(bad[0]).__name__}"
@@ -90,15 +106,16 @@ def explained(name: str, when: str) -> Iterator[None]:
         RetrieverFailed: Something inside failed.
         MissingExtra: A package that the system needs is not installed.
     """
-    failure: GoldbenchError | None = None
+    failure, cause = None, None
     try:
         yield
     except MissingExtra:
         raise
     except Exception as error:  # noqa: BLE001  one system that fails must not stop the others
-        failure = RetrieverFailed(_problem(error, name, when), system=name)
+        failure = RetrieverFailed(one_line(_problem(error, name, when)), system=name)
+        cause = error.__cause__ if isinstance(error, RetrieverFailed) else None
     if failure is not None:
-        raise failure from None  # an error of another library may quote texts, so it is not chained
+        raise failure from cause  # an error of another library may quote texts, so only the user's own is chained
 
 
 def _problem(error: Exception, name: str, when: str) -> str:

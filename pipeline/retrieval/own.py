@@ -8,6 +8,7 @@ from typing import Protocol
 
 from goldbench.pipeline.errors import RetrieverFailed
 from goldbench.pipeline.measures.ranks.order import best
+from goldbench.pipeline.retrieval.deadline import of_query
 from goldbench.pipeline.retrieval.foreign_results import Found
 from goldbench.pipeline.text.similarity import normal
 
@@ -45,7 +46,11 @@ class Own:
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages; without scores, each rank scores 1 less than the one before."""
-        return {query_id: self._search(text, k) for query_id, text in queries.items()}
+        found = {}
+        for query_id, text in queries.items():
+            with of_query(query_id):
+                found[query_id] = self._search(text, k)
+        return found
 
     def close(self) -> None:
         """Close what answers."""

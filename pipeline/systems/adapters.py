@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from goldbench.pipeline.errors import UsageError
-from goldbench.pipeline.retrieval.deadline import Ask, InThread
-from goldbench.pipeline.retrieval.foreign_results import ID_KEYS, Returns
+from goldbench.pipeline.retrieval.deadline import Ask, IndexInThread, InThread
+from goldbench.pipeline.retrieval.foreign_results import ID_KEYS, Returns, kind_of
 from goldbench.pipeline.retrieval.guard import Guarded
 from goldbench.pipeline.retrieval.own import Own
 
@@ -20,7 +20,8 @@ def adapt(
     returns: Returns = "ids",
     id_keys: Sequence[str] = ID_KEYS,
     timeout_s: float = 30.0,
-    prints: bool = False,
+    own: bool = False,
+    advice: str = "",
 ) -> Guarded:
     """Return a retriever for one of another library; every answer of it is checked.
 
@@ -32,36 +33,42 @@ def adapt(
         id_keys: Keys of a document's metadata that may hold the id of its passage; a document without them is
             recognised by its own id or its text.
         timeout_s: Seconds that one query may take.
-        prints: Whether what it prints goes to standard output, which belongs to the command otherwise.
+        own: Whether it is the user's own in this process: what it prints goes to standard output, its errors are told
+            with their messages and chained, and one with ``index`` and ``search`` has a time limit, too.
+        advice: What to do if it answers ids that are not passages.
 
     Raises:
         UsageError: It is none of these, or a function of something else.
     """
+    if isinstance(thing, type):
+        raise UsageError(f"system {name}: {thing.__name__} is a class; give an object of it, as {thing.__name__}()")
     if callable(getattr(thing, "index", None)) and callable(getattr(thing, "search", None)):
-        return Guarded(thing, name=name)
+        _check_signature(thing.index, name, "index(passages)", {})
+        _check_signature(thing.search, name, "search(queries, k=k)", {}, k=1)
+        return Guarded(IndexInThread(thing, timeout_s=timeout_s, own=True) if own else thing, name=name, advice=advice)
     ask = _ask(thing, name)
-    answering = InThread(ask, timeout_s=timeout_s, returns=returns, id_keys=id_keys, prints=prints)
-    return Guarded(Own(answering, name=name), name=name)
+    answering = InThread(ask, timeout_s=timeout_s, returns=returns, id_keys=id_keys, own=own)
+    return Guarded(Own(answering, name=name), name=name, advice=advice)
 
 
 def _ask(thing: Any, name: str) -> Ask:  # noqa: ANN401
     method = next((one for key in ("invoke", "retrieve") if callable(one := getattr(thing, key, None))), None)
     if method is not None:  # libraries set how many results they return, and may return more than k
-        return lambda query, k: list(method(query))[:k]
+        return lambda query, k: found[:k] if isinstance(found := method(query), list | tuple) else found
     if callable(thing):
-        _check_signature(thing, name)
+        _check_signature(thing, name, "a function of a query and k", "query", 1)
         ask: Ask = thing
         return ask
-    what = "neither a function of a query and k nor an object with invoke, retrieve, or index and search"
-    raise UsageError(f"system {name}: a {type(thing).__name__} is {what}")
+    what = "neither a run nor a function of a query and k nor an object with invoke, retrieve, or index and search"
+    raise UsageError(f"system {name}: {kind_of(thing)} is {what}")
 
 
-def _check_signature(function: Callable[..., Any], name: str) -> None:
+def _check_signature(function: Callable[..., Any], name: str, what: str, *given: object, **named: object) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # of some functions written in C nothing is known
         return
     try:
-        signature.bind("query", 1)
+        signature.bind(*given, **named)
     except TypeError as error:
-        raise UsageError(f"system {name}: not a function of a query and k: {error}") from None
+        raise UsageError(f"system {name}: not {what}: {error}") from None

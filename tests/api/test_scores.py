@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import math
+import signal
+import time
+import traceback
 from collections.abc import Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -328,12 +334,19 @@ def test_what_a_retriever_prints_is_printed(gold: GoldSet, capsys: pytest.Captur
 
 
 WRONG_SYSTEMS: list[tuple[Any, str]] = [
-    (7, "system int: a int is neither a function of a query and k nor"),
+    (7, "system int: an int is neither a run nor a function of a query and k nor"),
     (lambda query: [], "not a function of a query and k: too many positional arguments"),
-    (lambda query, k: ["nowhere"], "ids that are not passages, the first 'nowhere'"),
+    (lambda query, k: ["nowhere"], "ids that are not passages, the first 'nowhere'; ids of passages are like '"),
+    (lambda query, k: ["nowhere"], "'; if it returns texts, give match='text'"),
     (lambda query, k: "text", "answered a str, where a list of ids"),
     (lambda query, k: None, "answered nothing"),
-    (lambda query, k: 1 / 0, "raised ZeroDivisionError"),
+    (lambda query, k: 1 / 0, "raised ZeroDivisionError: division by zero (test_scores.py, line "),
+    (lambda query, k: {"a", "b"}, "answered a set, which has no order; return a list"),
+    (lambda query, k: {"a": 1}.keys(), "answered a dict_keys, which has no order; return a list"),
+    (lambda query, k: [b"a"], "answered a bytes with neither id nor text"),
+    (lambda query, k: [("a", np.datetime64("NaT"))], "answered a score that is not a number"),
+    (dict, "dict is a class; give an object of it, as dict()"),
+    ({"q1": np.array(["d"])}, "system q1: a ndarray is neither a run nor a function"),
     ("no/such/run.trec", "no/such/run.trec: file not found"),
     ({}, "run: holds no results"),
     ({"q1": {}, "mine": len}, "q1: holds no results"),
@@ -397,6 +410,109 @@ def test_what_cannot_be_compared_is_refused(options: dict[str, Any], says: str) 
     with pytest.raises(goldbench.GoldbenchError) as caught:
         compare(QRELS, **{"runs": {"a": RUN, "b": RUN}, **options})
     assert says in str(caught.value)
+
+
+def test_an_error_in_a_retriever_names_query_and_line_and_keeps_its_cause(gold: GoldSet) -> None:
+    line = 0
+
+    def fails(query: str, k: int) -> list[str]:
+        nonlocal line
+        line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+        return json.loads("{\x1b[31m\n\u202e")  # type: ignore[no-any-return]
+
+    class Native:
+        def index(self, passages: Mapping[str, str]) -> None: ...
+
+        def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
+            return {q: dict.fromkeys(fails(text, k), 1.0) for q, text in queries.items()}
+
+    async def later(query: str, k: int) -> list[str]:
+        return fails(query, k)
+
+    def own_kind(query: str, k: int) -> list[str]:
+        raise goldbench.InputError("there", "\x1b[31m is\nwrong")
+
+    first = next(iter(gold.queries))
+    for retriever, where in ((fails, f"query '{first}': "), (later, f"query '{first}': "), (Native(), "")):
+        with pytest.raises(goldbench.RetrieverFailed) as caught:
+            gold.evaluate({"mine": retriever}, progress=False)
+        said = str(caught.value)
+        assert said.startswith(f"system mine: {where}raised JSONDecodeError: Expecting property name")
+        assert f"(test_scores.py, line {line})" in said
+        assert isinstance(caught.value.__cause__, json.JSONDecodeError)
+        frames = [one.name for one in traceback.extract_tb(caught.value.__cause__.__traceback__)]
+        assert "_work" not in frames
+        assert "fails" in frames
+    with pytest.raises(goldbench.RetrieverFailed) as caught:
+        gold.evaluate(own_kind, progress=False)
+    assert str(caught.value).isprintable()
+    assert isinstance(caught.value.__cause__, goldbench.InputError)
+
+
+def test_a_time_limit_holds_for_every_kind_of_retriever(gold: GoldSet) -> None:
+    ended: list[str] = []
+
+    async def sleeps(query: str, k: int) -> list[str]:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(query)
+        return []
+
+    class Native:
+        def index(self, passages: Mapping[str, str]) -> None:
+            time.sleep(0.3)
+
+        def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
+            time.sleep(60)
+            return {}
+
+    with pytest.raises(goldbench.RetrieverFailed, match=r"did not answer in 0\.1 s"):
+        gold.evaluate(sleeps, timeout=0.1, progress=False)
+    with pytest.raises(goldbench.RetrieverFailed, match=r"did not answer in 0\.12 s while searching"):
+        gold.evaluate(Native(), timeout=0.02, progress=False)
+    deadline = time.monotonic() + 10
+    while not ended and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert ended == [next(iter(gold.queries.values()))], "what is left behind is cancelled"
+    expected = dict(gold.evaluate(words(gold), progress=False))
+    for unlimited in (math.inf, 1e300, 10**400, np.float32(30)):
+        assert dict(gold.evaluate(words(gold), timeout=unlimited, progress=False)) == expected
+
+
+def test_an_asynchronous_retriever_keeps_one_loop_inside_another_and_sees_the_variables_of_the_caller(
+    gold: GoldSet,
+) -> None:
+    variable: ContextVar[str] = ContextVar("variable")
+    search, seen = words(gold), []
+
+    async def later(query: str, k: int) -> list[str]:
+        seen.append((asyncio.get_running_loop(), variable.get()))
+        return search(query, k)
+
+    async def notebook() -> Evaluation:
+        variable.set("seen")
+        return gold.evaluate(later, progress=False)
+
+    assert dict(asyncio.run(notebook())) == dict(gold.evaluate(search, progress=False))
+    assert len(seen) == len(gold.queries)
+    assert len(set(seen)) == 1
+    assert seen[0][1] == "seen"
+
+
+def test_an_interrupt_ends_a_retriever_inside_a_running_loop(gold: GoldSet) -> None:
+    async def outside() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        gold.evaluate(lambda query, k: time.sleep(60), progress=False)
+
+    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    started = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(outside())
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize("score", ["high", math.nan, None])
