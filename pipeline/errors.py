@@ -25,9 +25,11 @@ A message is one line: what is wrong, where, what to do. It never holds a key, a
 from __future__ import annotations
 
 import contextlib
+import copyreg
 import errno
 import importlib.util
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
@@ -37,6 +39,10 @@ class GoldbenchError(Exception):
     """Any error that goldbench raises on purpose. The command exits with ``exit_code``."""
 
     exit_code = 1
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what another process restores: the message and the attributes, whatever ``__init__`` takes."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]  # of pickle
 
 
 class UsageError(GoldbenchError):
@@ -89,7 +95,7 @@ class MissingExtra(GoldbenchError):
 
     def __init__(self, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
-        super().__init__(f"{package} is not installed: run pip install -e '.[{extra}]' in the checkout of goldbench")
+        super().__init__(f"{package} is not installed: {_how_to_install(package, extra)}")
 
 
 class RetrieverFailed(GoldbenchError):
@@ -138,6 +144,19 @@ class LimitReached(ModelError):
 
 class NotAsked(ModelError):
     """A dry run found no stored answer, counted the request and sent nothing."""
+
+
+def _how_to_install(package: str, extra: str) -> str:
+    """Return the command that installs an extra: of the checkout, or of the packages where there is none."""
+    if (Path(__file__).resolve().parents[1] / "pyproject.toml").is_file():
+        return f"run pip install -e '.[{extra}]' in the checkout of goldbench"
+    from importlib.metadata import PackageNotFoundError, requires
+
+    with contextlib.suppress(PackageNotFoundError):
+        found = [one.partition(";") for one in requires("goldbench") or ()]
+        listed = [f"'{name.strip()}'" for name, _, marker in found if re.search(rf"extra == ['\"]{extra}['\"]", marker)]
+        package = " ".join(listed) or package
+    return f"run pip install {package} (the extra {extra})"
 
 
 def require(extra: str, *packages: str) -> None:
