@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -246,14 +246,25 @@ def config_of(data: dict[str, Any], given: Mapping[str, Any], *, path: Path | No
     if base_url and isinstance(model, dict) and "base_url" not in model:
         model["base_url"] = base_url
         sources["model", "base_url"] = "OPENAI_BASE_URL"
-    sources |= {one.path: str(one.setting.option) for one in SETTINGS if _holds(given, one.path)}
+    sources |= {one.path: str(one.setting.option) for one in SETTINGS if _value_at(given, one.path) is not None}
     _merge(data, given)
+    wrong: list[Any] = list(_flags_as_numbers(data))
     try:
-        return Config.model_validate(data)
+        config = Config.model_validate(data)
     except ValidationError as error:
-        wrong = error.errors(include_url=False)
-        in_file = any(_source(item, sources) is None for item in wrong)
-        raise ConfigError(path if in_file else None, [_problem(item, sources) for item in wrong]) from None
+        wrong += error.errors(include_url=False)
+    if not wrong:
+        return config
+    in_file = any(_source(item, sources) is None for item in wrong)
+    raise ConfigError(path if in_file else None, [_problem(item, sources) for item in wrong])
+
+
+def _flags_as_numbers(data: Mapping[str, Any]) -> Iterator[dict[str, object]]:
+    """Yield, in the form of pydantic, which takes them for 1 and 0, each true and false where a number belongs."""
+    for one in SETTINGS:
+        value = _value_at(data, one.path)
+        if one.type in {int, float} and isinstance(value, bool):
+            yield {"type": _FLAG, "loc": one.path, "input": value, "msg": "a flag"}
 
 
 def _merge(table: dict[str, Any], given: Mapping[str, Any]) -> None:
@@ -264,14 +275,12 @@ def _merge(table: dict[str, Any], given: Mapping[str, Any]) -> None:
             _merge(table[key], value)
 
 
-def _holds(given: Mapping[str, Any], path: Sequence[str]) -> bool:
-    """Return whether the command line gave this setting."""
-    found: Any = given
+def _value_at(tables: Mapping[str, Any], path: Sequence[str]) -> Any:  # noqa: ANN401  any value
+    """Return the value of a setting; None where it is not given."""
+    found: Any = tables
     for name in path:
-        if not isinstance(found, Mapping) or name not in found:
-            return False
-        found = found[name]
-    return True
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -351,4 +360,5 @@ def listed(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip() not in {"", "none"}]
 
 
-_OUT_OF_RANGE = frozenset({"greater_than", "greater_than_equal", "less_than", "less_than_equal"})
+_FLAG = "flag_as_number"
+_OUT_OF_RANGE = frozenset({_FLAG, "greater_than", "greater_than_equal", "less_than", "less_than_equal"})

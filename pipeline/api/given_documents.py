@@ -54,7 +54,7 @@ def _documents(documents: Any) -> Found:  # noqa: ANN401  recognised by its type
         raise UsageError("documents: not a valid frame: a LazyFrame; call collect() first")
     if isinstance(documents, str | PathLike):
         given = [documents]
-    elif isinstance(documents, Mapping) or not isinstance(documents, Iterable):
+    elif isinstance(documents, Mapping | bytes | bytearray) or not isinstance(documents, Iterable):
         raise UsageError(f"documents: not a valid path or frame: {type(documents).__name__}; {_TEXTS}")
     else:
         given = list(documents)
@@ -85,7 +85,9 @@ def _rows(texts: Any, config: Config) -> Found:  # noqa: ANN401  recognised by i
     column, id_column = config.documents.text_field or TEXT, config.documents.id_field or ID
     if library_of(texts) is not None:
         raise UsageError("texts: not a valid list of texts: a frame; give it as the first argument")
-    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+    if isinstance(texts, set | frozenset):
+        raise UsageError("texts: a set has no order, so that every process would build another set; give a list")
+    if isinstance(texts, str | bytes | bytearray) or not isinstance(texts, Iterable):
         raise UsageError(f"texts: not a valid list of texts: {type(texts).__name__}; give a list, or texts by id")
     if isinstance(texts, Mapping):
         table = table_of_mapping(texts, column=column, id_column=id_column)

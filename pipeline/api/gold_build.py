@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 
 from goldbench.pipeline.api.gold_set import GoldSet
@@ -128,11 +127,11 @@ def build(
         OutputError: ``out`` holds something else, or cannot be written.
         ModelError: The model's server cannot be used; the answers so far are in the store.
     """
-    asked = _Asked(documents, texts, out, config, answers, replace, replay, batch, grade, dry_run, progress)
+    asked = _Asked(documents, texts, out, config, answers, replace, replay, batch, grade, dry_run)
     with _ordered(asked, options) as (order, place):
         if dry_run:
             return _planned(order, progress=progress)
-        return _built(order, place.kept, progress=progress)
+        return _built(order, place, progress=progress)
 
 
 class _Asked(NamedTuple):
@@ -148,7 +147,6 @@ class _Asked(NamedTuple):
     batch: bool
     grade: bool
     dry_run: bool
-    progress: bool
 
 
 @contextlib.contextmanager
@@ -184,7 +182,7 @@ def _ordered(asked: _Asked, options: Mapping[str, Any]) -> Iterator[tuple[BuildO
         yield order, place
 
 
-def _built(order: BuildOrder, kept: Callable[[], Path | None], *, progress: bool) -> GoldSet:
+def _built(order: BuildOrder, place: Place, *, progress: bool) -> GoldSet:
     from goldbench.pipeline.api.loop_thread import run_apart
     from goldbench.pipeline.api.shown_progress import progress_for
     from goldbench.pipeline.grade.build_order import carry_out
@@ -195,7 +193,7 @@ def _built(order: BuildOrder, kept: Callable[[], Path | None], *, progress: bool
     remarks = list(_remarks(built))
     for line in remarks:
         shown.note(line)
-    return GoldSet(load_gold(order.out), remarks=remarks, complete=built.complete, temporary=kept())
+    return GoldSet(load_gold(order.out), remarks=remarks, complete=built.complete, temporary=place.temporary)
 
 
 def _remarks(built: Built) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -13,11 +13,15 @@ from goldbench.pipeline.api.cost_plan import CostPlan
 from goldbench.pipeline.api.keywords import named_in_python, path_of
 from goldbench.pipeline.api.loop_thread import run_apart
 from goldbench.pipeline.api.shown_progress import progress_for
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.api.temporary_folder import temporary_folder
+from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.goldset.file_names import answers_beside
 from goldbench.pipeline.grade.graded_folder import How, grade_as, plan_as
 from goldbench.pipeline.grade.preparation import check_replay
+from goldbench.pipeline.measures.evaluation import evaluate
+from goldbench.pipeline.measures.ranks.frame_kinds import library_of
 from goldbench.pipeline.report.grading_text import graded_lines, grading_warnings, plan_notes
+from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
     from goldbench.pipeline.config import Config
@@ -25,10 +29,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grade:
+class GradeOrder:
     """What is to be graded, and how; see ``GoldSet.grade``."""
 
     folder: Path
+    qrels: Mapping[str, Mapping[str, int]]
     config: Config
     runs: Mapping[str, Any]
     answers: Path | None
@@ -42,7 +47,7 @@ class Grade:
         return self.answers or answers_beside(self.folder)
 
 
-def graded(order: Grade, *, progress: bool) -> tuple[tuple[str, ...], bool]:
+def graded(order: GradeOrder, *, progress: bool) -> tuple[tuple[str, ...], bool]:
     """Grade the set and return what a reader of it must know, and whether every pair is judged.
 
     Args:
@@ -58,7 +63,7 @@ def graded(order: Grade, *, progress: bool) -> tuple[tuple[str, ...], bool]:
     return tuple(remarks_of(found)), found.complete
 
 
-def planned(order: Grade, *, progress: bool) -> CostPlan:
+def planned(order: GradeOrder, *, progress: bool) -> CostPlan:
     """Return what the grading would send.
 
     Args:
@@ -83,32 +88,51 @@ def remarks_of(found: Graded) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _how(order: Grade) -> Iterator[How]:
+def _how(order: GradeOrder) -> Iterator[How]:
     """Yield how the set is graded; runs in memory lie in files until the end of the block."""
-    from tempfile import TemporaryDirectory
+    with temporary_folder(None) as place:
+        runs = [
+            f"{name}={_file_of(run, f'runs: {shown(str(name))}', order, place.folder.parent / str(number))}"
+            for number, (name, run) in enumerate(_named(order.runs))
+        ]
+        yield How(tuple(runs), replay=order.replay, batch=order.batch, replace=order.replace)
 
-    with TemporaryDirectory(prefix="goldbench-") as folder:
-        runs = tuple(
-            f"{name}={_file_of(run, Path(folder) / str(number))}" for number, (name, run) in _named(order.runs)
-        )
-        yield How(runs, replay=order.replay, batch=order.batch, replace=order.replace)
 
-
-def _named(runs: Mapping[str, Any]) -> Iterator[tuple[int, tuple[str, Any]]]:
+def _named(runs: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     for name in runs:
-        if not isinstance(name, str) or not name or "=" in name:
-            raise UsageError(f"runs: not a valid name: {name!r}; names are strings without =")
-    return enumerate(runs.items())
+        if not isinstance(name, str) or not name or "=" in name or not name.isprintable():
+            raise UsageError(f"runs: not a valid name: {shown(repr(name))}; names are printable strings without =")
+    return runs.items()
 
 
-def _file_of(run: object, place: Path) -> Path:
-    """Return the file of a run; a run in memory is written to ``place``."""
+def _file_of(run: Any, name: str, order: GradeOrder, place: Path) -> Path:  # noqa: ANN401  recognised by its type
+    """Return the file of a run; a run in memory is checked and written to ``place``."""
     import json
 
     if isinstance(run, str | PathLike):
         return path_of(run, "runs")
-    if not isinstance(run, Mapping):
-        raise UsageError(f"runs: not a valid run: {type(run).__name__}; give a file, or {{query: {{passage: score}}}}")
+    if library_of(run) is None and not isinstance(run, Mapping):
+        raise UsageError(
+            f"runs: not a valid run: {type(run).__name__}; give a file, a frame, or {{query: {{passage: score}}}}"
+        )
+    try:
+        evaluate(order.qrels, run, "hit")
+    except InputError as error:
+        raise InputError(name, error.problem) from None
+    if library_of(run) is not None:
+        path = place.with_suffix(".csv")
+        run.to_csv(path, index=False) if library_of(run) == "pandas" else run.write_csv(path)
+        return path
+    wrong = next((doc_id for found in run.values() for doc_id in found if not isinstance(doc_id, str)), None)
+    if wrong is not None:
+        raise InputError(
+            name, f"a document id is of type {type(wrong).__name__}; ids are strings, convert them with str()"
+        )
     path = place.with_suffix(".json")
-    path.write_text(json.dumps(run), encoding="utf-8")
+    path.write_text(json.dumps(dict(run), default=_plain), encoding="utf-8")
     return path
+
+
+def _plain(value: Any) -> object:  # noqa: ANN401  what JSON does not know
+    """Return another mapping as a dict, and another number as a float."""
+    return dict(value) if isinstance(value, Mapping) else float(value)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 
-from goldbench.pipeline.api.keywords import ConfigGiven, GradeOptions, Measures, config_from, keywords_named, path_of
-from goldbench.pipeline.errors import OutputError, UsageError
+from goldbench.pipeline.api.keywords import (
+    ConfigGiven,
+    GradeOptions,
+    Measures,
+    choice_of,
+    config_from,
+    keywords_named,
+    path_of,
+    whole_number,
+)
+from goldbench.pipeline.errors import GoldbenchError, InputError, OutputError, UsageError
+from goldbench.pipeline.text.display import printable, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,11 +29,13 @@ if TYPE_CHECKING:
     from goldbench.pipeline.api.given_systems import EvaluateOptions, Run
     from goldbench.pipeline.api.gold_card import GoldCard
     from goldbench.pipeline.api.run_comparison import RunComparison
+    from goldbench.pipeline.api.temporary_folder import TemporaryFolder
     from goldbench.pipeline.measures.assessment import Missing
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
     from goldbench.pipeline.score.runs import Gold, Match
 
 Kind = Literal["beir", "trec", "msmarco", "squad", "llamaindex", "ir_datasets", "hf"]
+Level = Literal["human", "model", "smoke"]
 
 _SIMULATED = (
     "the queries are simulated: compare versions of one system with them, and do not choose a retriever by them."
@@ -72,7 +83,12 @@ class GoldSet:
     """
 
     def __init__(
-        self, gold: Gold, *, remarks: Sequence[str] = (), complete: bool = True, temporary: Path | None = None
+        self,
+        gold: Gold,
+        *,
+        remarks: Sequence[str] = (),
+        complete: bool = True,
+        temporary: TemporaryFolder | None = None,
     ) -> None:
         """Take the judgments; use `load` or `goldbench.build`.
 
@@ -80,11 +96,34 @@ class GoldSet:
             gold: The judgments and the path of their texts.
             remarks: What a reader of the set must know.
             complete: Whether nothing failed when it was made.
-            temporary: A folder that is deleted with this object.
+            temporary: The folder to delete with the last reference to the set.
         """
-        self._gold, self.path = gold, gold.path
-        self.remarks, self.complete = tuple(remarks), complete
-        self._temporary = None if temporary is None else weakref.finalize(self, _remove, temporary)
+        self._hold(gold)
+        self.remarks, self.complete, self._temporary = tuple(remarks), complete, temporary
+
+    def _hold(self, gold: Gold) -> None:
+        """Take the judgments, and note the files that hold the texts, which are read when they are needed."""
+        from dataclasses import replace
+
+        from goldbench.pipeline.goldset.gold_path import state_of
+
+        self.path = gold.path.absolute()  # the current folder may be another one when the texts are read
+        self._gold, self._state = replace(gold, path=self.path), state_of(self.path)
+        for name in ("queries", "corpus", "qrels", "metadata"):
+            self.__dict__.pop(name, None)
+
+    def _unchanged(self) -> Gold:
+        """Return the judgments; refuse if the texts on disk are no longer those that belong to them.
+
+        Raises:
+            InputError: The set was deleted, moved or changed since it was loaded.
+        """
+        from goldbench.pipeline.goldset.gold_path import state_of
+
+        if state_of(self.path) != self._state:
+            what = "was changed" if self.path.exists() else "is gone"
+            raise InputError(shown(self.path), f"{what} since the set was loaded; load it again")
+        return self._gold
 
     @classmethod
     @keywords_named()
@@ -101,7 +140,7 @@ class GoldSet:
         grades: str | None = None,
         relevant_from: int | None = None,
         drop_broken: bool = False,
-        evidence_level: Literal["human", "model", "smoke"] | None = None,
+        evidence_level: Level | None = None,
         replace: bool = False,
     ) -> GoldSet:
         """Return the gold set at a path.
@@ -134,24 +173,26 @@ class GoldSet:
         place = path_of(path, "path")
         given = {
             "out": out, "split": split, "corpus": corpus, "queries": queries, "qrels": qrels, "grades": grades,
-            "relevant_from": relevant_from, "evidence_level": evidence_level,
+            "relevant_from": None if relevant_from is None else whole_number(relevant_from, "relevant_from", least=1),
+            "evidence_level": None if evidence_level is None else choice_of(evidence_level, "evidence_level", Level),
+            "drop_broken": drop_broken or None, "replace": replace or None,
         }  # fmt: skip
         if kind is None:
             only_imports = [name for name, value in given.items() if value is not None]
             if only_imports:
                 raise UsageError(f"{only_imports[0]}: needs kind=, the format of the benchmark, as kind='beir'")
-            return cls(load_gold(place))
-        return _imported(str(path), kind, given, drop_broken=drop_broken, replace=replace)
+            return cls(load_gold(place.absolute()))
+        return _imported(str(place), choice_of(kind, "kind", Kind), given)
 
     @cached_property
     def queries(self) -> dict[str, str]:
         """The text of each query, by its id; empty if the judgments have no texts."""
-        return self._gold.queries()
+        return self._unchanged().queries()
 
     @cached_property
     def corpus(self) -> dict[str, str]:
         """The text of each passage, by its id; empty if the judgments have no texts."""
-        return self._gold.corpus()
+        return self._unchanged().corpus()
 
     @cached_property
     def qrels(self) -> dict[str, dict[str, int]]:
@@ -168,7 +209,7 @@ class GoldSet:
         """How the set was made: generator, level of evidence, seed; empty if it does not say."""
         from goldbench.pipeline.goldset.gold_path import metadata_of
 
-        return metadata_of(self.path)
+        return metadata_of(self._unchanged().path)
 
     def to_pandas(self) -> Frames:
         """Return queries, passages and judgments as three frames; see `Frames` for their columns."""
@@ -194,21 +235,30 @@ class GoldSet:
             UsageError: This set is a file of judgments, without a folder to copy.
         """
         import shutil
+        import tempfile
 
         from goldbench.pipeline.errors import explained
         from goldbench.pipeline.goldset.publication import LOCK, STAGING
 
-        target = path_of(folder, "folder")
-        if not self.path.is_dir():
-            raise UsageError(f"{self.path}: is a file, not the folder of a set; copy the file")
-        if target.exists():
-            raise OutputError(f"{target}: exists; give a folder that does not exist yet")
+        target = path_of(folder, "folder").absolute()
+        source = self._unchanged().path
+        if not source.is_dir():
+            raise UsageError(f"{shown(source)}: is a file, not the folder of a set; copy the file")
+        if target.exists() or target.is_symlink():
+            raise OutputError(f"{shown(target)}: exists; give a folder that does not exist yet")
+        if target.resolve().is_relative_to(source.resolve()):
+            raise OutputError(f"{shown(target)}: lies inside the set; give a folder outside of it")
         with explained(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-            draft = target.with_name(f".{target.name}.unfinished")
-            shutil.rmtree(draft, ignore_errors=True)
-            shutil.copytree(self.path, draft, ignore=shutil.ignore_patterns(LOCK, STAGING))
-            draft.rename(target)
+            draft = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=target.parent))
+            try:
+                shutil.copytree(source, draft, ignore=shutil.ignore_patterns(LOCK, STAGING), dirs_exist_ok=True)
+                draft.rename(target)
+            except shutil.Error as error:
+                place, _, why = error.args[0][0]
+                raise OutputError(f"{shown(place)}: cannot be copied to {shown(target)} ({why})") from None
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
         return self._at(target)
 
     def _at(self, folder: Path) -> GoldSet:
@@ -340,6 +390,7 @@ class GoldSet:
     @property
     def _notice(self) -> str | None:
         """What is said beside scores: the warning of the set, in short where its queries are simulated."""
+        self._unchanged()
         if self.metadata.get("evidence_level") == "smoke":
             return _SIMULATED
         notice = self.metadata.get("notice")
@@ -411,7 +462,7 @@ class GoldSet:
             OutputError: The set is graded by other judges, reviewed by people, or cannot be written.
             ModelError: The model's server cannot be used; what was answered is in the store.
         """
-        from goldbench.pipeline.api.gold_grade import Grade, graded, planned
+        from goldbench.pipeline.api.gold_grade import GradeOrder, graded, planned
 
         if runs is not None and not isinstance(runs, Mapping):
             raise UsageError(f"runs: not a mapping: {type(runs).__name__}; give {{name: run}}")
@@ -419,8 +470,9 @@ class GoldSet:
             raise UsageError(
                 "answers: this set lies in a temporary folder; save() it first, or name a file for answers="
             )
-        order = Grade(
-            folder=self.path,
+        order = GradeOrder(
+            folder=self._unchanged().path,
+            qrels=self._gold.qrels,
             config=config_from(config, options, "grade", "model"),
             runs=runs or {},
             answers=None if answers is None else path_of(answers, "answers"),
@@ -438,9 +490,7 @@ class GoldSet:
     def _read_again(self) -> None:
         from goldbench.pipeline.score.runs import load_gold
 
-        self._gold = load_gold(self.path)
-        for name in ("queries", "corpus", "qrels", "metadata"):
-            self.__dict__.pop(name, None)
+        self._hold(load_gold(self.path))
 
     @keywords_named()
     def card(self, *, seed: int = 0) -> GoldCard:
@@ -455,23 +505,32 @@ class GoldSet:
         from goldbench.pipeline.api.gold_card import GoldCard
         from goldbench.pipeline.card import make_card
 
-        return GoldCard(make_card(self.path, seed=seed), folder=self.path)
+        made = make_card(self._unchanged().path, seed=whole_number(seed, "seed", least=0))
+        return GoldCard(made, folder=self.path)
 
     def __repr__(self) -> str:
         from goldbench.pipeline.report.text_tables import aligned
 
-        table = list(aligned(self._rows(), words=2)) if self.queries else []
-        return "\n".join([self._heading(), *table, *self._lines()])
+        heading, rows, lines = self._described()
+        return "\n".join([heading, *(aligned(rows, words=2) if rows else ()), *lines])
 
     def _repr_html_(self) -> str:
         from goldbench.pipeline.report.notebook import html_lines, html_table
 
-        table = html_table(self._rows(), words=2) if self.queries else ""
-        return "\n".join(filter(None, (html_lines([self._heading()]), table, html_lines(self._lines()))))
+        heading, rows, lines = self._described()
+        table = html_table(rows, words=2) if rows else ""
+        return "\n".join(filter(None, (html_lines([heading]), table, html_lines(lines))))
+
+    def _described(self) -> tuple[str, list[list[str]], list[str]]:
+        """Return a heading, the first queries, and what to know; of a set that cannot be read, why."""
+        try:
+            return self._heading(), self._rows() if self.queries else [], self._lines()
+        except GoldbenchError as error:
+            return f"GoldSet: {printable(str(error))}", [], []
 
     def _heading(self) -> str:
         from goldbench.pipeline.report.card_text import written_by
-        from goldbench.pipeline.text.display import amount, queries, shown
+        from goldbench.pipeline.text.display import amount, queries
 
         counts = f"{queries(len(self._gold.qrels))}, {amount(len(self.corpus), 'passage')}"
         labels = amount(sum(map(len, self._gold.qrels.values())), "judgment")
@@ -482,14 +541,12 @@ class GoldSet:
         return [["query_id", "text"], *([query_id, text[:_CHARACTERS_SHOWN]] for query_id, text in first)]
 
     def _lines(self) -> list[str]:
-        from goldbench.pipeline.text.display import printable
-
         notice = self.metadata.get("notice")
         warnings = [f"Warning: {notice}"] if isinstance(notice, str) else []
         return [printable(line) for line in (*self.remarks, *warnings)]
 
 
-def _imported(path: str, kind: str, given: Mapping[str, Any], *, drop_broken: bool, replace: bool) -> GoldSet:
+def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
     from goldbench.pipeline.api.keywords import named_in_python
     from goldbench.pipeline.api.temporary_folder import temporary_folder
     from goldbench.pipeline.formats.benchmarks.collection import Chosen
@@ -504,17 +561,11 @@ def _imported(path: str, kind: str, given: Mapping[str, Any], *, drop_broken: bo
         Chosen(split=given["split"], **files),
         given["grades"],
         given["relevant_from"],
-        drop_broken,
+        given["drop_broken"] is not None,
         given["evidence_level"],
-        replace,
+        given["replace"] is not None,
     )
     with temporary_folder(given["out"]) as place:
         imported = import_benchmark(kind, path, place.folder, options)
         told = [named_in_python(line) for line in remarks(imported)]
-        return GoldSet(load_gold(place.folder), remarks=told, temporary=place.kept())
-
-
-def _remove(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
+        return GoldSet(load_gold(place.folder), remarks=told, temporary=place.temporary)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypedDict, TypeVar, cast, get_args
 
-from goldbench.pipeline.errors import ConfigError, GoldbenchError, UsageError
+from goldbench.pipeline.errors import ConfigError, GoldbenchError, InputError, UnknownMeasure, UsageError
+from goldbench.pipeline.text.display import one_line, shown
 
 if TYPE_CHECKING:
     from goldbench.pipeline.config import Config
     from goldbench.pipeline.measures.names import Measure
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 Measures: TypeAlias = "str | Measure | Iterable[str | Measure]"
 """Names such as ``ndcg@10``; a text may hold several, with commas or white space between."""
@@ -92,16 +98,115 @@ def named_in_python(message: str) -> str:
     return _OPTION.sub(keyword, message)
 
 
-@contextlib.contextmanager
-def keywords_named() -> Iterator[None]:
-    """Make every error that leaves the block name keywords of Python in place of options of the command line."""
+class keywords_named(contextlib.ContextDecorator):  # noqa: N801  as the functions of contextlib
+    """Makes every error that leaves the block one printable line that names keywords of Python, not options.
+
+    What the operating system refuses becomes a `GoldbenchError`, too. As a decorator, it first checks the keywords that
+    a caller gave by their annotations: flags, texts and paths.
+    """
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Change the message, or raise the error that stands for one of the operating system."""
+        if isinstance(error, GoldbenchError):
+            error.args = (_told(str(error)),)
+            if isinstance(error, ConfigError | UnknownMeasure):
+                error.problems = [_told(problem) for problem in error.problems]
+        elif isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise _refused(error) from error
+
+    def __call__(self, function: F) -> F:
+        """Return a public function that checks what it is given, and whose errors are those of this class."""
+        checks = {name: _CHECKS[kind] for name, kind in function.__annotations__.items() if kind in _CHECKS}
+
+        @functools.wraps(function)
+        def call(*given: object, **named: object) -> object:
+            with self:
+                for name in checks.keys() & named.keys():
+                    checks[name](named[name], name)
+                return function(*given, **named)
+
+        return cast("F", call)
+
+
+def _told(message: str) -> str:
+    return one_line(named_in_python(message))
+
+
+def _refused(error: OSError) -> GoldbenchError:
+    reason = (error.strerror or type(error).__name__).lower()
+    if error.filename is None:
+        return GoldbenchError(f"the operating system refuses: {_told(reason)}")
+    return InputError(shown(os.fsdecode(error.filename)), f"cannot be used ({reason})")
+
+
+def _check_flag(given: object, keyword: str) -> None:
+    if not isinstance(given, bool):
+        raise unfit(given, keyword, "True or False")
+
+
+def _check_text(given: object, keyword: str) -> None:
+    if given is not None and not isinstance(given, str):
+        raise unfit(given, keyword, "text")
+
+
+def _check_path(given: object, keyword: str) -> None:
+    if given is not None:
+        path_of(given, keyword)
+
+
+_CHECKS = {"bool": _check_flag, "str | None": _check_text, "str | PathLike[str] | None": _check_path}
+"""What checks a keyword, by its annotation."""
+
+
+def unfit(given: object, keyword: str, wanted: str) -> UsageError:
+    """Return the error for a value that a parameter does not take.
+
+    Args:
+        given: The value.
+        keyword: The parameter.
+        wanted: What it takes.
+    """
+    return UsageError(f"{keyword}: not a valid value: {shown(repr(given))}; give {wanted}")
+
+
+def choice_of(given: object, keyword: str, offered: object) -> str:
+    """Return one of the names that a parameter offers.
+
+    Args:
+        given: The name.
+        keyword: The parameter.
+        offered: The ``Literal`` of the names.
+
+    Raises:
+        UsageError: It is none of them.
+    """
+    names = get_args(offered)
+    if not isinstance(given, str) or given not in names:
+        raise unfit(given, keyword, f"one of {', '.join(names)}")
+    return given
+
+
+def whole_number(given: object, keyword: str, *, least: int) -> int:
+    """Return a whole number, of numpy too, as an int.
+
+    Args:
+        given: The number.
+        keyword: The parameter.
+        least: The least number that is allowed.
+
+    Raises:
+        UsageError: It is not a whole number, or less.
+    """
     try:
-        yield
-    except GoldbenchError as error:
-        error.args = (named_in_python(str(error)),)
-        if isinstance(error, ConfigError):
-            error.problems = [named_in_python(problem) for problem in error.problems]
-        raise
+        number = least - 1 if isinstance(given, bool) else index(cast("SupportsIndex", given))
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise unfit(given, keyword, f"a whole number of at least {least}")
+    return number
 
 
 def config_from(config: ConfigGiven | None, options: Mapping[str, Any], *tables: str) -> Config:
@@ -116,17 +221,18 @@ def config_from(config: ConfigGiven | None, options: Mapping[str, Any], *tables:
         ConfigError: With every problem found.
         UsageError: An option does not exist, or ``config`` is of another type.
     """
-    from copy import deepcopy
-
     from goldbench.pipeline.config import config_of, given_by, load_config, settings_in
 
     settings = settings_in(*tables)
     unknown = [name for name in options if name not in settings]
     if unknown:
         raise UsageError(f"unknown keyword {unknown[0]!r}{_nearest(unknown[0], settings)}")
-    given = given_by(options, settings)
-    if isinstance(config, Mapping):
-        return config_of(deepcopy({key: _plain(value) for key, value in config.items()}), given)
+    try:
+        given, held = given_by(_plain(options), settings), _plain(config) if isinstance(config, Mapping) else None
+    except RecursionError:
+        raise ConfigError(None, ["config: a table holds itself; give tables as in goldbench.toml"]) from None
+    if held is not None:
+        return config_of(held, given)
     return load_config(None if config is None else path_of(config, "config"), given)
 
 
@@ -138,14 +244,22 @@ def path_of(given: object, keyword: str) -> Path:
         keyword: The parameter, for the message.
 
     Raises:
-        UsageError: It is of another type, or empty.
+        UsageError: It is of another type, empty, or holds characters that no path can have.
     """
-    if not isinstance(given, str | PathLike) or not str(given):
+    path = os.fspath(given) if isinstance(given, str | PathLike) else given
+    if not isinstance(path, str) or not path:
         raise UsageError(f"{keyword}: not a valid path: {type(given).__name__}; give text or a pathlib.Path")
-    return Path(given)
+    try:
+        possible = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise UsageError(f"{keyword}: not a valid path: {shown(path)}; give the path of a file or folder")
+    return Path(path)
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> Any:  # noqa: ANN401  any value
+    """Return a copy of tables in tables, whatever mappings they are."""
     return {key: _plain(inner) for key, inner in value.items()} if isinstance(value, Mapping) else value
 
 

@@ -3,14 +3,54 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Self
 
 from goldbench.pipeline.api.keywords import path_of
+from goldbench.pipeline.errors import OutputError
+from goldbench.pipeline.text.display import one_line
+
+
+class TemporaryFolder:
+    """A folder that is deleted with the last reference to it, by the process that made it and by no other.
+
+    Copies share it, and a process that forks leaves it to its parent.
+    """
+
+    def __init__(self) -> None:
+        """Make the folder.
+
+        Raises:
+            OutputError: No folder can be made.
+        """
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix="goldbench-"))
+        except OSError as error:
+            reason = one_line(error.strerror or "unknown reason").lower()
+            raise OutputError(
+                f"no temporary folder can be made ({reason}); give out=, or set TMPDIR to a folder that can be written"
+            ) from None
+        self.remove = weakref.finalize(self, _remove, self.path, os.getpid())
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Return the folder itself: a copy of a set lies in the same one."""
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return None for another process, which does not own the folder."""
+        return type(None), ()
+
+
+def _remove(folder: Path, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(slots=True)
@@ -18,29 +58,25 @@ class Place:
     """The folder of a set; ``temporary`` is the folder to delete, None if the caller named the folder."""
 
     folder: Path
-    temporary: Path | None = None
-    is_kept: bool = False
-
-    def kept(self) -> Path | None:
-        """Leave the temporary folder to the set, which deletes it in the end, and return it."""
-        self.is_kept = True
-        return self.temporary
+    temporary: TemporaryFolder | None = None
 
 
 @contextlib.contextmanager
 def temporary_folder(out: str | PathLike[str] | None) -> Iterator[Place]:
-    """Yield the folder of a set; a temporary one is deleted at the end of the block unless it is kept.
+    """Yield the folder of a set; a temporary one is deleted if the block fails, else with its last reference.
 
     Args:
         out: The folder that the caller names, or None.
+
+    Raises:
+        OutputError: No temporary folder can be made.
     """
     if out is not None:
         yield Place(path_of(out, "out"))
         return
-    top = Path(tempfile.mkdtemp(prefix="goldbench-"))
-    place = Place(top / "set", top)
+    temporary = TemporaryFolder()
     try:
-        yield place
-    finally:
-        if not place.is_kept:
-            shutil.rmtree(top, ignore_errors=True)
+        yield Place(temporary.path / "set", temporary)
+    except BaseException:
+        temporary.remove()
+        raise

@@ -21,7 +21,7 @@ from goldbench.pipeline.build.inputs import brief_for, reading
 from goldbench.pipeline.build.progress import Watched, calls_shown, counted
 from goldbench.pipeline.build.waves import Drawing, Drawn
 from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
+from goldbench.pipeline.errors import InputError, UnreadableDocument
 from goldbench.pipeline.formats.documents.converter import memory_note
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.sources import Found
@@ -105,7 +105,8 @@ async def load(run: Run) -> Counts:
     count = len(run.documents)
     if not count:
         first = f", the first: {failures[0].message}" if failures else ""
-        raise GoldbenchError(f"no document could be read, {amount(failed, 'bad document')}{first}")
+        place = failures[0].item if failures else "documents"
+        raise InputError(place, f"no document could be read, {amount(failed, 'bad document')}{first}")
     run.accept(run.documents)
     run.books.failures.extend(failures)
     return Counts(read=count + failed, written=count, failed=failed)

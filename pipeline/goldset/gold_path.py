@@ -129,6 +129,24 @@ def notice_of(path: Path) -> str | None:
     return notice if isinstance(notice, str) else None
 
 
+def state_of(path: Path) -> dict[Path, tuple[int, int] | None]:
+    """Return when each file that the judgments, texts and metadata at a path are read from was changed, and its size.
+
+    A file that is not there has None, so that two states differ if a file was deleted, made or written in between.
+    """
+    named = (BEIR_QUERIES, BEIR_CORPUS)
+    files = (path, path / DATASET, path / QRELS, *filter(None, (_beside(path, name) for name in named)))
+    return {file: _state(file) for file in files if file == path or file.is_file()}
+
+
+def _state(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return (0, 0) if file.is_dir() else (found.st_mtime_ns, found.st_size)
+
+
 def folder_of(path: Path) -> Path | None:
     """Return the folder of the gold set that a path belongs to, or None."""
     file = _first_above(path, DATASET, DATASET)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import json
 import math
+import os
 import random
 import shutil
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -224,6 +228,45 @@ def test_a_set_without_a_folder_goes_with_its_last_reference_unless_it_is_saved(
     gc.collect()
     assert not place.parent.exists()
     assert validate(kept.path).problems == ()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_copies_share_a_temporary_folder(texts: list[str], copied: Callable[[Any], Any]) -> None:
+    gold = silent(texts=texts, queries=3)
+    other, place, queries = copied(gold), gold.path, gold.queries
+    del gold
+    gc.collect()
+    assert other.to_pandas().queries["query_id"].tolist() == list(queries)
+    del other
+    gc.collect()
+    assert not place.exists()
+
+
+FORKS = """
+import gc, os, pickle, sys
+import goldbench
+texts = [f"Pump number {n} starts when the tank falls below {n} litres and stops when it is full." for n in range(9)]
+gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
+for end in (lambda: sys.exit(0), lambda: os._exit(0), None):
+    if not (child := os.fork()):
+        if end:
+            end()
+        kept = len(pickle.loads(pickle.dumps(gold)).queries)
+        del gold
+        gc.collect()
+        os._exit(kept)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (0 if end else len(gold.queries))
+    assert gold.path.exists(), end
+print(gold.path)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_child_process_leaves_the_folder_to_its_parent() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKS]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not Path(done.stdout.strip()).exists()
 
 
 def test_a_build_that_fails_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

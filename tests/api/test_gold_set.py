@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,86 @@ def test_changing_what_is_read_changes_no_score(built: Path) -> None:
     assert gold.evaluate(run, "recall@10")["recall@10"] == 1.0
 
 
+def test_a_set_is_read_from_where_it_was_when_it_was_loaded(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(built.parent)
+    whole, gold = contents(GoldSet.load(built)), GoldSet.load(built.name)
+    monkeypatch.chdir(tmp_path)
+    assert contents(gold) == whole
+    assert gold.metadata["evidence_level"] == "smoke"
+    assert gold.evaluate({query: list(judged) for query, judged in gold.qrels.items()}, "r@9")["r@9"] == 1.0
+
+
+def folder_gone(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def texts_gone(folder: Path) -> None:
+    shutil.rmtree(folder / "beir")
+
+
+def set_replaced(folder: Path) -> None:
+    write_set(folder.parent / "other", subjects=3)
+    shutil.rmtree(folder)
+    (folder.parent / "other").rename(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [(folder_gone, "is gone"), (texts_gone, "was changed"), (set_replaced, "was changed")],
+    ids=["gone", "texts gone", "replaced"],
+)
+def test_a_set_that_is_no_longer_there_is_never_empty(
+    built: Path, tmp_path: Path, change: Callable[[Path], None], says: str
+) -> None:
+    shutil.copytree(built, tmp_path / "run")
+    gold = GoldSet.load(tmp_path / "run")
+    run = {query: list(judged) for query, judged in gold.qrels.items()}
+    change(tmp_path / "run")
+    calls: list[Callable[[], object]] = [
+        lambda: gold.queries,
+        lambda: gold.corpus,
+        lambda: gold.metadata,
+        gold.to_pandas,
+        gold.card,
+        lambda: gold.evaluate(run),
+        lambda: gold.compare({"a": run, "b": run}),
+        lambda: gold.save(tmp_path / "copy"),
+        lambda: gold.grade(model="m", base_url="http://127.0.0.1:9/v1", dry_run=True, progress=False),
+    ]
+    for call in calls:
+        with pytest.raises(goldbench.InputError, match=f"{says} since the set was loaded; load it again"):
+            call()
+    assert says in repr(gold)
+    assert says in gold._repr_html_()
+    assert not (tmp_path / "copy").exists()
+
+
+def test_saving_touches_nothing_but_the_new_folder(built: Path, tmp_path: Path) -> None:
+    gold, before = GoldSet.load(built), artifacts(built)
+    mine = tmp_path / ".copy.unfinished" / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("kept")
+    assert artifacts(gold.save(tmp_path / "copy").path) == before
+    assert mine.read_text() == "kept"
+    assert {entry.name for entry in tmp_path.iterdir()} == {"copy", ".copy.unfinished"}
+    (tmp_path / "link").symlink_to(built)
+    for inside in (built / "copy", built / "beir" / "copy", tmp_path / "link" / "copy"):
+        with pytest.raises(goldbench.OutputError, match="lies inside the set; give a folder outside of it"):
+            gold.save(inside)
+    assert artifacts(built) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_file_that_cannot_be_copied_is_named_and_leaves_nothing(built: Path, tmp_path: Path) -> None:
+    shutil.copytree(built, tmp_path / "run")
+    os.mkfifo(tmp_path / "run" / "pipe")
+    with pytest.raises(goldbench.OutputError, match=r"pipe: cannot be copied to .*copy \("):
+        GoldSet.load(tmp_path / "run").save(tmp_path / "copy")
+    assert {entry.name for entry in tmp_path.iterdir()} == {"run"}
+
+
 def test_a_benchmark_is_imported_as_the_command_imports_it(
     goldbench_inside: Goldbench, built: Path, tmp_path: Path
 ) -> None:
@@ -98,7 +180,7 @@ def test_a_benchmark_is_imported_as_the_command_imports_it(
         ("empty", {}, "empty: holds no dataset.json"),
         ("bad.json", {}, "bad.json"),
         ("nowhere", {"kind": "beir"}, "nowhere"),
-        ("empty", {"kind": "bair"}, "bair: no such kind of benchmark"),
+        ("empty", {"kind": "bair"}, "kind: not a valid value: 'bair'; give one of beir, trec, msmarco"),
         ("empty", {"split": "dev"}, "split: needs kind=, the format of the benchmark"),
         ("empty", {"kind": "beir"}, "name the file with corpus="),
     ],
@@ -155,7 +237,7 @@ def test_hostile_texts_are_shown_as_text(tmp_path: Path) -> None:
     dataset.write_text(json.dumps(data))
     shutil.rmtree(gold.path / "beir")
     hostile = GoldSet.load(dataset)
-    for thing in (gold, hostile, gold.card()):
+    for thing in (gold, hostile, GoldSet.load(gold.path).card()):
         page = thing._repr_html_()
         assert "<script" not in page
         assert "<img" not in page

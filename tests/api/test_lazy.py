@@ -6,15 +6,18 @@ import doctest
 import importlib
 import subprocess
 import sys
+from enum import Enum
 from importlib.metadata import version
-from typing import get_type_hints
+from typing import Literal, get_args, get_type_hints
 
 import pytest
 
 import goldbench
 from goldbench.pipeline import errors
+from goldbench.pipeline.api.gold_set import Kind
 from goldbench.pipeline.api.keywords import BuildOptions, GradeOptions, named_in_python
 from goldbench.pipeline.config import settings_in
+from goldbench.pipeline.formats.benchmarks.kinds import READERS
 from tests.conftest import ROOT
 
 HEAVY = [
@@ -74,6 +77,12 @@ def test_every_option_of_a_command_is_a_typed_keyword(options: type, tables: tup
     for name, one in known.items():
         plain = one.type in {bool, int, float, str}
         assert not plain or typed[name] == one.type | None, name
+        if isinstance(one.type, type) and issubclass(one.type, Enum):
+            assert typed[name] == Literal[tuple(str(choice.value) for choice in one.type)] | None, name  # type: ignore[misc]  # of the code
+
+
+def test_the_benchmarks_that_are_offered_are_those_that_can_be_read() -> None:
+    assert get_args(Kind) == tuple(READERS)
 
 
 def test_messages_name_keywords_and_leave_everything_else() -> None:

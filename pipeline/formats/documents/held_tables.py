@@ -25,6 +25,8 @@ TEXTS, FRAME = "texts", "frame"
 _BATCH = 4096
 """Rows of a frame that are made into objects of Python at once."""
 _NUMPY = (np.ndarray, np.generic)
+_MISSING = {"NAType", "NaTType"}
+"""The classes of the values with which pandas marks what is missing."""
 _PLAIN = (str, bytes, bool, int, float, list, dict, Decimal, date, time, timedelta, type(None))
 """What a table in a file may hold."""
 
@@ -58,7 +60,7 @@ def table_of_mapping(texts: Mapping[Any, object], *, column: str, id_column: str
     if column == id_column:
         raise UsageError(f"--id-field: {shown(column)} is the field of the text, too; name another")
     rows = [
-        {id_column: doc_id, column: _text(text, f"item {number}")}
+        {id_column: doc_id.item() if isinstance(doc_id, np.generic) else doc_id, column: _text(text, f"item {number}")}
         for number, (doc_id, text) in enumerate(texts.items(), start=1)
     ]
     return _objects(rows, (id_column, column))
@@ -119,7 +121,7 @@ def _objects(rows: Sequence[Mapping[str, object]], columns: tuple[str, ...]) -> 
 def _text(text: object, place: str) -> str | None:
     if isinstance(text, str):
         return text
-    missing = text is None or (isinstance(text, float) and math.isnan(text)) or type(text).__name__ == "NAType"
+    missing = text is None or (isinstance(text, float) and math.isnan(text)) or type(text).__name__ in _MISSING
     if not missing:
         raise InputError(TEXTS, f"{place} is of type {type(text).__name__}; texts are strings, convert it with str()")
     return None
