@@ -25,6 +25,9 @@ ROOT = Path(__file__).parent.parent
 SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "GOLDBENCH_DEBUG")
 
 
+posix = pytest.mark.skipif(os.name != "posix", reason="needs the signals, pipes, links or permissions of POSIX systems")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: "test_docs" not in item.nodeid)  # the longest first: nobody waits for it at the end
 

@@ -25,7 +25,7 @@ COMMANDS = [line.split(" #")[0].strip() for kind, block in BLOCKS if kind == "sh
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
-    path = f"{Path(sys.executable).parent}:{kept['PATH']}"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
     return subprocess.run(
         shlex.split(command),
         cwd=folder,

@@ -15,7 +15,7 @@ from goldbench.pipeline.api.loop_thread import run_apart
 from goldbench.pipeline.api.shown_progress import SILENCE
 from goldbench.pipeline.ports import Progress
 from tests.build.test_build import corpus
-from tests.conftest import ROOT
+from tests.conftest import ROOT, posix
 from tests.model_server.fixture import ServerHandle
 
 DURING_A_CALL = """
@@ -46,6 +46,7 @@ def started(folder: Path, code: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+@posix
 @pytest.mark.parametrize("where", ["loop", "script"])
 def test_an_interrupt_during_calls_leaves_nothing_and_loses_no_answer(
     tmp_path: Path, model_server: ServerHandle, where: str
@@ -68,6 +69,7 @@ def test_an_interrupt_during_calls_leaves_nothing_and_loses_no_answer(
     assert 0 < model_server.stats()["requests"] < 6
 
 
+@posix
 def test_an_interrupt_during_a_stage_without_calls_ends_it(tmp_path: Path) -> None:
     process = started(tmp_path, DURING_A_STAGE)
     assert process.stdout is not None

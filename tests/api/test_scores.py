@@ -22,7 +22,7 @@ import pytest
 import goldbench
 from goldbench import Evaluation, Evaluations, GoldSet, UsageError, compare, evaluate
 from tests.build.test_build import corpus
-from tests.conftest import Goldbench
+from tests.conftest import Goldbench, posix
 from tests.report.hostile import IMAGE, SCRIPT
 from tests.score.deciding_files import write_gold, write_run
 
@@ -500,6 +500,7 @@ def test_an_asynchronous_retriever_keeps_one_loop_inside_another_and_sees_the_va
     assert seen[0][1] == "seen"
 
 
+@posix
 def test_an_interrupt_ends_a_retriever_inside_a_running_loop(gold: GoldSet) -> None:
     async def outside() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.3)

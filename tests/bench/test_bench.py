@@ -30,7 +30,7 @@ from goldbench.pipeline.systems import resolve
 from goldbench.schemas.experiment import Experiment, Timings
 from goldbench.schemas.published import schema_text
 from tests.bench.bench_files import asked, write_bench_gold
-from tests.conftest import ROOT, Goldbench
+from tests.conftest import ROOT, Goldbench, posix
 
 TWO = """
 cutoffs = [1, 3]
@@ -224,11 +224,10 @@ def test_a_damaged_run_is_searched_again(bench: Command, tmp_path: Path, gold: P
     assert run.read_bytes() == whole
 
 
-@pytest.mark.parametrize(
-    ("sent", "code"), [(signal.SIGKILL, -9), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
-)
+@posix
+@pytest.mark.parametrize(("sent", "code"), [("SIGKILL", -9), pytest.param("SIGINT", 130, marks=pytest.mark.slow)])
 def test_what_is_finished_survives_an_end_in_the_middle(
-    goldbench: Goldbench, tmp_path: Path, gold: Path, sent: signal.Signals, code: int
+    goldbench: Goldbench, tmp_path: Path, gold: Path, sent: str, code: int
 ) -> None:
     write(tmp_path, TWO + '[systems.slow]\nkind = "python"\nfunction = "ours:slow"\n')
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
@@ -237,7 +236,7 @@ def test_what_is_finished_survives_an_end_in_the_middle(
         until = time.monotonic() + 60
         while len(asked(tmp_path)) < 4 and time.monotonic() < until:
             time.sleep(0.02)
-        process.send_signal(sent)
+        process.send_signal(signal.Signals[sent])
         process.communicate(timeout=30)
     assert process.returncode == code
     assert not (gold / "bench" / "experiment.json").exists()

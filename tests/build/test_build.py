@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Goldbench
+from tests.conftest import ROOT, Goldbench, posix
 from tests.model_server.fixture import ServerHandle
 
 PARAGRAPHS = {
@@ -263,6 +263,7 @@ def test_validate_sees_every_kind_of_damage(goldbench_inside: Goldbench, tmp_pat
     assert goldbench_inside("validate", "run").returncode == 0
 
 
+@posix
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     command = f"ulimit -f 8; exec '{sys.executable}' -m goldbench build docs --out run --queries 5"

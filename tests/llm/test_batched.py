@@ -25,7 +25,7 @@ from goldbench.pipeline.llm.store import AnswerStore
 from goldbench.pipeline.llm.wire import Wire
 from goldbench.schemas.earlier_name import EARLIER_NAME
 from tests.build.test_build import artifacts, corpus
-from tests.conftest import ROOT, SETTINGS
+from tests.conftest import ROOT, SETTINGS, posix
 from tests.llm.conftest import verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -241,18 +241,17 @@ def until_sent(process: subprocess.Popen[str]) -> None:
     pytest.fail("no batch was sent")
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
-def test_another_process_picks_up_the_batch_of_one_that_is_gone(
-    how: signal.Signals, model_server: ServerHandle, tmp_path: Path
-):
+@posix
+@pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.slow)])
+def test_another_process_picks_up_the_batch_of_one_that_is_gone(how: str, model_server: ServerHandle, tmp_path: Path):
     corpus(tmp_path / "docs")
     model_server.script(batch_s=2)
     command = ("build", "docs", "--queries", 8, "--base-url", model_server.base_url, "--model", "m")
     first = started(tmp_path, *command, "--out", "run", "--batch")
     until_sent(first)
-    first.send_signal(how)
+    first.send_signal(signal.Signals[how])
     _, messages = first.communicate(timeout=30)
-    if how is signal.SIGINT:
+    if how == "SIGINT":
         assert first.returncode == 130
         assert "the same command fetches them" in messages
     assert not (tmp_path / "run" / "dataset.json").exists()

@@ -18,6 +18,7 @@ from goldbench.pipeline.errors import AnswerRejected, InputError, ModelUnavailab
 from goldbench.pipeline.llm.layers.answer_record import request_key
 from goldbench.pipeline.llm.store import AnswerStore, StoredReply
 from goldbench.pipeline.ports import Usage
+from tests.conftest import posix
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -146,6 +147,7 @@ def _build(server: ServerHandle, store: Path, count: int) -> subprocess.Popen[st
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
 
+@posix
 @pytest.mark.parametrize("after", [1, 5, 17])
 def test_an_answer_that_was_used_survives_kill_9(model_server: ServerHandle, tmp_path: Path, after: int):
     model_server.script(latency_ms=10)

@@ -8,6 +8,7 @@ import contextlib
 import json
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,17 @@ async def _serve(arguments: argparse.Namespace, script: dict[str, Any]) -> None:
     await server.start(arguments.port)
     print(json.dumps({"base_url": server.base_url, "control_url": server.control_url}), flush=True)
     done = asyncio.Event()
+    loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(name, done.set)
+        with contextlib.suppress(NotImplementedError):  # on Windows
+            loop.add_signal_handler(name, done.set)
     if arguments.until_stdin_closes:
-        reader = asyncio.StreamReader()
-        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-        closed = asyncio.create_task(reader.read())
-        closed.add_done_callback(lambda _: done.set())
+
+        def wait() -> None:
+            sys.stdin.buffer.read()
+            loop.call_soon_threadsafe(done.set)
+
+        threading.Thread(target=wait, daemon=True).start()
     await done.wait()
     await server.stop()
 

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from goldbench.pipeline.errors import RetrieverFailed
 from goldbench.pipeline.retrieval import foreign_results
 from goldbench.pipeline.systems import adapt, open_systems
-from tests.conftest import ROOT
+from tests.conftest import ROOT, posix
 
 CORPUS = {"c1": "The pump hums.", "c2": "The valve, it leaks badly in winter time.", "c3": "Tank", "7": "Seven seals"}
 
@@ -259,6 +260,7 @@ def test_threads_that_a_function_leaves_behind_do_not_keep_the_command(tmp_path:
     assert time.monotonic() - started < 20
 
 
+@posix
 def test_a_command_that_is_ended_leaves_no_process(tmp_path: Path) -> None:
     (tmp_path / "stuck.py").write_text(
         "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\n"
@@ -273,7 +275,7 @@ def test_a_command_that_is_ended_leaves_no_process(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         process.wait(10)
     child = int((tmp_path / "pid").read_text())
-    assert _soon(lambda: not Path(f"/proc/{child}").exists(), 10)
+    assert _soon(lambda: not psutil.pid_exists(child), 10)
 
 
 def _soon(happens: Any, seconds: float) -> bool:

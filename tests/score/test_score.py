@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.build.test_build import corpus
-from tests.conftest import ROOT, Goldbench
+from tests.conftest import ROOT, Goldbench, posix
 
 QRELS = "q1 0 a 1\nq1 0 b 2\nq2 0 c 1\nq3 0 d 1\n"
 RUN = "q1 Q0 b 1 3.0 t\nq1 Q0 a 2 2.0 t\nq2 Q0 x 1 1.0 t\nq2 Q0 c 2 1.0 t\nq9 Q0 a 1 1.0 t\n"
@@ -183,6 +183,7 @@ def test_half_a_surrogate_pair_is_written_so_that_it_can_be_read(
         assert json.loads(written) == {"both": {"\ud800": {"mrr": 1.0}}}
 
 
+@posix
 @pytest.mark.parametrize("command", [("score", "--per-query"), ("score", "--html"), ("compare", "--out")])
 def test_a_pipe_is_written_to_and_stays_a_pipe(goldbench: Goldbench, files: Path, command: tuple[str, str]) -> None:
     """As ``/dev/stdout`` and ``/dev/null`` are in a container, where a file in their place would be the end of them."""

@@ -23,6 +23,7 @@ from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.sources import find_files
 from goldbench.pipeline.formats.documents.titles import markdown_title
 from goldbench.schemas.record import Id
+from tests.conftest import posix
 from tests.formats.documents.reading import read
 
 
@@ -165,6 +166,7 @@ def open_folder() -> Iterator[Path]:
             path.chmod(0o700)
 
 
+@posix
 def test_what_may_not_be_read_is_a_failure(open_folder: Path) -> None:
     put(open_folder / "a.txt", "text").chmod(0)
     put(open_folder / "closed/b.txt", "text").parent.chmod(0)

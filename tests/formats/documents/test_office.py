@@ -24,6 +24,7 @@ from goldbench.pipeline.formats.documents.converter import Converter
 from goldbench.pipeline.formats.documents.office import is_in_paper_order
 from goldbench.pipeline.formats.documents.worker import convert
 from goldbench.pipeline.formats.faults import Fault
+from tests.conftest import posix
 from tests.formats.documents.reading import read
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the parsers' own, which the worker sends nowhere
@@ -267,6 +268,7 @@ def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_is_read(tmp_pat
     assert time.monotonic() - started < 30
 
 
+@posix
 @pytest.mark.slow
 def test_a_file_that_needs_too_much_memory_is_given_up(tmp_path: Path) -> None:
     packer, block = zlib.compressobj(1), b" " * 2**20
@@ -336,6 +338,7 @@ def reading_that_spins(tmp_path: Path) -> tuple[subprocess.Popen[bytes], psutil.
     raise AssertionError("no worker was started")
 
 
+@posix
 def test_no_worker_outlives_a_run_that_is_interrupted(tmp_path: Path) -> None:
     run, worker = reading_that_spins(tmp_path)
     os.killpg(run.pid, signal.SIGINT)
@@ -343,6 +346,7 @@ def test_no_worker_outlives_a_run_that_is_interrupted(tmp_path: Path) -> None:
     assert psutil.wait_procs([worker], timeout=5)[1] == []
 
 
+@posix
 @pytest.mark.slow
 def test_no_worker_outlives_a_run_that_is_killed_for_long(tmp_path: Path) -> None:
     run, worker = reading_that_spins(tmp_path)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.formats.documents.globs import Glob
 from goldbench.pipeline.formats.documents.sources import Found, find_files
+from tests.conftest import posix
 
 
 @pytest.fixture
@@ -149,6 +150,7 @@ def test_a_file_of_another_type_given_by_name_is_refused_with_the_types_that_are
         find_files([str(folder / "picture.png")])
 
 
+@posix
 def test_a_link_to_a_folder_above_is_not_walked_again(folder: Path) -> None:
     (folder / "sub/deep/up").symlink_to("../..")
     (folder / "sub/loop").symlink_to(".")
@@ -157,6 +159,7 @@ def test_a_link_to_a_folder_above_is_not_walked_again(folder: Path) -> None:
     assert found.repeated == ("sub/deep/up/", "sub/loop/")
 
 
+@posix
 def test_links_in_a_circle_are_named(folder: Path) -> None:
     (folder / "a.txt").symlink_to("z.txt")
     (folder / "z.txt").symlink_to("a.txt")
@@ -165,6 +168,7 @@ def test_links_in_a_circle_are_named(folder: Path) -> None:
     assert len([line for line in problems(found) if "leads nowhere or to itself" in line]) == 2
 
 
+@posix
 def test_a_thousand_links_to_one_another_end_at_once(tmp_path: Path) -> None:
     for number in range(30):
         put(tmp_path, f"{number}/a.txt")
@@ -173,6 +177,7 @@ def test_a_thousand_links_to_one_another_end_at_once(tmp_path: Path) -> None:
     assert len(find_files([str(tmp_path)]).files) == 30
 
 
+@posix
 def test_a_link_out_of_the_folder_is_named_and_not_followed(folder: Path, tmp_path: Path) -> None:
     put(tmp_path / "private", "secret.txt")
     (folder / "out.txt").symlink_to(tmp_path / "private/secret.txt")
@@ -184,12 +189,14 @@ def test_a_link_out_of_the_folder_is_named_and_not_followed(folder: Path, tmp_pa
     ] * 2
 
 
+@posix
 def test_a_glob_follows_no_link_out_of_the_folder_either(folder: Path, tmp_path: Path) -> None:
     put(tmp_path / "private", "secret.txt")
     (folder / "outside").symlink_to(tmp_path / "private")
     assert sources(find_files([f"{folder}/**/*.txt"])) == ["b.txt"]
 
 
+@posix
 def test_a_link_to_a_file_of_the_folder_is_read_by_its_own_name_only(folder: Path) -> None:
     (folder / "again.txt").symlink_to("b.txt")
     found = find_files([str(folder)])
@@ -197,6 +204,7 @@ def test_a_link_to_a_file_of_the_folder_is_read_by_its_own_name_only(folder: Pat
     assert found.repeated == ("again.txt",)
 
 
+@posix
 def test_links_to_hidden_files_are_read_once(tmp_path: Path) -> None:
     put(tmp_path, "..2024/a.txt")
     (tmp_path / "..data").symlink_to("..2024")
@@ -207,11 +215,13 @@ def test_links_to_hidden_files_are_read_once(tmp_path: Path) -> None:
     assert found.repeated == ("b.txt",)
 
 
+@posix
 def test_a_folder_given_as_a_link_is_read(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(folder)
     assert len(find_files([str(tmp_path / "link")]).files) == 3
 
 
+@posix
 @pytest.mark.timeout(10)
 def test_pipes_and_sockets_block_nothing_and_are_named(folder: Path) -> None:
     os.mkfifo(folder / "pipe.txt")
@@ -222,6 +232,7 @@ def test_pipes_and_sockets_block_nothing_and_are_named(folder: Path) -> None:
     assert len([line for line in problems(found) if "not a regular file" in line]) == 2
 
 
+@posix
 @pytest.mark.timeout(10)
 def test_a_pipe_given_by_name_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
@@ -229,6 +240,7 @@ def test_a_pipe_given_by_name_is_refused(tmp_path: Path) -> None:
         find_files([str(tmp_path / "pipe.txt")])
 
 
+@posix
 def test_a_name_with_a_line_break_stays_one_line_in_messages(tmp_path: Path) -> None:
     put(tmp_path, "a.txt")
     (tmp_path / "two\nlines.txt").symlink_to("nowhere")

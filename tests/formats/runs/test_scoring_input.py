@@ -19,6 +19,7 @@ from goldbench.pipeline.formats.runs import trec_frames
 from goldbench.pipeline.measures.names import parse_measures
 from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.score import runs
+from tests.conftest import posix
 
 QRELS = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1, "d": 0}}
 RUN = {"q1": {"x": 3.0, "b": 2.5, "a": 0.1}, "q2": {"d": 1e-3, "c": 1e-3}}
@@ -397,6 +398,7 @@ def test_every_refusal_is_one_line(gold: Path, tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
+@posix
 @pytest.mark.parametrize("reader", ["small", "large"], indirect=True)
 def test_a_pipe_is_read_as_a_file_is(gold: Path, tmp_path: Path, reader: str) -> None:
     pipe = tmp_path / "pipe"
@@ -407,6 +409,7 @@ def test_a_pipe_is_read_as_a_file_is(gold: Path, tmp_path: Path, reader: str) ->
     writer.join()
 
 
+@posix
 def test_judgments_may_come_through_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
