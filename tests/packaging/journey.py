@@ -1,27 +1,44 @@
-"""The first steps of somebody who installed the wheel, in a folder whose own packages have this project's folder names.
+"""The first steps of somebody who installed the wheel, and what each must give.
 
-``python -m tests.packaging.journey PYTHON`` walks them with the interpreter of an environment that holds the wheel.
+``python -m tests.packaging.journey PYTHON`` walks them with the interpreter of an environment with the wheel: from an
+empty folder, and from one whose packages have the names of this project's folders.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import http.cookiejar
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("pipeline", "prompts", "schemas")
 DOCUMENTS = ROOT / "data" / "example" / "documents"
-INTERFACE = "import goldbench; from goldbench.pipeline.measures import evaluate"
+README = (ROOT / "README.md").read_text("utf-8")
+INTERFACE = """
+from goldbench import GoldSet, build, evaluate
+gold = GoldSet.load("set")
+assert len(gold.queries) == 30, gold.queries
+ids = list(gold.corpus)
+found = gold.evaluate(lambda query, k: ids[:k])
+assert 0 <= found["ndcg@10"] < 0.5, found
+assert len(gold.to_pandas().queries) == 30
+perfect = evaluate(gold.qrels, {query: dict.fromkeys(docs, 1.0) for query, docs in gold.qrels.items()}, ["hit@10"])
+assert perfect["hit@10"] == 1, perfect
+assert len(build("documents", queries=5, progress=False).queries) == 5
+"""
 
 
 class Installed:
@@ -29,22 +46,32 @@ class Installed:
 
     Args:
         python: The interpreter of the environment.
-        folder: An empty folder, the working directory of everything that runs. It gets packages named as the folders of
-            this project, which raise when they are imported.
+        folder: An empty folder, the working directory of everything that runs.
+        hostile: Put packages into it that are named as the folders of this project and raise when they are imported,
+            and run the command so that the folder leads the search path of modules. If not, run the installed script.
     """
 
-    def __init__(self, python: Path, folder: Path) -> None:
+    def __init__(self, python: Path, folder: Path, *, hostile: bool) -> None:
         self.python, self.folder = python, folder
+        self.command = [python, "-m", "goldbench"] if hostile else [python.with_name("goldbench")]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OPENAI", "GOLD"))}
         self.environment = {**kept, "PYTHONUTF8": "1", "COLUMNS": "200"}
-        for name in FOLDERS:
+        for name in FOLDERS if hostile else ():
             (folder / name).mkdir()
             (folder / name / "__init__.py").write_text(f"raise SystemExit('the {name} of this folder')\n", "utf-8")
 
-    def run(self, *arguments: object, rc: int = 0) -> str:
-        """Run the interpreter, check its exit code, and return what it printed on both streams."""
+    def python_says(self, *arguments: str) -> str:
+        """Run the interpreter, and return what it printed."""
+        return self.run([self.python, *arguments], rc=0)
+
+    def goldbench(self, *arguments: object, rc: int = 0) -> str:
+        """Run the command, check its exit code, and return what it printed."""
+        return self.run([*self.command, *map(str, arguments)], rc=rc)
+
+    def run(self, command: list[Any], *, rc: int) -> str:
+        """Run a command, check its exit code, and return what it printed on both streams."""
         done = subprocess.run(
-            [self.python, *map(str, arguments)],
+            command,
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,
@@ -53,12 +80,12 @@ class Installed:
             timeout=300,
             check=False,
         )
-        assert done.returncode == rc, f"{arguments}: exit code {done.returncode}\n{done.stdout}"
+        assert done.returncode == rc, f"{command}: exit code {done.returncode}\n{done.stdout}"
         return done.stdout
 
-    def goldbench(self, *arguments: object, rc: int = 0) -> str:
-        """Run the command so that the working directory leads the search path of modules."""
-        return self.run("-m", "goldbench", *arguments, rc=rc)
+    def read(self, name: str) -> Any:
+        """Return the content of a JSON file of the folder."""
+        return json.loads((self.folder / name).read_text("utf-8"))
 
     def has(self, module: str) -> bool:
         """Return whether a module can be found."""
@@ -66,104 +93,152 @@ class Installed:
         return subprocess.run([self.python, "-P", "-c", code], env=self.environment, check=False).returncode == 0
 
 
-def walk(python: Path, folder: Path) -> list[str]:
+def walk(python: Path, folder: Path, *, hostile: bool = True) -> list[str]:
     """Take every step that the environment's packages allow, and return the names of the steps.
 
     Args:
         python: The interpreter of an environment that holds the wheel.
         folder: An empty folder.
+        hostile: As in `Installed`.
 
     Raises:
         AssertionError: A step does not do what the README says.
     """
-    here = Installed(python, folder)
-    steps = [check_top_level, build_and_score, import_interface, convert_documents, write_page, review]
+    here = Installed(python, folder, hostile=hostile)
+    steps = [check_top_level, build_and_score, measure_systems, use_interface, convert_documents, write_page, review]
     return [step.__name__ for step in steps if step(here) is not False]
 
 
 def check_top_level(here: Installed) -> None:
     """Check that ``goldbench`` is the only top-level package of its distribution, and the one that is imported."""
-    listed = here.run("-P", "-c", "from importlib.metadata import files; print(*files('goldbench'), sep='\\n')")
+    listed = here.python_says("-P", "-c", "from importlib.metadata import files; print(*files('goldbench'), sep='\\n')")
     tops = {line.split("/")[0] for line in listed.split() if not line.startswith("..")}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"goldbench"}, tops
-    place = Path(here.run("-c", "import goldbench; print(goldbench.__file__)").strip()).parent
+    place = Path(here.python_says("-c", "import goldbench; print(goldbench.__file__)").strip()).parent
     assert place.parent.name == "site-packages", place
     assert not [name for name in FOLDERS if (place.parent / name).exists()]
-    script = here.python.with_name("goldbench")
-    version = subprocess.run([script, "--version"], cwd=here.folder, capture_output=True, text=True, check=True).stdout
-    assert version == here.goldbench("--version")
+    version = here.python_says("-c", "import goldbench; print('goldbench', goldbench.__version__)")
+    assert here.goldbench("--version") == version
 
 
 def build_and_score(here: Installed) -> None:
-    """Build a set from text files, search it, score the run, write the card, and run an experiment."""
+    """Build a set from text files, search it, score the run, and write the card."""
     texts = [*DOCUMENTS.rglob("*.md"), *DOCUMENTS.rglob("*.csv"), *DOCUMENTS.rglob("*.txt")]
     for path in texts:
         target = here.folder / "documents" / path.relative_to(DOCUMENTS)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
     here.goldbench("build", "documents", "--out", "set", "--queries", 30)
-    here.goldbench("validate", "set")
+    assert "every reference and span holds" in here.goldbench("validate", "set")
     here.goldbench("retrieve", "set", "--system", "bm25", "-o", "bm25.trec")
     assert "ndcg@10" in here.goldbench("score", "set", "--run", "bm25=bm25.trec")
+    here.goldbench("gate", "set", "--run", "bm25.trec", "--min", "ndcg@10=0.5")
     assert "30 queries" in here.goldbench("card", "set")
-    assert "ndcg@10" in here.goldbench("bench", "set", "--system", "bm25", "--system", "lsi", "--out", "bench")
+    assert len(here.read("set/card.json")["figures"]) > 30
     assert "grade.v1" in here.goldbench("prompts", "list")
 
 
-def import_interface(here: Installed) -> None:
-    """Use the set from Python."""
-    here.run("-c", INTERFACE)
+def measure_systems(here: Installed) -> None:
+    """Compare two systems in an experiment."""
+    said = here.goldbench("bench", "set", "--system", "bm25", "--system", "lsi", "--out", "bench")
+    assert "ndcg@10" in said, said
+    systems = here.read("bench/experiment.json")["systems"]
+    assert {system["system"] for system in systems} == {"bm25", "lsi"}
+
+
+def use_interface(here: Installed) -> None:
+    """Use the set from Python, and get the figures that the README prints from the README's own ten lines."""
+    here.python_says("-c", INTERFACE)
+    lines = next(
+        block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "build(texts=texts" in block
+    )
+    (here.folder / "ten_lines.py").write_text(lines.replace("data/example/documents", "documents"), "utf-8")
+    said = here.python_says("-c", "from ten_lines import *; print(result); print(len(queries), len(qrels) >= 30)")
+    *table, counts = said.splitlines()[-4:]
+    assert "\n".join(table) in README, said
+    assert counts == "30 True", said
 
 
 def convert_documents(here: Installed) -> None:
-    """Build from a PDF: read with the extra ``documents``, and without it skipped, counted and named."""
-    (here.folder / "mixed").mkdir()
-    shutil.copy(DOCUMENTS / "index.md", here.folder / "mixed")
-    shutil.copy(DOCUMENTS / "service" / "field-service-notes.pdf", here.folder / "mixed")
-    command = ("build", "mixed", "--out", "pdf", "--queries", 3)
+    """Build from a PDF: read with the extra ``documents``, and without it skipped, counted and named with the hint."""
+    mixed, pdf = here.folder / "mixed", "field-service-notes.pdf"
+    shutil.copytree(here.folder / "documents" / "manual", mixed)
+    expected = {path.name for path in mixed.iterdir()}
+    shutil.copy(DOCUMENTS / "service" / pdf, mixed)
+    command = ("build", "mixed", "--out", "pdf", "--queries", 10)
     if here.has("pdfminer"):
         here.goldbench(*command)
+        expected.add(pdf)
     else:
-        said = here.goldbench(*command, rc=3)
-        assert "field-service-notes.pdf" in said, said
-        assert "documents" in said, said
+        said = here.goldbench(*command, rc=3).splitlines()
+        assert any(line.startswith("skipped ") and pdf in line and "'.[documents]'" in line for line in said), said
+        assert any(line.startswith("1 failure") for line in said), said
+    assert "every reference and span holds" in here.goldbench("validate", "pdf")
+    records = (here.folder / "pdf" / "0-documents.jsonl").read_text("utf-8").splitlines()
+    assert {json.loads(record)["source"] for record in records} == expected
+    assert len(here.read("pdf/dataset.json")["queries"]) == 10
 
 
 def write_page(here: Installed) -> bool:
     """Write the page of a score, if the extra ``report`` is there; a page without it ends in one line."""
+    command = ("score", "set", "--run", "bm25=bm25.trec", "--html", "page.html")
     if not here.has("plotly"):
-        said = here.goldbench("score", "set", "--run", "bm25=bm25.trec", "--html", "page.html", rc=1)
-        assert "report" in said.splitlines()[-1], said
+        check_missing(here, "report", *command)
+        assert not (here.folder / "page.html").exists()
         return False
-    here.goldbench("score", "set", "--run", "bm25=bm25.trec", "--html", "page.html")
+    here.goldbench(*command)
     assert "ndcg@10" in (here.folder / "page.html").read_text("utf-8").lower()
     return True
 
 
+def check_missing(here: Installed, extra: str, *command: str) -> None:
+    """Check that a command ends in one line that names the extra."""
+    said = here.goldbench(*command, rc=1)
+    assert len(said.splitlines()) == 1, said
+    assert f"'.[{extra}]'" in said, said
+
+
 def review(here: Installed) -> bool:
-    """Start the page on which people judge, get it with its scripts and styles, and stop the server."""
+    """Judge a passage on the page for people, get the page's scripts and styles, and stop the server."""
     if not here.has("starlette"):
-        said = here.goldbench("review", "set", rc=1)
-        assert "review" in said.splitlines()[-1], said
+        check_missing(here, "review", "review", "set")
         return False
     with served(here) as link:
-        jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
-        get = urllib.request.build_opener(urllib.request.ProxyHandler({}), jar).open
-        with get(link, timeout=30) as page:
-            text = page.read().decode()
-        parts = re.findall(r'(?:src|href)="(/?[\w./-]+\.(?:js|css)[^"]*)"', text)
-        assert parts, text
-        for part in parts:
-            with get(urllib.request.urljoin(link, part), timeout=30) as answer:
-                assert answer.status == 200
-                assert answer.read()
+        judge(link)
+    here.goldbench("review", "export", "set", "--format", "csv", "--out", "people.csv")
+    with (here.folder / "people.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["grade"] == "2", row
     return True
+
+
+def judge(link: str) -> None:
+    """Open the link of a person, load what its page needs, and give one passage a grade."""
+    jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), jar)
+
+    def ask(path: str, sent: object = None) -> str:
+        """Get a page, or send JSON to it as the page itself does."""
+        headers = {"Origin": link.partition("/?")[0], "Content-Type": "application/json"} if sent else {}
+        request = urllib.request.Request(
+            urllib.request.urljoin(link, path), json.dumps(sent).encode() if sent else None, headers
+        )
+        with opener.open(request, timeout=30) as answer:
+            return str(answer.read().decode())
+
+    page = ask(link)
+    parts = re.findall(r'(?:src|href)="(/?[\w./-]+\.(?:js|css)[^"]*)"', page)
+    assert parts, page
+    assert all(ask(part) for part in parts)
+    (item,) = json.loads(ask("/api/next?n=1"))["items"]
+    judgment = {"client_id": "client-00001", "kind": "judge", "pair": item["pair"], "grade": 2}
+    assert json.loads(ask("/api/event", judgment)) == {"seq": 1}
 
 
 @contextmanager
 def served(here: Installed) -> Iterator[str]:
     """Yield the link of a person to a running review server, and end the server as Ctrl-C does."""
-    command = [here.python, "-m", "goldbench", "review", "set", "--port", "0", "--annotator", "anna"]
+    command = [*here.command, "review", "set", "--port", "0", "--annotator", "anna"]
     process = subprocess.Popen(
         command,
         cwd=here.folder,
@@ -192,8 +267,12 @@ def main() -> None:
     """Walk with the interpreter that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("python", type=Path, help="interpreter of an environment that holds the wheel")
-    with tempfile.TemporaryDirectory() as folder:
-        print("The wheel does:", ", ".join(walk(parser.parse_args().python.absolute(), Path(folder))))
+    python = parser.parse_args().python.absolute()
+    for hostile, name in ((False, "an empty folder"), (True, "a folder with packages of the same names")):
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            steps = ", ".join(walk(python, Path(folder), hostile=hostile))
+        print(f"From {name}, in {time.monotonic() - started:.0f} s: {steps}", flush=True)
 
 
 if __name__ == "__main__":
