@@ -10,7 +10,7 @@ UV     := UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE # Python compiles what it imports once and keeps it in .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev models dataset review test test-all test-slow check lint format types imports bench lock screenshots schemas docs clean
+.PHONY: help install install-dev models dataset review test test-all test-slow check lint format types imports floors wheel bench lock screenshots schemas docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ $(VENV)/.runtime: $(VENV)/.uv .ci/requirements.lock pyproject.toml
 # Tests start hundreds of processes, so everything is compiled before them.
 $(VENV)/.dev: $(VENV)/.runtime .ci/requirements-dev.lock .ci/no-deps.lock
 	$(call install,INSTALL --compile --no-deps --require-hashes -r .ci/requirements-dev.lock -r .ci/no-deps.lock)
+	@touch $@
+
+$(VENV)/.floors: $(VENV)/.uv .ci/floors.lock .ci/no-deps.lock pyproject.toml
+	$(call install,INSTALL --compile --no-deps --require-hashes -r .ci/floors.lock -r .ci/no-deps.lock && INSTALL --no-deps --no-build-isolation --editable .)
 	@touch $@
 
 install: $(VENV)/.runtime ## Install goldbench with its document readers into .venv
@@ -80,6 +84,12 @@ types: $(VENV)/.dev ## Check types
 imports: $(VENV)/.dev ## Check the import contracts
 	$(BIN)/lint-imports
 
+floors: ## Check the lowest versions (TESTS=tests: fast tests, too)
+	.ci/floors $(TESTS)
+
+wheel: $(VENV)/.runtime ## Use the wheel in an environment of its own
+	.ci/wheel
+
 bench: $(VENV)/.dev ## Measure speed, memory and throughput
 	$(BIN)/python -m tests.benchmarks
 
@@ -95,11 +105,15 @@ docs: $(VENV)/.dev ## Write docs/reference.md and the comments of the example's 
 lock: $(VENV)/.uv ## Resolve the exact versions again
 	echo uv | $(LOCK) - -o .ci/installer.lock
 	$(LOCK) pyproject.toml $(EVERYDAY) --group build -o .ci/requirements.lock
-	$(LOCK) pyproject.toml $(EVERYDAY) --extra dense --extra cjk --extra postgres --group build --group dev --constraints .ci/models.txt -o .ci/requirements-dev.lock
+	$(LOCK) pyproject.toml $(EVERYDAY) $(TESTED) --group build --group dev --constraints .ci/models.txt -o .ci/requirements-dev.lock
+	$(COMPILE) --upgrade --python-platform linux --resolution lowest-direct pyproject.toml $(EVERYDAY) $(TESTED) $(RARE) --group build --group tests -o .ci/floors.lock
 
+TESTED = --extra dense --extra cjk --extra postgres
+RARE = --extra benchmarks --extra fastembed
 EVERYDAY = --extra documents --extra report --extra review
 
-LOCK = UV_SYSTEM_CERTS=1 $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+COMPILE = UV_SYSTEM_CERTS=1 $(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate
+LOCK = $(COMPILE) --universal
 
 clean: ## Remove the environment, caches and the example run; other runs and stored answers stay
-	rm -rf $(VENV) data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-floors data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -64,7 +64,8 @@ def check_same_set(old: str, new: Path) -> None:
     assert before.files.keys() <= after.files.keys()
     for name in before.files:
         assert (new / name).read_bytes() == renamed(original(f"{old}/{name}")), name
-    changing = {"created", "seconds", "files", "goldbench", "usage"}
+    changing = {"created", "seconds", "files", "goldbench", "usage", "packages"}
+    assert before.packages.keys() == after.packages.keys()
     assert before.model_dump(exclude=changing) == after.model_dump(exclude=changing)
     assert "goldset" not in (new / "manifest.json").read_text(encoding="utf-8")
     assert validate(new).problems == ()

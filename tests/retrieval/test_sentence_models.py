@@ -73,7 +73,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
         max_position_embeddings=64, num_labels=1,
     )  # fmt: skip
     BertForSequenceClassification(shape).save_pretrained(folder)
-    BertTokenizerFast(vocab=str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
+    BertTokenizerFast.from_pretrained(folder, model_max_length=64).save_pretrained(folder)
     return folder
 
 

@@ -27,7 +27,7 @@ from tests.review.review_set import write_set
         (["--annotator", "a", "--annotator", "a"], 2, "twice"),
         (["--annotator", " "], 2, "1 to 64"),
         (["--ledger", "mysql://x/y"], 2, "--ledger"),
-        (["--overlap", "1.5"], 2, "less than or equal to 1"),
+        (["--overlap", "1.5"], 2, "Invalid value for '--overlap'"),
     ],
 )
 def test_a_wrong_call_is_refused(tmp_path: Path, options: list[str], code: int, says: str) -> None:
@@ -35,7 +35,7 @@ def test_a_wrong_call_is_refused(tmp_path: Path, options: list[str], code: int, 
     line = app.command_line()
     done = CliRunner().invoke(line, ["review", str(folder), "--port", "0", *options], standalone_mode=False)
     assert getattr(done.exception, "exit_code", None) == code
-    told = getattr(done.exception, "message", "") or str(done.exception)
+    told = getattr(done.exception, "format_message", done.exception.__str__)()
     assert says in told
     assert done.stdout == ""
     assert not (folder / "review.key").exists()
