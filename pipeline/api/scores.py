@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from goldbench.pipeline.score.runs import Gold, Match
     from goldbench.schemas.scorecard import GoldReference, Method
 
+_MOST_DRAWS = 10_000_000
+"""Limits permutations and resamples, which take minutes then; a larger number is refused as a mistake."""
+
 
 @keywords_named()
 def evaluate(
@@ -252,6 +255,9 @@ def method_of(asked: Scoring, **given: float) -> Method:
 
     from goldbench.schemas.scorecard import Method
 
+    for name in ("permutations", "resamples"):
+        if isinstance(given[name], int | float) and given[name] > _MOST_DRAWS:
+            raise UsageError(f"{name}: not a valid value: {shown(repr(given[name]))}; give at most {_MOST_DRAWS:,}")
     try:
         return Method.model_validate({"missing": asked.missing, "scores": asked.scores, "confidence": 0.95, **given})
     except ValidationError as error:
@@ -263,13 +269,16 @@ def method_of(asked: Scoring, **given: float) -> Method:
 def _gold_of(qrels: object, rel: int | None) -> Gold:
     from pathlib import Path
 
-    from goldbench.pipeline.measures.evaluation import judgments_of
+    from goldbench.pipeline.measures.evaluation import judgments_of, level_of
     from goldbench.pipeline.score.runs import Gold, load_gold
 
-    if not isinstance(qrels, str | PathLike):
-        return Gold(Path("qrels"), judgments_of(qrels), 1 if rel is None else rel)
-    gold = load_gold(path_of(qrels, "qrels"))
-    return gold if rel is None else Gold(gold.path, gold.qrels, rel)
+    if isinstance(qrels, str | PathLike):
+        gold = load_gold(path_of(qrels, "qrels"))
+    else:
+        gold = Gold(Path("qrels"), judgments_of(qrels))
+    if not gold.qrels:
+        raise InputError(gold.path, "holds no judgments")
+    return gold if rel is None else Gold(gold.path, gold.qrels, level_of(rel))
 
 
 def _checked_run(run: object, name: str) -> object:

@@ -183,9 +183,7 @@ def measures_of(
         UnknownMeasure: A measure cannot be understood; the message lists all of these.
         UsageError: ``measures`` or ``rel`` is of another type.
     """
-    level = whole(rel)
-    if level is None or level < 1:
-        raise UsageError(f"rel={shown(repr(rel))}: the smallest relevant grade is a whole number from 1")
+    level = level_of(rel)
     try:
         given = [measures] if isinstance(measures, str | Measure) else list(measures)
     except TypeError:
@@ -197,6 +195,18 @@ def measures_of(
         [one] if isinstance(one, Measure) else parse_measures([str(one)], cutoffs=cutoffs, rel=level) for one in given
     ]
     return list(dict.fromkeys(chain.from_iterable(asked)))
+
+
+def level_of(rel: object) -> int:
+    """Return the smallest relevant grade that a caller gives.
+
+    Raises:
+        UsageError: It is not a whole number from 1.
+    """
+    level = whole(rel)
+    if level is None or level < 1:
+        raise UsageError(f"rel={shown(repr(rel))}: the smallest relevant grade is a whole number from 1")
+    return level
 
 
 def whole(value: object) -> int | None:
