@@ -120,8 +120,12 @@ def test_there_is_no_other_kind_of_command() -> None:
     assert not [command for command in COMMANDS if command and not command.startswith(("goldbench ", "make "))]
 
 
-def test_the_python_of_the_readme_runs() -> None:
-    for code in [block for kind, block in BLOCKS if kind == "python"][1:]:
+def test_the_python_of_the_readme_and_of_its_page_runs() -> None:
+    page = re.findall(
+        r"^```python\n(.*?)^```$", (ROOT / "docs" / "python.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert page
+    for code in [*[block for kind, block in BLOCKS if kind == "python"][1:], *page]:
         assert subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=ROOT, check=False).returncode == 0, code
 
 

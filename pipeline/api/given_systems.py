@@ -7,8 +7,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from goldbench.pipeline.api.evaluations import Evaluation
+from goldbench.pipeline.api.keywords import unfit, whole_number
 from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.assessment import Missing
@@ -77,7 +77,7 @@ def systems_in(given: object) -> Mapping[str, object] | None:
         raise UsageError("systems: holds results of queries beside systems; give {query: results} or {name: system}")
     for name in given:
         if not isinstance(name, str) or not name.isprintable() or not name.strip():
-            raise UsageError(f"systems: not a valid name: {shown(repr(name))}; names are printable strings")
+            raise unfit(name, "systems", "names that are printable strings")
     return given
 
 
@@ -114,12 +114,7 @@ def deepest(measures: Sequence[Measure], k: int | None) -> int:
     """
     if k is None:
         return max([DEPTH, *(measure.k for measure in measures if measure.k)])
-    from goldbench.pipeline.measures.evaluation import whole
-
-    depth = whole(k)
-    if depth is None or depth < 1:
-        raise UsageError(f"k: not a valid number of results: {shown(repr(k))}; give a whole number from 1")
-    return depth
+    return whole_number(k, "k", least=1)
 
 
 def score(gold: Gold, given: Any, name: str, how: Scoring) -> tuple[Result, object]:  # noqa: ANN401  see the module

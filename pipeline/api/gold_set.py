@@ -309,17 +309,18 @@ class GoldSet:
         or an object with ``index`` and ``search``. It returns ids of passages, best first, or pairs of id and score, or
         documents with an id in their metadata; every answer is checked. A run is ``{query: {passage: score}}``,
         ``{query: [passage, ...]}``, a frame of pandas or polars (columns ``query_id``, ``doc_id``, ``score``), or the
-        path of a file that ``goldbench score --run`` takes. The figures are those of ``goldbench score``.
+        path of a file that ``goldbench score --run`` takes. The figures are those of ``goldbench score``. A query that
+        is answered with nothing scores 0 and is not missing.
 
         Args:
-            systems: The retriever or the run, or several by name.
+            systems: The retriever, the run, or an `Evaluation`, whose run is taken; or several by name.
             measures: Names such as ``ndcg@10`` (default: as ``goldbench score``).
             k: Passages asked of a retriever per query (default: 100, or the deepest cutoff if that is more).
             cutoffs: Cutoffs of measures without one.
             missing: What a judged query that the run lacks counts: ``zero``, nothing (``skip``), or an error.
             scores: ``float32`` breaks ties as trec_eval 9 does.
             match: Whether strings that a run or a retriever holds are ids or the passages' texts.
-            timeout: Seconds that a retriever may take for one query.
+            timeout: Seconds that a retriever may take for one query; ``math.inf`` for no limit.
             progress: Show how many queries a retriever has answered.
 
         Raises:
@@ -541,8 +542,7 @@ class GoldSet:
         return [["query_id", "text"], *([query_id, text[:_CHARACTERS_SHOWN]] for query_id, text in first)]
 
     def _lines(self) -> list[str]:
-        notice = self.metadata.get("notice")
-        warnings = [f"Warning: {notice}"] if isinstance(notice, str) else []
+        warnings = [f"Warning: {self._notice}"] if self._notice else []
         return [printable(line) for line in (*self.remarks, *warnings)]
 
 

@@ -123,10 +123,13 @@ class keywords_named(contextlib.ContextDecorator):  # noqa: N801  as the functio
 
         @functools.wraps(function)
         def call(*given: object, **named: object) -> object:
-            with self:
-                for name in checks.keys() & named.keys():
-                    checks[name](named[name], name)
-                return function(*given, **named)
+            try:
+                with self:
+                    for name in checks.keys() & named.keys():
+                        checks[name](named[name], name)
+                    return function(*given, **named)
+            except GoldbenchError as error:  # the message tells all; the frames of this package would only hide it
+                raise error.with_traceback(None) from error.__cause__
 
         return cast("F", call)
 

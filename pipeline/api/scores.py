@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.api.evaluations import Evaluation, Evaluations
 from goldbench.pipeline.api.given_systems import Scoring, deepest, name_of, score, systems_in
-from goldbench.pipeline.api.keywords import Measures, keywords_named, path_of
+from goldbench.pipeline.api.keywords import Measures, choice_of, keywords_named, path_of, unfit, whole_number
 from goldbench.pipeline.api.shown_progress import progress_for
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.text.display import shown
@@ -147,13 +147,13 @@ def scoring(
         UsageError: A parameter has a value that is not offered.
     """
     from goldbench.pipeline.measures.assessment import Missing
-    from goldbench.pipeline.measures.evaluation import check_choice, measures_of
+    from goldbench.pipeline.measures.evaluation import measures_of
     from goldbench.pipeline.measures.names import default_measures
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
     from goldbench.pipeline.score.runs import Match
 
     for name, value, offered in (("missing", missing, Missing), ("scores", scores, Scores), ("match", match, Match)):
-        check_choice(value, offered, name)
+        choice_of(value, name, offered)
     cuts = _cutoffs(cutoffs)
     if measures is None and compares and not cuts:
         from goldbench.pipeline.score.scorecards import DECIDING as DEFAULT
@@ -177,22 +177,16 @@ def _seconds(timeout: object) -> float:
     except OverflowError:
         seconds = math.inf
     if not seconds > 0:
-        raise UsageError(f"timeout: not a valid number of seconds: {shown(repr(timeout))}; give a number above 0")
+        raise unfit(timeout, "timeout", "a number of seconds above 0")
     return seconds
 
 
 def _cutoffs(given: Any) -> list[int]:  # noqa: ANN401  whatever a caller gives
-    from goldbench.pipeline.measures.evaluation import whole
-
     try:
         cuts = list(given)
     except TypeError:
         cuts = [given]
-    numbers = [number for cut in cuts if (number := whole(cut)) is not None]
-    if len(numbers) < len(cuts):
-        wrong = shown(repr(next(cut for cut in cuts if whole(cut) is None)))
-        raise UsageError(f"cutoffs: not a valid cutoff: {wrong}; give whole numbers from 1, as [1, 3, 5, 10]")
-    return numbers
+    return [whole_number(cut, "cutoffs", least=1) for cut in cuts]
 
 
 def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | None) -> Evaluation | Evaluations:
@@ -257,7 +251,7 @@ def method_of(asked: Scoring, **given: float) -> Method:
 
     for name in ("permutations", "resamples"):
         if isinstance(given[name], int | float) and given[name] > _MOST_DRAWS:
-            raise UsageError(f"{name}: not a valid value: {shown(repr(given[name]))}; give at most {_MOST_DRAWS:,}")
+            raise unfit(given[name], name, f"at most {_MOST_DRAWS:,}")
     try:
         return Method.model_validate({"missing": asked.missing, "scores": asked.scores, "confidence": 0.95, **given})
     except ValidationError as error:
@@ -269,7 +263,7 @@ def method_of(asked: Scoring, **given: float) -> Method:
 def _gold_of(qrels: object, rel: int | None) -> Gold:
     from pathlib import Path
 
-    from goldbench.pipeline.measures.evaluation import judgments_of, level_of
+    from goldbench.pipeline.measures.evaluation import judgments_of
     from goldbench.pipeline.score.runs import Gold, load_gold
 
     if isinstance(qrels, str | PathLike):
@@ -278,7 +272,7 @@ def _gold_of(qrels: object, rel: int | None) -> Gold:
         gold = Gold(Path("qrels"), judgments_of(qrels))
     if not gold.qrels:
         raise InputError(gold.path, "holds no judgments")
-    return gold if rel is None else Gold(gold.path, gold.qrels, level_of(rel))
+    return gold if rel is None else Gold(gold.path, gold.qrels, whole_number(rel, "rel", least=1))
 
 
 def _checked_run(run: object, name: str) -> object:

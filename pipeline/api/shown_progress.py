@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.errors import UsageError
-
 if TYPE_CHECKING:
     from goldbench.pipeline.ports import Progress, Step
 
@@ -17,12 +15,7 @@ def progress_for(*, shown: bool) -> Progress:
 
     Args:
         shown: Whether it is shown.
-
-    Raises:
-        UsageError: ``shown`` is neither True nor False.
     """
-    if not isinstance(shown, bool):
-        raise UsageError("progress: not a valid value; give True or False")
     if not shown:
         return SILENCE
     from goldbench.pipeline.report.notebook import NotebookProgress, in_notebook

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from numbers import Integral
 from typing import Any, Literal, get_args
 
 from goldbench.pipeline.errors import InputError, UsageError
@@ -50,8 +49,8 @@ def evaluate(
         UnknownMeasure: A measure cannot be understood.
         UsageError: ``missing``, ``scores`` or ``rel`` has a value that is not offered.
     """
-    check_choice(missing, Missing, "missing")
-    check_choice(scores, Scores, "scores")
+    _check(missing, Missing, "missing")
+    _check(scores, Scores, "scores")
     asked = measures_of(measures, rel)
     grades = judgments_of(qrels)
     if not isinstance(run, Mapping):
@@ -183,47 +182,21 @@ def measures_of(
         UnknownMeasure: A measure cannot be understood; the message lists all of these.
         UsageError: ``measures`` or ``rel`` is of another type.
     """
-    level = level_of(rel)
+    if not isinstance(rel, int) or rel < 1:
+        raise UsageError(f"rel={shown(repr(rel))}: the smallest relevant grade is a whole number from 1")
     try:
         given = [measures] if isinstance(measures, str | Measure) else list(measures)
     except TypeError:
         raise UsageError(f"measures={shown(repr(measures))}: give names such as 'ndcg@10', or measures") from None
     named = [str(measure) for measure in given if not isinstance(measure, Measure)]
     if named or not given:
-        parse_measures(named, cutoffs=cutoffs, rel=level)  # so that one error lists all names that cannot be understood
+        parse_measures(named, cutoffs=cutoffs, rel=rel)  # so that one error lists all names that cannot be understood
     asked = [
-        [one] if isinstance(one, Measure) else parse_measures([str(one)], cutoffs=cutoffs, rel=level) for one in given
+        [one] if isinstance(one, Measure) else parse_measures([str(one)], cutoffs=cutoffs, rel=rel) for one in given
     ]
     return list(dict.fromkeys(chain.from_iterable(asked)))
 
 
-def level_of(rel: object) -> int:
-    """Return the smallest relevant grade that a caller gives.
-
-    Raises:
-        UsageError: It is not a whole number from 1.
-    """
-    level = whole(rel)
-    if level is None or level < 1:
-        raise UsageError(f"rel={shown(repr(rel))}: the smallest relevant grade is a whole number from 1")
-    return level
-
-
-def whole(value: object) -> int | None:
-    """Return a whole number of any library as Python's own, or None if the value is something else."""
-    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
-
-
-def check_choice(value: object, offered: Any, name: str) -> None:  # noqa: ANN401  a Literal has no type of its own
-    """Check that a value is one of those of a ``Literal``.
-
-    Args:
-        value: The value.
-        offered: The ``Literal``.
-        name: The parameter, for the message.
-
-    Raises:
-        UsageError: It is not.
-    """
+def _check(value: object, offered: Any, name: str) -> None:  # noqa: ANN401  a Literal has no type of its own
     if not isinstance(value, str) or value not in get_args(offered):
         raise UsageError(f"{name}={shown(repr(value))} is not offered; choose from {', '.join(get_args(offered))}")

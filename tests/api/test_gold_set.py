@@ -249,7 +249,7 @@ def test_a_set_prints_as_a_short_table(built: Path) -> None:
     shown = repr(GoldSet.load(built)).splitlines()
     assert shown[0].endswith("6 queries, 12 passages, 6 judgments; simulated queries (smoke)")
     assert shown[1].split() == ["query_id", "text"]
-    assert shown[-1].startswith("Warning: Offline simulated queries")
+    assert shown[-1].startswith("Warning: the queries are simulated: ")
 
 
 def test_the_card_has_the_figures_of_the_command(goldbench_inside: Goldbench, built: Path) -> None:

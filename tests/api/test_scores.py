@@ -350,13 +350,13 @@ WRONG_SYSTEMS: list[tuple[Any, str]] = [
     ("no/such/run.trec", "no/such/run.trec: file not found"),
     ({}, "run: holds no results"),
     ({"q1": {}, "mine": len}, "q1: holds no results"),
-    ({None: len}, "systems: not a valid name: None"),
-    ({None: {"q1": {"d": 1.0}}}, "systems: not a valid name: None"),
+    ({None: len}, "systems: not a valid value: None"),
+    ({None: {"q1": {"d": 1.0}}}, "systems: not a valid value: None"),
     ({1: {"d": 1.0}}, "run: a query id is of type int"),
     ({"q1": {"d"}}, "a set has no order"),
     ({"q1": ["d"], "mine": len}, "systems: holds results of queries beside systems"),
-    ({7: len}, "systems: not a valid name: 7"),
-    ({"a\x1b[31m": len}, "systems: not a valid name"),
+    ({7: len}, "systems: not a valid value: 7"),
+    ({"a\x1b[31m": len}, "systems: not a valid value"),
     (pd.DataFrame({"query_id": ["q1"], "doc_id": ["d"], "score": [math.nan]}), "run: row 1: the "),
     (pd.DataFrame({"query_id": ["q1"], "doc_id": [None], "score": [1.0]}), "run: row 1: the cell of doc_id is empty"),
     (pd.DataFrame({"doc_id": ["d"], "score": [1.0]}), "run: has no column query_id"),
@@ -377,13 +377,13 @@ def test_what_is_no_system_is_refused_in_one_line(gold: GoldSet, given: Any, say
         ({"measures": "ncdg@10, recal@5"}, "did you mean ndcg?"),
         ({"measures": 7}, "measures=7: give names"),
         ({"measures": []}, "no measure is named"),
-        ({"cutoffs": 0}, "cutoff 0: a cutoff is a whole number from 1"),
-        ({"cutoffs": ["5"]}, "cutoffs: not a valid cutoff: '5'"),
-        ({"k": 0}, "k: not a valid number of results: 0"),
-        ({"k": True}, "k: not a valid number of results: True"),
-        ({"missing": "ignore"}, "missing='ignore' is not offered"),
-        ({"match": "words"}, "match='words' is not offered"),
-        ({"timeout": 0}, "timeout: not a valid number of seconds: 0"),
+        ({"cutoffs": 0}, "cutoffs: not a valid value: 0; give a whole number of at least 1"),
+        ({"cutoffs": ["5"]}, "cutoffs: not a valid value: '5'"),
+        ({"k": 0}, "k: not a valid value: 0"),
+        ({"k": True}, "k: not a valid value: True"),
+        ({"missing": "ignore"}, "missing: not a valid value: 'ignore'; give one of zero, skip, error"),
+        ({"match": "words"}, "match: not a valid value: 'words'; give one of id, text"),
+        ({"timeout": 0}, "timeout: not a valid value: 0; give a number of seconds above 0"),
     ],
 )
 def test_what_is_wrong_with_a_parameter_is_one_line(gold: GoldSet, options: dict[str, Any], says: str) -> None:
@@ -447,6 +447,17 @@ def test_an_error_in_a_retriever_names_query_and_line_and_keeps_its_cause(gold: 
         gold.evaluate(own_kind, progress=False)
     assert str(caught.value).isprintable()
     assert isinstance(caught.value.__cause__, goldbench.InputError)
+
+
+def test_what_is_shown_of_an_error_begins_at_the_users_own_code(gold: GoldSet) -> None:
+    def fails(query: str, k: int) -> list[str]:
+        return [1 / 0]  # type: ignore[list-item]
+
+    with pytest.raises(goldbench.RetrieverFailed) as caught:
+        gold.evaluate(fails, progress=False)
+    shown = traceback.format_exception(caught.value)
+    assert len([line for line in shown if line.lstrip().startswith("File ")]) <= 4, shown
+    assert len("".join(shown).splitlines()) < 20
 
 
 def test_a_time_limit_holds_for_every_kind_of_retriever(gold: GoldSet) -> None:
