@@ -72,6 +72,8 @@ _TIME = re.compile(rb'"\d{4}-\d\d-\d\d(?:[ T][\d:.]*(?:Z|[+-][\d:]*)?)?"')
 _LANGUAGE = re.compile(r"([a-z]{2,3})(?:-[A-Za-z0-9-]+)?")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """The hub's size categories, each with the number of rows below which it ends."""
+_FRONT_MATTER = 1 << 16
+"""Most characters of the front matter of a card that is read."""
 _LONGEST = 400
 """Most characters of one value in the list of how the set was made."""
 
@@ -167,6 +169,7 @@ def _front_matter(tables: Mapping[str, Contents], made: Made) -> Iterator[str]:
         yield from (f'- "{code}"' for code in sorted(found))  # quoted, because no is not false
     size = next((name for limit, name in _SIZES if tables["corpus"].rows < limit), "n>1M")
     yield from ("task_categories:", "- text-retrieval", "size_categories:", f"- {size}", "tags:", "- goldbench")
+    yield _LEVEL
     yield "configs:"
     for table in TABLES:
         yield f"- config_name: {table.name}"
@@ -187,6 +190,19 @@ def _features(columns: Columns, indent: str) -> Iterator[str]:
         else:
             yield f"{indent}  struct:"
             yield from _features(kind, indent + "  ")
+
+
+_LEVEL = f"relevant_from: {RELEVANT:d}"
+"""The line of the front matter that tells from which score on goldbench counts a passage as relevant."""
+
+
+def declares_level(card: Path) -> bool:
+    """Whether a file is the dataset card of a gold set, which says from which score on passages are relevant."""
+    try:
+        with card.open(encoding="utf-8", errors="replace") as file:
+            return file.readline() == "---\n" and _LEVEL in file.read(_FRONT_MATTER).partition("\n---\n")[0].split("\n")
+    except OSError:
+        return False
 
 
 def _summary(tables: Mapping[str, Contents]) -> str:
@@ -251,9 +267,10 @@ def _scores(grades: Mapping[int, int]) -> Iterator[str]:
         yield markdown_row((f"{grade:d}", RUBRIC[grade], f"{grades.get(grade, 0):,}"))
     yield ""
     yield "A score of 0 is a judgment, too. A pair that is not listed was not judged, which does not mean irrelevant."
-    yield f"goldbench counts scores of {RELEVANT:d} and 3 as relevant."
+    yield f"goldbench counts scores of {RELEVANT:d} and 3 as relevant, and takes the score as the gain in nDCG."
     if grades.get(Relevance.SAME_TOPIC):
-        yield "Tools that count every score above 0 (MTEB, BEIR) need the rows with a score of 1 left out."
+        yield "MTEB, BEIR and trec_eval count every score above 0 as relevant. For the same recall, precision, MAP and"
+        yield "MRR there, leave out the rows with a score of 1 (trec_eval: `-l 2`). For the same nDCG, keep all rows."
     yield ""
 
 

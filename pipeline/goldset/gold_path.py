@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.formats.dataset_card import declares_level
 from goldbench.pipeline.formats.interchange_names import (
+    BEIR_CARD,
     BEIR_CORPUS,
     BEIR_LOOSE_QRELS,
     BEIR_QRELS,
@@ -41,7 +43,8 @@ def read_gold(path: Path | str) -> tuple[Grades, int]:
     """Return the grade of each judged document by query, and the smallest grade that counts as relevant.
 
     That is 1, as everywhere in the field, but 2 in a gold set of goldbench with documents of grade 1: these are of the
-    same topic and no help, and its ``relevant_docs`` leaves them out.
+    same topic and no help, and its ``relevant_docs`` leaves them out. Its copies for BEIR and TREC hold every grade and
+    are read with the same level: in the run folder, and elsewhere if the dataset card of the BEIR folder is there.
 
     Args:
         path: A file of judgments, a ``dataset.json``, a folder with one, or a BEIR folder; ``-`` is standard input.
@@ -51,7 +54,19 @@ def read_gold(path: Path | str) -> tuple[Grades, int]:
     """
     if os.path.isdir(path):  # noqa: PTH112  Path's own raises on a name too long
         return _read_folder(Path(path))
-    return read_judgments(path)
+    return _read_file(path)
+
+
+def _read_file(path: Path | str) -> tuple[Grades, int]:
+    grades, level = read_judgments(path)
+    return grades, level_of(grades) if _is_copy(Path(path)) else level
+
+
+def _is_copy(judgments: Path) -> bool:
+    """Whether a file of judgments is one of the copies written with a gold set, by the set's manifest or its card."""
+    folders = judgments.resolve().parents[:_DEPTH]
+    of_a_run = any((folder / MANIFEST).is_file() and _belongs(judgments, folder) for folder in folders)
+    return of_a_run or any(declares_level(folder / BEIR_CARD) for folder in folders[:2])
 
 
 def _read_folder(folder: Path) -> tuple[Grades, int]:
@@ -74,7 +89,7 @@ def _read_folder(folder: Path) -> tuple[Grades, int]:
                 shown(chosen[0].parent), f"holds several sets of judgments ({listed}); name the file of one"
             )
         if chosen:
-            return read_judgments(chosen[0])
+            return _read_file(chosen[0])
     raise InputError(shown(folder), f"holds no {DATASET} and no {BEIR_QRELS}/*.tsv; name the file of the judgments")
 
 

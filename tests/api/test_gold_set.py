@@ -301,8 +301,31 @@ def test_a_model_grades_as_the_command_does(
     (tmp_path / "run.json").write_text(json.dumps(run))
     command = ("grade", "theirs", "--run", "mine=run.json", "--model", "m", "--base-url", model_server.base_url)
     done = goldbench_inside(*command, "--depth", 5)
-    assert done.returncode == 0 or not gold.complete, done.stderr
+    assert done.returncode == (0 if gold.complete else 3), done.stderr
     assert artifacts(tmp_path / "mine") == artifacts(tmp_path / "theirs")
+    check_every_copy(gold, tmp_path / "beir-elsewhere")
+
+
+def check_every_copy(gold: GoldSet, elsewhere: Path) -> None:
+    """Check that a graded set gives the same scores wherever it is read from, and what its card tells other tools."""
+    shutil.copytree(gold.path / "beir", elsewhere)
+    run = {query: sorted(gold.corpus) for query in gold.queries}
+    measures = ["recall@5", "p@5", "map@5", "mrr@5", "ndcg@5"]
+    scores = dict(gold.evaluate(run, measures))
+    copies = ("dataset.json", "beir", "beir/qrels/test.tsv", "beir/qrels/test.jsonl", "trec/qrels.txt")
+    for place in (*(gold.path / name for name in copies), elsewhere, elsewhere / "qrels" / "test.tsv"):
+        copy = GoldSet.load(place)
+        assert (copy.relevant_from, copy.qrels) == (2, gold.qrels), place
+        assert dict(goldbench.evaluate(place, run, measures)) == scores, place
+    (elsewhere / "README.md").unlink()
+    foreign = GoldSet.load(elsewhere)
+    assert foreign.relevant_from == 1
+    assert {*dict(foreign.evaluate(run, measures)).values()} != {*scores.values()}
+    without = {query: {doc: g for doc, g in judged.items() if g != 1} for query, judged in gold.qrels.items()}
+    binary, graded = goldbench.evaluate(without, run, measures), foreign.evaluate(run, measures)
+    assert [binary[name] for name in measures[:-1]] == [gold.evaluate(run, measures)[name] for name in measures[:-1]]
+    assert graded["ndcg@5"] == gold.evaluate(run, measures)["ndcg@5"]
+    assert binary["ndcg@5"] != graded["ndcg@5"]
 
 
 def test_a_grading_that_cannot_be_is_refused_and_changes_nothing(tmp_path: Path, built: Path) -> None:
