@@ -177,7 +177,6 @@ def test_a_feature_without_its_extra_is_refused_in_one_line_and_writes_nothing(b
         ("review", "jinja2", ("review", "report", "run")),
         ("review", "jinja2", ("review", "export", "run", "--out", "people.jsonl")),
         ("review", "jinja2", ("score", "run", "--run", "bm25.trec", "--calibrated")),
-        ("report", "jinja2", ("score", "run", "--run", "bm25.trec", "--html", "page.html", "--per-query", "all.csv")),
         ("report", "jinja2", ("bench", "run", "--html", "page.html")),
         ("report", "jinja2", ("monitor", "plot", "history.jsonl")),
         ("cjk", "jieba", ("retrieve", "run", "--analyzer", "jieba", "-o", "jieba.trec")),
@@ -189,6 +188,16 @@ def test_a_feature_without_its_extra_is_refused_in_one_line_and_writes_nothing(b
         assert done.stderr == f"goldbench: {package} {HINT.format(extra)}\n"
         assert done.stdout == ""
     assert files_of(scored) == before
+
+
+def test_a_page_without_its_extra_costs_the_page_and_not_the_figures(bare: Goldbench, scored: Path) -> None:
+    command = ("score", "run", "--run", "bm25.trec", "--format", "json")
+    plain, done = bare(*command), bare(*command, "--html", "page.html", "--per-query", "all.csv")
+    assert (done.returncode, done.stdout) == (1, plain.stdout)
+    assert json.loads(done.stdout)
+    assert done.stderr == f"{plain.stderr}goldbench: jinja2 {HINT.format('report')}\n"
+    assert (scored / "all.csv").exists()
+    assert not (scored / "page.html").exists()
 
 
 def files_of(folder: Path) -> dict[Path, bytes]:

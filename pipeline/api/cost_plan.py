@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,10 +13,21 @@ if TYPE_CHECKING:
 
 
 class CostPlan:
-    """Requests, tokens and cost of each stage, nothing of which was sent; ``notes`` say what they rest on."""
+    """Requests, tokens and cost of each stage, nothing of which was sent; ``notes`` say what they rest on.
+
+    >>> import goldbench
+    >>> text = "The circulation pump starts when the tank falls below forty litres and stops when it is full."
+    >>> server = {"model": "m", "base_url": "http://127.0.0.1:9/v1"}
+    >>> plan = goldbench.build(texts=[text], no_chunk=True, dry_run=True, progress=False, **server)
+    >>> plan.requests, plan.usd is None, plan.to_pandas().stage.tolist()
+    (1, True, ['generate'])
+    """
 
     def __init__(self, stages: Sequence[PlannedStage], notes: Sequence[str]) -> None:
-        self.stages, self.notes = tuple(stages), tuple(notes)
+        from goldbench.pipeline.report.build_text import stage_name
+
+        self.stages = tuple(replace(stage, stage=stage_name(stage.stage)) for stage in stages)
+        self.notes = tuple(notes)
 
     @property
     def requests(self) -> int:

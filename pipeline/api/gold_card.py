@@ -16,6 +16,16 @@ class GoldCard(Mapping[str, "Figure"]):
     """How far a gold set can be trusted: its figures by name, each with value, threshold, state and meaning.
 
     ``card`` is the record that ``goldbench card`` writes.
+
+    >>> import goldbench
+    >>> text = "The circulation pump starts when the tank falls below {} litres and stops when it is full."
+    >>> texts = [text.format(number) for number in ("forty", "fifty", "sixty")]
+    >>> gold = goldbench.build(texts=texts, queries=1, no_chunk=True, progress=False)
+    >>> card = gold.card()
+    >>> card["number of queries"].value, card["number of queries"].state.value
+    (1, 'warn')
+    >>> list(card.to_pandas().columns)
+    ['section', 'name', 'value', 'unit', 'threshold', 'state', 'meaning']
     """
 
     def __init__(self, card: Card, *, folder: Path) -> None:

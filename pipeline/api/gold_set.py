@@ -50,6 +50,17 @@ class Frames(NamedTuple):
 
     ``queries`` has the columns ``query_id`` and ``text``, ``corpus`` has ``doc_id`` and ``text``, all of them strings;
     ``qrels`` has ``query_id``, ``doc_id`` (strings) and ``grade`` (int64), a row for each judged pair.
+
+    >>> import goldbench
+    >>> texts = {
+    ...     "pump": "The circulation pump starts when the tank falls below forty litres and stops when it is full.",
+    ...     "valve": "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes.",
+    ...     "filter": "Sand filters are washed at night, so that clay cannot settle in the lower bed of the gravel.",
+    ... }
+    >>> gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
+    >>> queries, corpus, qrels = gold.to_pandas()
+    >>> qrels.merge(queries, on="query_id").columns.tolist()
+    ['query_id', 'doc_id', 'grade', 'text']
     """
 
     queries: pd.DataFrame
@@ -446,6 +457,17 @@ class GoldSet:
         The folder of the set is changed, as by ``goldbench grade``. An interrupted call is resumed by the same call:
         every answer is stored before it is used.
 
+        >>> import goldbench
+        >>> texts = {
+        ...     "pump": "The circulation pump starts when the tank falls below forty litres and stops when it is full.",
+        ...     "valve": "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes.",
+        ...     "filter": "Sand filters are washed at night, so that clay cannot settle in the lower bed of gravel.",
+        ... }
+        >>> gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
+        >>> server = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "answers": "mine.sqlite"}
+        >>> gold.grade(dry_run=True, progress=False, **server).to_pandas().stage.tolist()
+        ['grade', 'judge check', 'pairs in doubt (about)']
+
         Args:
             runs: Runs whose results are judged, too, by name: files, or as in memory.
             config: A ``goldbench.toml``, or its tables.
@@ -496,6 +518,16 @@ class GoldSet:
     @keywords_named()
     def card(self, *, seed: int = 0) -> GoldCard:
         """Return how far the set can be trusted, as ``goldbench card`` shows it; nothing is written.
+
+        >>> import goldbench
+        >>> texts = {
+        ...     "pump": "The circulation pump starts when the tank falls below forty litres and stops when it is full.",
+        ...     "valve": "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes.",
+        ...     "filter": "Sand filters are washed at night, so that clay cannot settle in the lower bed of gravel.",
+        ... }
+        >>> gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
+        >>> gold.card()["number of queries"].value
+        2
 
         Args:
             seed: The seed of every draw, 0 or more.

@@ -12,6 +12,7 @@ from goldbench.pipeline.build.waves import Drawn
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY
 from goldbench.pipeline.goldset.folder import stamp
+from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.offline.notice import notice
 from goldbench.pipeline.ports import QueryGenerator
 from goldbench.schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
@@ -113,7 +114,7 @@ def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[s
         "evidence_level": generator.evidence_level,
         "seed": config.generate.seed,
         "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
-        "goldbench": importlib.metadata.version("goldbench"),
+        "goldbench": own_version(),
     }
     if config.documents.no_chunk:
         metadata["chunk"] = "ready chunks, as given"

@@ -107,9 +107,9 @@ def command_line() -> typer.Typer:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
+        from goldbench.pipeline.goldset.own_version import own_version
 
-        typer.echo(f"goldbench {version('goldbench')}")
+        typer.echo(f"goldbench {own_version()}")
         raise typer.Exit
 
 

@@ -48,7 +48,8 @@ def _bytes(argument: str) -> bytes:
 
 def _folders(arguments: Sequence[str]) -> Iterator[str]:
     """Yield the folders that may be run folders: this one, those in the arguments, and those a level below each."""
-    for base in dict.fromkeys((".", *arguments)):
+    values = (one.partition("=")[2] for one in arguments if one.startswith("--"))  # --out=DIR
+    for base in dict.fromkeys((".", *arguments, *values)):
         yield base
         for place in _PLACES:
             with contextlib.suppress(OSError, ValueError), os.scandir(Path(base, place)) as entries:

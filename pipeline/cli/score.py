@@ -63,10 +63,6 @@ def score(
 
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
     _check_calibrated(form, missing, ledger, calibrated=calibrated)
-    if html is not None:
-        from goldbench.pipeline.report.charts import check_installed
-
-        check_installed()
     runs = named_runs(run)
     loaded = load_gold(gold)
     asked = chosen(measure, k, loaded)
@@ -94,10 +90,12 @@ def score(
         _print_calibrated(corrected)
     warn(loaded)
     if html is not None:
+        from goldbench.pipeline.report.charts import check_installed
         from goldbench.pipeline.score.page_data import write_report
         from goldbench.pipeline.score.scorecards import DECIDING
         from goldbench.schemas.scorecard import Method
 
+        check_installed()
         shown = chosen(list(DECIDING), None, loaded) if measure is None and k is None else asked
         written = write_report(html, loaded, runs, shown, match=match, method=Method(missing=missing, scores=scores))
         typer.echo(f"Written: {', '.join(map(str, written))}", err=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import importlib.metadata
 import itertools
 import json
 import os
@@ -22,6 +21,7 @@ from goldbench.pipeline.goldset import file_names as names
 from goldbench.pipeline.goldset import publication
 from goldbench.pipeline.goldset.dataset import GoldContents, read_dataset, write_gold
 from goldbench.pipeline.goldset.gold_path import read_metadata
+from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.schemas.corpus import Chunk, Document
 from goldbench.schemas.judgment import Judgment, Pooled
 from goldbench.schemas.manifest import Manifest, StageReport
@@ -364,7 +364,7 @@ def stamp(started: float) -> dict[str, Any]:
         started: The time of ``time.monotonic`` at the beginning, in seconds.
     """
     return {
-        "goldbench": importlib.metadata.version("goldbench"),
+        "goldbench": own_version(),
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - started, 3),
     }

@@ -58,7 +58,8 @@ def spending(usage: Mapping[str, StageUsage]) -> Iterator[str]:
         if not spent.requests:
             cost = "no cost"
         yield (
-            f"{stage}: {amount(spent.requests, 'request')}, {amount(spent.replayed, 'answer')} from the store, "
+            f"{stage_name(stage)}: {amount(spent.requests, 'request')}, "
+            f"{amount(spent.replayed, 'answer')} from the store, "
             f"{spent.input_tokens:,} input tokens, {spent.output_tokens:,} output tokens, {cost}"
         )
 
@@ -129,6 +130,14 @@ def messages(failures: Iterable[Failure]) -> Iterator[str]:
         yield f"  and {amount(len(found) - MOST_MESSAGES, 'other message')}"
 
 
+_STAGE_NAMES = {"canary": "judge check", "escalate": "pairs in doubt", "escalate (about)": "pairs in doubt (about)"}
+
+
+def stage_name(account: str) -> str:
+    """Return what a person reads in place of the name of an account of requests."""
+    return _STAGE_NAMES.get(account, account)
+
+
 def plan_table(stages: Sequence[PlannedStage]) -> Table:
     """Return a row for every planned stage, and the total."""
     return terminal_table(plan_rows(stages))
@@ -138,7 +147,7 @@ def plan_rows(stages: Sequence[PlannedStage]) -> list[tuple[str, ...]]:
     """Return the headings, then a row for every planned stage, and the total."""
     rows: list[tuple[str, ...]] = [("stage", "requests", "stored", "input tokens", "output tokens", "cost")]
     for row in stages:
-        rows.append(_planned(row.stage, [row]))
+        rows.append(_planned(stage_name(row.stage), [row]))
         if row.stage == "generate" and not any(stage.stage == "rewrite" for stage in stages):
             rows.append(("rewrite", "0", "0", "0", "0", "-"))
     return [*rows, _planned("total", stages)]

@@ -15,6 +15,9 @@ from goldbench.pipeline.text.display import printable
 _SHOWN_EVERY = 0.2
 """Least seconds between two updates of the progress of one stage."""
 
+_NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
+"""The classes of what MathJax leaves alone, in its versions 2 and 3: a text with two $ holds no formula."""
+
 
 def in_notebook() -> bool:
     """Return whether this process is the kernel of a notebook."""
@@ -34,13 +37,15 @@ def html_table(rows: Rows, *, words: int = 1) -> str:
     """
     head, *body = ([escape(printable(cell)) for cell in row] for row in rows)
     align = ["left" if place < words else "right" for place in range(len(head))]
-    lines = ["<table>", _row("th", head, align), *(_row("td", cells, align) for cells in body), "</table>"]
+    made = (_row("th", head, align), *(_row("td", cells, align) for cells in body))
+    lines = [f'<table class="{_NO_FORMULAS}">', *made, "</table>"]
     return "\n".join(lines)
 
 
 def html_lines(lines: Iterable[str]) -> str:
     """Return lines of text as HTML."""
-    return "<br>\n".join(escape(printable(line)) for line in lines)
+    shown = "<br>\n".join(escape(printable(line)) for line in lines)
+    return f'<div class="{_NO_FORMULAS}">{shown}</div>'
 
 
 def _row(tag: str, cells: Iterable[str], align: Iterable[str]) -> str:

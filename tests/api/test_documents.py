@@ -214,6 +214,24 @@ def test_what_is_there_already_is_not_replaced_unasked(tmp_path: Path, texts: li
     assert len(silent(texts=texts, queries=3, out=tmp_path / "run", replace=True).queries) == 3
 
 
+def test_changed_documents_replace_their_set_and_other_documents_do_not(
+    tmp_path: Path, texts: list[str], goldbench_inside: Goldbench
+) -> None:
+    (tmp_path / "other").mkdir()
+    for place, given in (("all", texts), ("some", texts[:6]), ("others", [f"{text} Indeed." for text in texts])):
+        lines = "".join(json.dumps({"text": text}) + "\n" for text in given)
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "texts.jsonl").write_text(lines, encoding="utf-8")
+    for place, expected in (("all", 0), ("some", 0), ("others", 1)):
+        done = goldbench_inside("build", f"{place}/texts.jsonl", "--out", "theirs", "--queries", 5)
+        assert done.returncode == expected, done.stderr
+    silent(texts=texts, queries=5, out=tmp_path / "mine")
+    silent(texts=texts[:6], queries=5, out=tmp_path / "mine")
+    with pytest.raises(goldbench.OutputError, match="of other documents; give another out=, or replace=True"):
+        silent(texts=[f"{text} Indeed." for text in texts], queries=5, out=tmp_path / "mine")
+    assert artifacts(tmp_path / "mine") == artifacts(tmp_path / "theirs")
+
+
 def test_a_set_without_a_folder_goes_with_its_last_reference_unless_it_is_saved(
     tmp_path: Path, texts: list[str]
 ) -> None:
@@ -297,7 +315,7 @@ def test_a_dry_run_counts_and_sends_nothing(tmp_path: Path, texts: list[str], mo
     assert plan.usd is None
     assert plan.to_pandas().set_index("stage").loc["generate", "requests"] == 5
     assert "Nothing was sent or written." in repr(plan)
-    assert "<table>" in plan._repr_html_()
+    assert "<table " in plan._repr_html_()
     offline = goldbench.build(texts=texts, dry_run=True, progress=False)
     assert (offline.requests, "0 requests, no cost" in repr(offline)) == (0, True)
     assert model_server.stats()["requests"] == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -243,6 +244,18 @@ def test_hostile_texts_are_shown_as_text(tmp_path: Path) -> None:
         assert "<img" not in page
         assert "\x1b" not in page + repr(thing)
     assert "&lt;script&gt;" in hostile._repr_html_()
+
+
+def test_notebooks_take_no_text_for_a_formula(tmp_path: Path) -> None:
+    texts = [
+        f"The pump costs ${n}0 in spring and ${n}5 in autumn, when the tank falls below {n} litres." for n in range(9)
+    ]
+    gold = goldbench.build(texts=texts, queries=3, no_chunk=True, progress=False)
+    gold.remarks = ("It costs $5 or $6.",)
+    for thing in (gold, gold.card(), gold.evaluate({query: [] for query in gold.queries})):
+        page = thing._repr_html_()
+        outside = re.sub(r'<(table|div) class="tex2jax_ignore mathjax_ignore">.*?</\1>', "", page, flags=re.DOTALL)
+        assert outside.strip() == "", outside
 
 
 def test_a_set_prints_as_a_short_table(built: Path) -> None:

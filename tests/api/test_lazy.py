@@ -6,8 +6,10 @@ import doctest
 import importlib
 import subprocess
 import sys
+import tomllib
 from enum import Enum
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Literal, get_args, get_type_hints
 
 import pytest
@@ -114,6 +116,11 @@ def test_the_functions_that_people_call_have_examples() -> None:
         goldbench.RunComparison,
         goldbench.GoldSet,
         goldbench.Evaluation,
+        goldbench.CostPlan,
+        goldbench.Frames,
+        goldbench.GoldCard,
+        goldbench.GoldSet.card,
+        goldbench.GoldSet.grade,
     ):
         assert ">>> " in (thing.__doc__ or ""), thing
 
@@ -122,3 +129,34 @@ def test_type_checkers_find_the_types() -> None:
     """What they find is asserted in ``typed_calls``, which ``make types`` checks."""
     assert (ROOT / "goldbench" / "py.typed").is_file()
     assert "tests.api.typed_calls" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_the_version_is_known_without_an_installed_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.version", absent)
+    monkeypatch.delitem(vars(goldbench), "__version__", raising=False)
+    assert goldbench.__version__ == tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    monkeypatch.delitem(vars(goldbench), "__version__")
+
+
+def test_without_a_checkout_the_packages_of_an_extra_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(errors, "__file__", str(tmp_path / "goldbench" / "pipeline" / "errors.py"))
+    told = str(errors.MissingExtra("jinja2", "report"))
+    assert told == (
+        "jinja2 is not installed: run pip install 'jinja2>=3.1' 'markupsafe>=2.1' 'plotly>=7.0' (the extra report)"
+    )
+    for extra in (
+        "documents",
+        "review",
+        "benchmarks",
+        "cjk",
+        "dense",
+        "postgres",
+        "fastembed",
+        "sentence-transformers",
+    ):
+        told = str(errors.MissingExtra("a-package", extra))
+        assert told.endswith(f"' (the extra {extra})")
+        assert "goldbench" not in told

@@ -45,6 +45,7 @@ def test_who_has_a_run_folder_is_told_the_new_command(tmp_path: Path, place: str
     told = "goldset is now called goldbench: goldbench"
     assert goldset(tmp_path / "work", "score", "runs/mine") == (2, "", f"{told} score runs/mine\n")
     assert goldset(tmp_path / "other", "card", "../work") == (2, "", f"{told} card ../work\n")
+    assert goldset(tmp_path / "other", "build", "--out=../work") == (2, "", f"{told} build --out=../work\n")
 
 
 def test_everybody_else_is_told_what_a_shell_tells(tmp_path: Path) -> None:
