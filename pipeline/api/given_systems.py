@@ -90,6 +90,23 @@ def _holds_results(value: object) -> bool:
     return isinstance(value, list | tuple | set | frozenset)
 
 
+def check_kinds(systems: Mapping[str, object]) -> None:
+    """Check that each system is a run or a retriever, before the first one is asked.
+
+    Raises:
+        InputError: The file of a run does not exist or cannot be read.
+        UsageError: A system is neither a run nor a retriever.
+    """
+    from goldbench.pipeline.score.runs import load_run
+    from goldbench.pipeline.systems.adapters import adapt
+
+    for name, given in systems.items():
+        if isinstance(given, str | PathLike):
+            load_run(str(given))
+        elif not isinstance(given, Mapping) and not _is_frame(given):
+            adapt(given, name=name)
+
+
 def name_of(given: object) -> str:
     """Return what one run or retriever is called: the file without suffixes, the name of a function, or its kind."""
     if isinstance(given, str | PathLike):

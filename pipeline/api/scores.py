@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.api.evaluations import Evaluation, Evaluations
-from goldbench.pipeline.api.given_systems import Scoring, deepest, name_of, score, systems_in
+from goldbench.pipeline.api.given_systems import Scoring, check_kinds, deepest, name_of, score, systems_in
 from goldbench.pipeline.api.keywords import Measures, choice_of, keywords_named, path_of, unfit, whole_number
 from goldbench.pipeline.api.shown_progress import progress_for
 from goldbench.pipeline.errors import InputError, UsageError
@@ -201,6 +201,7 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
     several = systems_in(systems)
     if several is None:
         return _evaluated(gold, systems, name_of(systems), asked, notice)
+    check_kinds(several)
     return Evaluations({name: _evaluated(gold, given, name, asked, notice) for name, given in several.items()})
 
 
@@ -231,6 +232,7 @@ def compare_all(
     several = systems_in(systems)
     if several is None or len(several) < 2:
         raise UsageError("compare: give at least two systems by name, as {'a': run_a, 'b': run_b}")
+    check_kinds(several)
     compared, judged = to_compare(asked.measures)
     both = asked._replace(measures=[*compared, judged])
     results = {name: score(gold, given, name, both)[0] for name, given in several.items()}

@@ -112,7 +112,9 @@ def test_the_examples_of_the_documentation_run(name: str) -> None:
 def test_the_functions_that_people_call_have_examples() -> None:
     for thing in (
         goldbench.build,
+        goldbench.compare,
         goldbench.evaluate,
+        goldbench.Evaluations,
         goldbench.RunComparison,
         goldbench.GoldSet,
         goldbench.Evaluation,
@@ -123,6 +125,7 @@ def test_the_functions_that_people_call_have_examples() -> None:
         goldbench.GoldSet.grade,
     ):
         assert ">>> " in (thing.__doc__ or ""), thing
+        assert "+SKIP" not in (thing.__doc__ or ""), thing
 
 
 def test_type_checkers_find_the_types() -> None:

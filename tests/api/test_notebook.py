@@ -92,6 +92,37 @@ def kernel(environment: dict[str, str], tmp_path: Path) -> Iterator[tuple[Any, A
     manager.shutdown_kernel(now=True)
 
 
+def test_an_interrupt_ends_a_retriever_and_the_kernel_goes_on(kernel: tuple[Any, Any], tmp_path: Path) -> None:
+    manager, client = kernel
+    code = """
+import asyncio, goldbench, pathlib
+texts = ["The circulation pump starts when the tank falls below forty litres and stops when it is full.",
+         "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes."]
+gold = goldbench.build(texts=texts, queries=1, no_chunk=True, progress=False)
+async def quick(query, k):
+    await asyncio.sleep(0)
+    return list(gold.corpus)
+async def slow(query, k):
+    pathlib.Path("asked").touch()
+    try:
+        await asyncio.sleep(60)
+    finally:
+        pathlib.Path("cancelled").touch()
+assert gold.evaluate(quick, "recall@10", progress=False)["recall@10"] == 1.0
+"""
+    reply = reply_to(client, client.execute(code))
+    assert reply["status"] == "ok", reply
+    asked = client.execute("gold.evaluate(slow, timeout=100)")
+    while not (tmp_path / "asked").exists():
+        time.sleep(0.05)
+    manager.interrupt_kernel()
+    reply = reply_to(client, asked)
+    assert (reply["status"], reply.get("ename")) == ("error", "KeyboardInterrupt"), reply
+    again = client.execute("assert gold.evaluate(quick, 'recall@10', progress=False)['recall@10'] == 1.0")
+    assert reply_to(client, again)["status"] == "ok"
+    assert (tmp_path / "cancelled").exists()
+
+
 def reply_to(client: Any, asked: str) -> dict[str, Any]:
     while (message := client.get_shell_msg(timeout=60))["parent_header"].get("msg_id") != asked:
         pass

@@ -324,6 +324,15 @@ def test_evaluations_are_compared_with_anything_else(gold: GoldSet) -> None:
     assert dict(gold.evaluate({"again": found["b"]})["again"]) == dict(found["b"])
 
 
+@pytest.mark.parametrize("wrong", [7, dict, lambda query: [], "no/such/run.trec"])
+def test_what_is_no_system_is_refused_before_the_first_one_is_asked(gold: GoldSet, wrong: Any) -> None:
+    asked: list[str] = []
+    for score in (gold.evaluate, gold.compare):
+        with pytest.raises(goldbench.GoldbenchError):
+            score({"mine": lambda query, k: asked.append(query), "wrong": wrong}, progress=False)
+    assert asked == []
+
+
 def test_what_a_retriever_prints_is_printed(gold: GoldSet, capsys: pytest.CaptureFixture[str]) -> None:
     def search(query: str, k: int) -> list[str]:
         print("asked")
@@ -349,7 +358,7 @@ WRONG_SYSTEMS: list[tuple[Any, str]] = [
     ({"q1": np.array(["d"])}, "system q1: a ndarray is neither a run nor a function"),
     ("no/such/run.trec", "no/such/run.trec: file not found"),
     ({}, "run: holds no results"),
-    ({"q1": {}, "mine": len}, "q1: holds no results"),
+    ({"q1": {}, "mine": lambda query, k: []}, "q1: holds no results"),
     ({None: len}, "systems: not a valid value: None"),
     ({None: {"q1": {"d": 1.0}}}, "systems: not a valid value: None"),
     ({1: {"d": 1.0}}, "run: a query id is of type int"),
