@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from goldbench.pipeline.api.evaluations import Evaluation
+from goldbench.pipeline.api.evaluations import Evaluation, Evaluations
 from goldbench.pipeline.api.keywords import unfit, whole_number
 from goldbench.pipeline.errors import InputError, UsageError
 
@@ -78,6 +78,10 @@ def systems_in(given: object) -> Mapping[str, object] | None:
     for name in given:
         if not isinstance(name, str) or not name.isprintable() or not name.strip():
             raise unfit(name, "systems", "names that are printable strings")
+        if isinstance(given[name], Evaluations):
+            raise UsageError(
+                f"systems: {name!r} holds several evaluations; give them by name, as {{**found, 'b': run}}"
+            )
     return given
 
 

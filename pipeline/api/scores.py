@@ -288,4 +288,5 @@ def _checked_run(run: object, name: str) -> object:
     if isinstance(run, str | PathLike | Mapping) or library_of(run) is not None:
         return run
     kind = type(run).__name__
-    raise InputError(name, f"is of type {kind}; give a dict, a frame of pandas or polars, or the path of a run")
+    where = "; retrievers are scored by GoldSet.evaluate and GoldSet.compare" if callable(run) else ""
+    raise InputError(name, f"is of type {kind}; give a dict, a frame of pandas or polars, or the path of a run{where}")

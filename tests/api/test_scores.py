@@ -369,6 +369,8 @@ WRONG_SYSTEMS: list[tuple[Any, str]] = [
     (pd.DataFrame({"query_id": ["q1"], "doc_id": ["d"], "score": [math.nan]}), "run: row 1: the "),
     (pd.DataFrame({"query_id": ["q1"], "doc_id": [None], "score": [1.0]}), "run: row 1: the cell of doc_id is empty"),
     (pd.DataFrame({"doc_id": ["d"], "score": [1.0]}), "run: has no column query_id"),
+    (pd.DataFrame({"query_id": [], "doc_id": [], "score": []}), "run: holds no results"),
+    ({"a": Evaluations({"b": evaluate(QRELS, RUN)}), "c": len}, "systems: 'a' holds several evaluations; give them by"),
 ]
 
 
@@ -412,7 +414,7 @@ def test_what_is_wrong_with_a_parameter_is_one_line(gold: GoldSet, options: dict
         ({"missing": "error"}, "use missing='zero' or skip"),
         ({"runs": {"a": RUN}}, "compare: give at least two systems by name"),
         ({"runs": RUN}, "compare: give at least two systems by name"),
-        ({"runs": {"a": RUN, "b": len}}, "b: is of type builtin_function_or_method; give a dict"),
+        ({"runs": {"a": RUN, "b": len}}, "or the path of a run; retrievers are scored by GoldSet.evaluate"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(options: dict[str, Any], says: str) -> None:

@@ -166,7 +166,7 @@ def _ids(rows: pl.DataFrame) -> pl.DataFrame:
 
     for role in ("query", "doc"):
         kind = rows[role].dtype
-        if not (kind == pl.String or kind.is_integer() or isinstance(kind, pl.Categorical | pl.Enum)):
+        if rows.height and not (kind == pl.String or kind.is_integer() or isinstance(kind, pl.Categorical | pl.Enum)):
             raise _Wrong(f"the {role} ids are of type {kind}; make them strings")
     rows = rows.with_columns(pl.col("query", "doc").cast(pl.String))
     for role in ("query", "doc"):
