@@ -115,8 +115,12 @@ def _of_json(found: object) -> tuple[Grades, int]:
 
 
 def level_of(grades: Grades) -> int:
-    """Return the smallest relevant grade of a gold set: 2 if documents have grade 1, which are no help, else 1."""
-    return int(RELEVANT) if any(0 < g < RELEVANT for judged in grades.values() for g in judged.values()) else 1
+    """Return the smallest relevant grade of a gold set: 2 if documents have grade 1, which are no help, else 1.
+
+    Grades of 0 and 1 alone are not on that scale: there, 1 is relevant.
+    """
+    found = {grade for judged in grades.values() for grade in judged.values()}
+    return int(RELEVANT) if max(found, default=0) >= RELEVANT and any(0 < grade < RELEVANT for grade in found) else 1
 
 
 def _graded(found: object) -> Grades:
