@@ -184,7 +184,8 @@ def every_error() -> list[goldbench.GoldbenchError]:
     ]
     made += [kind(Path("a.txt"), "is bad", line=3) for kind in (goldbench.InputError, goldbench.UnreadableDocument)]
     plain = {getattr(goldbench, name) for name in goldbench._PLACES if goldbench._PLACES[name] == "errors"}
-    return made + [kind("a line") for kind in plain - set(map(type, made))]
+    others = sorted(plain - set(map(type, made)), key=lambda kind: kind.__name__)  # in the same order in every process
+    return made + [kind("a line") for kind in others]
 
 
 @pytest.mark.parametrize("error", every_error(), ids=lambda error: type(error).__name__)

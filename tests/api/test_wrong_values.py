@@ -43,7 +43,7 @@ VALUES: list[Any] = [
         {"a": None},
         {"a": []},
     ),
-    *(np.array(1), np.array([1, 2]), np.int64(3), np.float32("nan"), np.datetime64("NaT"), pd.NA, pd.NaT),
+    *(np.array(1), np.array([1, 2]), np.int64(3), np.float32("nan"), np.datetime64("NaT", "s"), pd.NA, pd.NaT),
     *(pd.DataFrame({"a": [1]}), pd.Series([1]), object(), object, len, int, Exception("x"), ..., NotImplemented),
     *({"a": {"d": "x"}}, {"a\x1b": len, "b": len}, {"a": len, None: len}, {"a": RUN, "b": {}}, {QUERY: {"d": b"1"}}),
 ]
