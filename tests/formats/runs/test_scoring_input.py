@@ -209,7 +209,7 @@ BAD_RUNS = {
     "mixed encodings": ("q1 Q0 é 1 2 t\n".encode() + "q1 Q0 è 2 1 t\n".encode("latin-1"), 2, "UTF-8"),
     "utf-16": ("q1 Q0 a 1 2 t\n".encode("utf-16"), None, "UTF-16"),
     "no query of the qrels": ("x1 Q0 a 1 2 t\n", None, "has none of the query ids of the judgments"),
-    "nothing": ("", None, "has none of the query ids of the judgments"),
+    "nothing": ("", None, "holds no results"),
 }
 
 
