@@ -199,13 +199,15 @@ def _matched(gold: Gold, run: Any, name: str) -> Run:  # noqa: ANN401
 
 def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> Run:  # noqa: ANN401  a retriever of any library
     """Return what a retriever finds for every query; one that it answers with nothing has no results, and is there."""
+    from goldbench.pipeline.measures.ranks.text_match import TextMatch
     from goldbench.pipeline.retrieval.own import Own
     from goldbench.pipeline.systems.adapters import adapt
 
     returns: Returns = "texts" if how.match == "text" else "ids"
     advice = "" if how.match == "text" else "; if it returns texts, give match='text'"
-    retriever = adapt(thing, name=name, returns=returns, timeout_s=how.timeout, own=True, advice=advice)
     queries, corpus = gold.texts_to_search()
+    find = TextMatch(gold.qrels, corpus).find
+    retriever = adapt(thing, name=name, returns=returns, timeout_s=how.timeout, own=True, advice=advice, find_text=find)
     one_by_one = isinstance(retriever.inner, Own)  # a retriever with an index of its own answers all queries at once
     try:
         with how.progress.stage(name, len(queries)) as step:

@@ -18,7 +18,7 @@ from goldbench.pipeline.formats.runs.trec import read_run
 from goldbench.pipeline.measures.assessment import assess
 from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.ranks.judged_ranks import place_mapping
-from goldbench.pipeline.measures.ranks.text_match import match_texts
+from goldbench.pipeline.measures.ranks.text_match import TextMatch
 from goldbench.pipeline.measures.statistics.comparison import aligned, systems_of, warnings
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.pipeline.measures.statistics.published_tables import differences
@@ -60,7 +60,7 @@ def results_of(
     Raises:
         InputError: A run cannot be read again.
     """
-    texts = _truths(gold) if bench.match == "text" else {}
+    matched = TextMatch(gold.qrels, _texts(gold)) if bench.match == "text" else None
     judged = _judged(bench)
     asked = list(dict.fromkeys([*bench.measures, judged]))
     found = {}
@@ -70,9 +70,9 @@ def results_of(
         )
         corpus = outcome.corpora[point.cut]
         outcome.empty[point.name] = sum(not documents for documents in run.values())
-        if bench.match == "text":
+        if matched:
             ordered = {query_id: [corpus.passages[doc_id] for doc_id in docs] for query_id, docs in run.items()}
-            run = match_texts(gold.qrels, texts, ordered)
+            run = matched.run_of(ordered)
         qrels = {query_id: dict(grades) for query_id, grades in corpus.qrels.items()}
         placed = place_mapping(qrels, run, scores="float64")
         extra = len(run.keys() - qrels.keys())
@@ -208,10 +208,10 @@ def _judged(bench: Bench) -> Measure:
     return parse_measure(f"judged@{cutoff}")
 
 
-def _truths(gold: Gold) -> dict[str, str]:
+def _texts(gold: Gold) -> dict[str, str]:
     judged = {doc_id for grades in gold.qrels.values() for doc_id in grades}
-    texts = gold.corpus(judged)
-    if not texts:
+    texts = gold.corpus()
+    if judged.isdisjoint(texts):
         raise InputError(str(gold.path), 'has no texts of judged passages, which match = "text" needs')
     return texts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Protocol
 
 from goldbench.pipeline.errors import RetrieverFailed
@@ -16,6 +16,9 @@ _START = 24
 """Characters of a passage's start that find it within a longer text; shorter passages are tried one by one."""
 _BREAK = "\n"
 """Separates passages; no text in normal form holds it."""
+
+FindText = Callable[[str, str, Collection[str]], "str | None"]
+"""Takes the id of a query, a text and the passages found before; returns the passage that the text is, or None."""
 
 
 class Answering(Protocol):
@@ -34,49 +37,61 @@ class Own:
     A text that is not a passage keeps its rank, under an id that begins with ``placeholder``.
     """
 
-    def __init__(self, answering: Answering, *, name: str) -> None:
-        self._answering = answering
+    def __init__(self, answering: Answering, *, name: str, find_text: FindText | None = None) -> None:
+        """Take what answers.
+
+        Args:
+            answering: Answers one query.
+            name: The name of the system.
+            find_text: Finds the passage that a text is; None to compare texts with every passage.
+        """
+        self._answering, self._find = answering, find_text
         self._passages: Mapping[str, str] = {}
-        self._by_text: PassagesByText | None = None
+        self._known: PassagesByText | None = None
         self.placeholder = f"no-passage-of-{'-'.join(name.split())}-"
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Keep the passages that the answers will name."""
-        self._passages, self._by_text = passages, None
+        self._passages, self._known = passages, None
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages; without scores, each rank scores 1 less than the one before."""
         found = {}
         for query_id, text in queries.items():
             with of_query(query_id):
-                found[query_id] = self._search(text, k)
+                found[query_id] = self._search(query_id, text, k)
         return found
 
     def close(self) -> None:
         """Close what answers."""
         self._answering.close()
 
-    def _search(self, text: str, k: int) -> dict[str, float]:
+    def _search(self, query_id: str, text: str, k: int) -> dict[str, float]:
         found = self._answering.ask(text, k)
         if len(found) > k:
             raise RetrieverFailed(f"answered {len(found):,} results where {k:,} were asked for")
         scores: dict[str, float] = {}
         for place, one in enumerate(found):
-            doc_id = self._id_of(one, scores, place)
+            doc_id = self._id_of(one, query_id, scores, place)
             if doc_id in scores:
                 raise RetrieverFailed(f"answered passage {doc_id[:60]!r} twice for one query")
             scores[doc_id] = float(-place) if one.score is None else one.score
         return best(scores, k)
 
-    def _id_of(self, found: Found, taken: Collection[str], place: int) -> str:
+    def _id_of(self, found: Found, query_id: str, taken: Collection[str], place: int) -> str:
         known = next((doc_id for doc_id in found.ids if doc_id in self._passages), None)
         if known is not None:
             return known
         if found.text is None:
             return found.ids[0]
-        if self._by_text is None:
-            self._by_text = PassagesByText(self._passages)
-        return self._by_text.find(found.text, taken=taken) or f"{self.placeholder}{place + 1}"
+        return self._by_text(query_id, found.text, taken) or f"{self.placeholder}{place + 1}"
+
+    def _by_text(self, query_id: str, text: str, taken: Collection[str]) -> str | None:
+        if self._find is not None:
+            return self._find(query_id, text, taken)
+        if self._known is None:
+            self._known = PassagesByText(self._passages)
+        return self._known.find(text, taken=taken)
 
 
 class PassagesByText:

@@ -283,13 +283,13 @@ def run_by_text(gold: Gold, retrieved: Mapping[str, Sequence[str]]) -> dict[str,
     Raises:
         InputError: The judgments have no texts.
     """
-    from goldbench.pipeline.measures.ranks.text_match import match_texts
+    from goldbench.pipeline.measures.ranks.text_match import TextMatch
 
     judged = {doc_id for grades in gold.qrels.values() for doc_id in grades}
-    texts = gold.corpus(judged)
-    if not texts:
+    texts = gold.corpus()
+    if judged.isdisjoint(texts):
         raise InputError(str(gold.path), "has no texts, which --match text needs; give the folder of a gold set")
-    return match_texts(gold.qrels, texts, retrieved)
+    return TextMatch(gold.qrels, texts).run_of(retrieved)
 
 
 def texts_in_order(run: Run) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.retrieval.deadline import Ask, IndexInThread, InThread
 from goldbench.pipeline.retrieval.foreign_results import ID_KEYS, Returns, kind_of
 from goldbench.pipeline.retrieval.guard import Guarded
-from goldbench.pipeline.retrieval.own import Own
+from goldbench.pipeline.retrieval.own import FindText, Own
 
 
 def adapt(
@@ -22,6 +22,7 @@ def adapt(
     timeout_s: float = 30.0,
     own: bool = False,
     advice: str = "",
+    find_text: FindText | None = None,
 ) -> Guarded:
     """Return a retriever for one of another library; every answer of it is checked.
 
@@ -36,6 +37,7 @@ def adapt(
         own: Whether it is the user's own in this process: what it prints goes to standard output, its errors are told
             with their messages and chained, and one with ``index`` and ``search`` has a time limit, too.
         advice: What to do if it answers ids that are not passages.
+        find_text: As in `Own`.
 
     Raises:
         UsageError: It is none of these, or a function of something else.
@@ -48,7 +50,7 @@ def adapt(
         return Guarded(IndexInThread(thing, timeout_s=timeout_s, own=True) if own else thing, name=name, advice=advice)
     ask = _ask(thing, name)
     answering = InThread(ask, timeout_s=timeout_s, returns=returns, id_keys=id_keys, own=own)
-    return Guarded(Own(answering, name=name), name=name, advice=advice)
+    return Guarded(Own(answering, name=name, find_text=find_text), name=name, advice=advice)
 
 
 def _ask(thing: Any, name: str) -> Ask:  # noqa: ANN401

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Mapping
 from contextvars import ContextVar
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -251,6 +252,54 @@ def test_texts_that_were_matched_are_compared_by_their_ids(gold: GoldSet, tmp_pa
             assert both.mean("a", "ndcg@10").mean == expected
         assert compare(gold.qrels, {"a": found, "b": found}, "ndcg@10").mean("a", "ndcg@10").mean == expected
         assert evaluate(gold.qrels, found, "ndcg@10")["ndcg@10"] == expected
+
+
+def test_texts_that_equal_a_passage_are_that_passage_however_they_are_given(tmp_path: Path) -> None:
+    short, long = "Close the valve.", "Before the test starts: Close the valve. Then wait."
+    only = beir(tmp_path / "set", {"short": short, "long": long}, {"q1": {"short": 1}})
+    texts, by_id = {"q1": [long, short]}, {"q1": ["long", "short"]}
+    (tmp_path / "texts.json").write_text(json.dumps(texts))
+    for given in (texts, tmp_path / "texts.json", lambda query, k: [long, short]):
+        found = only.evaluate(given, "mrr", match="text", progress=False)
+        assert found["mrr"] == only.evaluate(by_id, "mrr")["mrr"] == 0.5
+    assert only.evaluate({"q1": ["Wait. " + short]}, "mrr", match="text")["mrr"] == 1.0
+    other = only.evaluate({"q1": ["\u00a0", "another text"]}, "mrr", match="text")
+    assert list(other.run["q1"]) == ["no-passage-1", "no-passage-2"]
+
+
+def test_texts_score_as_their_ids_do_however_they_overlap(tmp_path: Path) -> None:
+    random = Random(7)
+    passages = {f"d{n:02}": " ".join(random.choices("abc", k=random.randint(1, 4))) for n in range(62)}
+    texts = {text: doc_id for doc_id, text in passages.items()}  # one id for each text
+    corpus = {doc_id: text for text, doc_id in texts.items()}
+    qrels = {f"q{n}": {one: random.randint(1, 3) for one in random.sample(sorted(corpus), 4)} for n in range(20)}
+    only = beir(tmp_path / "set", corpus, qrels)
+    ranked = {query: random.sample(sorted(corpus), 12) for query in qrels}
+    shown = {query: [corpus[one].upper() for one in found] for query, found in ranked.items()}
+    asked = {only.queries[query]: found for query, found in shown.items()}
+    expected = only.evaluate(ranked)
+    for given in (shown, lambda query, k: asked[query]):
+        found = only.evaluate(given, match="text", progress=False)
+        assert dict(found) == dict(expected)
+        assert {query: list(docs) for query, docs in found.run.items()} == ranked
+    shown |= {query: [random.choice((text[2:], f"x {text}", text)) for text in found] for query, found in shown.items()}
+    asked = {only.queries[query]: found for query, found in shown.items()}
+    by_run, by_function = (
+        only.evaluate(given, match="text", progress=False) for given in (shown, lambda query, k: asked[query])
+    )
+    assert dict(by_run) == dict(by_function)
+    assert dict(by_run) == dict(only.evaluate(by_run.run))
+
+
+def beir(folder: Path, corpus: Mapping[str, str], qrels: Mapping[str, Mapping[str, int]], *more: str) -> GoldSet:
+    """Write a folder of BEIR, whose queries are those judged and ``more``."""
+    (folder / "qrels").mkdir(parents=True)
+    rows = [f"{query}\t{doc}\t{grade}\n" for query, judged in qrels.items() for doc, grade in judged.items()]
+    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(rows))
+    for name, texts in (("corpus", corpus), ("queries", {query: f"text of {query}" for query in (*qrels, *more)})):
+        lines = [json.dumps({"_id": one, "text": text}) + "\n" for one, text in texts.items()]
+        (folder / f"{name}.jsonl").write_text("".join(lines))
+    return GoldSet.load(folder)
 
 
 @pytest.mark.parametrize("missing", ["zero", "skip", "error"])
