@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from goldbench.pipeline.api.keywords import callers_code
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def _documents(documents: Any) -> Found:  # noqa: ANN401  recognised by its type
     elif isinstance(documents, Mapping | bytes | bytearray) or not isinstance(documents, Iterable):
         raise UsageError(f"documents: not a valid path or frame: {type(documents).__name__}; {_TEXTS}")
     else:
-        given = list(documents)
+        with callers_code():
+            given = list(documents)
     if not given:
         raise UsageError("documents: is empty; give at least one path")
     paths = [_path(one, number) for number, one in enumerate(given, start=1)]
@@ -89,8 +91,10 @@ def _rows(texts: Any, config: Config) -> Found:  # noqa: ANN401  recognised by i
         raise UsageError("texts: a set has no order, so that every process would build another set; give a list")
     if isinstance(texts, str | bytes | bytearray) or not isinstance(texts, Iterable):
         raise UsageError(f"texts: not a valid list of texts: {type(texts).__name__}; give a list, or texts by id")
-    if isinstance(texts, Mapping):
-        table = table_of_mapping(texts, column=column, id_column=id_column)
+    with callers_code():
+        held = dict(texts.items()) if isinstance(texts, Mapping) else list(texts)
+    if isinstance(held, dict):
+        table = table_of_mapping(held, column=column, id_column=id_column)
     else:
-        table = table_of_texts(list(texts), column=column)
+        table = table_of_texts(held, column=column)
     return held_rows(table, name=TEXTS, source=f"{TEXTS}.jsonl")

@@ -100,6 +100,7 @@ class GoldSet:
         remarks: Sequence[str] = (),
         complete: bool = True,
         temporary: TemporaryFolder | None = None,
+        relevant_from: int | None = None,
     ) -> None:
         """Take the judgments; use `load` or `goldbench.build`.
 
@@ -108,18 +109,19 @@ class GoldSet:
             remarks: What a reader of the set must know.
             complete: Whether nothing failed when it was made.
             temporary: The folder to delete with the last reference to the set.
+            relevant_from: The smallest relevant grade, if it is not the one of the judgments.
         """
+        self._relevant_from = relevant_from
         self._hold(gold)
         self.remarks, self.complete, self._temporary = tuple(remarks), complete, temporary
 
     def _hold(self, gold: Gold) -> None:
         """Take the judgments, and note the files that hold the texts, which are read when they are needed."""
-        from dataclasses import replace
-
         from goldbench.pipeline.goldset.gold_path import state_of
+        from goldbench.pipeline.score.runs import Gold
 
         self.path = gold.path.absolute()  # the current folder may be another one when the texts are read
-        self._gold, self._state = replace(gold, path=self.path), state_of(self.path)
+        self._gold, self._state = Gold(self.path, gold.qrels, self._relevant_from or gold.level), state_of(self.path)
         for name in ("queries", "corpus", "qrels", "metadata"):
             self.__dict__.pop(name, None)
 
@@ -132,8 +134,9 @@ class GoldSet:
         from goldbench.pipeline.goldset.gold_path import state_of
 
         if state_of(self.path) != self._state:
-            what = "was changed" if self.path.exists() else "is gone"
-            raise InputError(shown(self.path), f"{what} since the set was loaded; load it again")
+            if not self.path.exists():
+                raise InputError(shown(self.path), "is gone since the set was loaded; load a set that is there")
+            raise InputError(shown(self.path), "was changed since the set was loaded; load it again")
         return self._gold
 
     @classmethod
@@ -158,7 +161,7 @@ class GoldSet:
 
         Without ``kind`` that is whatever ``goldbench score`` takes as GOLD: the folder of a build, ``dataset.json``, a
         BEIR folder, or a file of TREC or BEIR judgments (which has no texts). With ``kind`` it is a public benchmark,
-        imported as ``goldbench import`` does; the other parameters are those of the import.
+        imported as ``goldbench import`` does; the other parameters, except ``relevant_from``, are those of the import.
 
         Args:
             path: The folder or the file; the id for ``ir_datasets`` and ``hf``.
@@ -169,7 +172,8 @@ class GoldSet:
             queries: File of queries (default: found by name).
             qrels: File of judgments (default: found by name).
             grades: New grades, 0 to 3 or none: ``0=0,1..2=1,3=2,-1=none``.
-            relevant_from: Lowest relevant grade (default: 1 of grades 0 and 1, else 2).
+            relevant_from: Lowest relevant grade, 1 or more (default: what the set declares, else 1; of an import 1 of
+                grades 0 and 1, else 2).
             drop_broken: Leave out and list broken references and empty texts.
             evidence_level: Who judged (default: human).
             replace: Replace another set in ``out``.
@@ -182,9 +186,9 @@ class GoldSet:
         from goldbench.pipeline.score.runs import load_gold
 
         place = path_of(path, "path")
+        level = None if relevant_from is None else whole_number(relevant_from, "relevant_from", least=1)
         given = {
             "out": out, "split": split, "corpus": corpus, "queries": queries, "qrels": qrels, "grades": grades,
-            "relevant_from": None if relevant_from is None else whole_number(relevant_from, "relevant_from", least=1),
             "evidence_level": None if evidence_level is None else choice_of(evidence_level, "evidence_level", Level),
             "drop_broken": drop_broken or None, "replace": replace or None,
         }  # fmt: skip
@@ -192,8 +196,9 @@ class GoldSet:
             only_imports = [name for name, value in given.items() if value is not None]
             if only_imports:
                 raise UsageError(f"{only_imports[0]}: needs kind=, the format of the benchmark, as kind='beir'")
-            return cls(load_gold(place.absolute()))
-        return _imported(str(place), choice_of(kind, "kind", Kind), given)
+            gold = load_gold(place.absolute())
+            return cls(gold, remarks=_undeclared(gold) if level is None else (), relevant_from=level)
+        return _imported(str(place), choice_of(kind, "kind", Kind), {**given, "relevant_from": level})
 
     @cached_property
     def queries(self) -> dict[str, str]:
@@ -212,7 +217,7 @@ class GoldSet:
 
     @property
     def relevant_from(self) -> int:
-        """The smallest grade that counts as relevant: 2 in a set with grade 1 of goldbench, else 1."""
+        """The smallest grade that counts as relevant: as given to `load`, else as the set declares, else 1."""
         return self._gold.level
 
     @cached_property
@@ -275,7 +280,9 @@ class GoldSet:
     def _at(self, folder: Path) -> GoldSet:
         from goldbench.pipeline.score.runs import load_gold
 
-        return GoldSet(load_gold(folder), remarks=self.remarks, complete=self.complete)
+        return GoldSet(
+            load_gold(folder), remarks=self.remarks, complete=self.complete, relevant_from=self._relevant_from
+        )
 
     @overload
     def evaluate(  # type: ignore[overload-overlap]  # an evaluation is a mapping, too
@@ -576,6 +583,20 @@ class GoldSet:
     def _lines(self) -> list[str]:
         warnings = [f"Warning: {self._notice}"] if self._notice else []
         return [printable(line) for line in (*self.remarks, *warnings)]
+
+
+def _undeclared(gold: Gold) -> tuple[str, ...]:
+    """Return the remark on judgments of more grades than 0 and 1 that do not say from which one on they are relevant.
+
+    Without grade 1 every level gives the same scores; with it a set of goldbench has level 2.
+    """
+    grades = {grade for judged in gold.qrels.values() for grade in judged.values()}
+    if gold.level > 1 or 1 not in grades or max(grades) == 1:
+        return ()
+    told = (
+        "nothing says which are relevant: grade 1 counts as relevant, as in other tools; relevant_from=2 leaves it out"
+    )
+    return (f"Grades go up to {max(grades)}, and {told}.",)
 
 
 def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import index
 from os import PathLike
 from pathlib import Path
@@ -101,8 +101,9 @@ def named_in_python(message: str) -> str:
 class keywords_named(contextlib.ContextDecorator):  # noqa: N801  as the functions of contextlib
     """Makes every error that leaves the block one printable line that names keywords of Python, not options.
 
-    What the operating system refuses becomes a `GoldbenchError`, too. As a decorator, it first checks the keywords that
-    a caller gave by their annotations: flags, texts and paths.
+    What the operating system refuses becomes a `GoldbenchError`, too, unless the caller's own code asked for it, see
+    `callers_code`. As a decorator, it first checks the keywords that a caller gave by their annotations: flags, texts
+    and paths.
     """
 
     def __enter__(self) -> None:
@@ -114,7 +115,9 @@ class keywords_named(contextlib.ContextDecorator):  # noqa: N801  as the functio
             error.args = (_told(str(error)),)
             if isinstance(error, ConfigError | UnknownMeasure):
                 error.problems = [_told(problem) for problem in error.problems]
-        elif isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+        elif isinstance(error, OSError) and not (
+            isinstance(error, BrokenPipeError) or vars(error).pop(_CALLERS, False)
+        ):
             raise _refused(error) from error
 
     def __call__(self, function: F) -> F:
@@ -132,6 +135,19 @@ class keywords_named(contextlib.ContextDecorator):  # noqa: N801  as the functio
                 raise error.with_traceback(None) from error.__cause__
 
         return cast("F", call)
+
+
+_CALLERS = "_of_callers_code"
+
+
+@contextlib.contextmanager
+def callers_code() -> Iterator[None]:
+    """Mark what a generator or a mapping of the caller raises in the block: `keywords_named` lets it pass as it is."""
+    try:
+        yield
+    except OSError as error:
+        vars(error)[_CALLERS] = True
+        raise
 
 
 def _told(message: str) -> str:

@@ -76,21 +76,22 @@ def _read_folder(folder: Path) -> tuple[Grades, int]:
             return read_judgments(dataset)
         grades = read_qrels(Source(qrels))
         return grades, level_of(grades)
-    loose = folder / BEIR_LOOSE_QRELS
-    for found in (
-        sorted((folder / BEIR_QRELS).glob("*.tsv")),
-        sorted((folder / BEIR / BEIR_QRELS).glob("*.tsv")),
-        [loose] if loose.is_file() else [],
-    ):
-        chosen = [file for file in found if file.name == Path(BEIR_TEST_QRELS).name] or found
-        if len(chosen) > 1:
-            listed = ", ".join(file.name for file in chosen)
-            raise InputError(
-                shown(chosen[0].parent), f"holds several sets of judgments ({listed}); name the file of one"
-            )
-        if chosen:
-            return _read_file(chosen[0])
+    chosen = _judgments_in(folder)
+    if len(chosen) > 1:
+        listed = ", ".join(file.name for file in chosen)
+        raise InputError(shown(chosen[0].parent), f"holds several sets of judgments ({listed}); name the file of one")
+    if chosen:
+        return _read_file(chosen[0])
     raise InputError(shown(folder), f"holds no {DATASET} and no {BEIR_QRELS}/*.tsv; name the file of the judgments")
+
+
+def _judgments_in(folder: Path) -> list[Path]:
+    """Return the file of judgments of a BEIR folder; several if it is not clear which one is meant."""
+    loose = folder / BEIR_LOOSE_QRELS
+    places = (folder / BEIR_QRELS, folder / BEIR / BEIR_QRELS)
+    several = (*(sorted(place.glob("*.tsv")) for place in places), [loose] if loose.is_file() else [])
+    found = next(filter(None, several), [])
+    return [file for file in found if file.name == Path(BEIR_TEST_QRELS).name] or found
 
 
 def texts_of_queries(path: Path) -> dict[str, str]:
@@ -149,9 +150,10 @@ def state_of(path: Path) -> dict[Path, tuple[int, int] | None]:
 
     A file that is not there has None, so that two states differ if a file was deleted, made or written in between.
     """
-    named = (BEIR_QUERIES, BEIR_CORPUS)
-    files = (path, path / DATASET, path / QRELS, *filter(None, (_beside(path, name) for name in named)))
-    return {file: _state(file) for file in files if file == path or file.is_file()}
+    texts = (_beside(path, name) for name in (BEIR_QUERIES, BEIR_CORPUS))
+    of_a_build = (path / DATASET, path / QRELS, _first_above(path, MANIFEST, DATASET))
+    files = (path, *of_a_build, *_judgments_in(path), *texts)
+    return {file: _state(file) for file in files if file is not None and (file == path or file.is_file())}
 
 
 def _state(file: Path) -> tuple[int, int] | None:

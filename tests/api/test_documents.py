@@ -205,6 +205,28 @@ def test_bad_input_is_one_line_in_the_words_of_python(
     assert list(tmp_path.iterdir()) == []
 
 
+class Broken(dict[str, str]):
+    """A mapping whose reading fails."""
+
+    def items(self) -> Any:
+        raise OSError(5, "Input/output error", "/data/x")
+
+
+def reading(path: str) -> Iterator[str]:
+    yield "The pump starts when the tank falls below forty litres."
+    raise OSError(5, "Input/output error", path)
+
+
+@pytest.mark.parametrize(
+    "given", [{"texts": reading("/data/x")}, {"documents": reading("/data/x")}, {"texts": Broken()}]
+)
+def test_what_code_of_the_caller_raises_passes_as_it_is(given: dict[str, Any]) -> None:
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        goldbench.build(**given, progress=False)
+    assert type(caught.value) is OSError
+    assert not vars(caught.value)
+
+
 def test_what_is_there_already_is_not_replaced_unasked(tmp_path: Path, texts: list[str]) -> None:
     first = artifacts(silent(texts=texts, queries=5, out=tmp_path / "run").path)
     assert artifacts(silent(texts=texts, queries=5, out=tmp_path / "run").path) == first

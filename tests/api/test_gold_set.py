@@ -85,7 +85,11 @@ def set_replaced(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "says"),
-    [(folder_gone, "is gone"), (texts_gone, "was changed"), (set_replaced, "was changed")],
+    [
+        (folder_gone, "is gone since the set was loaded; load a set that is there"),
+        (texts_gone, "was changed since the set was loaded; load it again"),
+        (set_replaced, "was changed since the set was loaded; load it again"),
+    ],
     ids=["gone", "texts gone", "replaced"],
 )
 def test_a_set_that_is_no_longer_there_is_never_empty(
@@ -107,11 +111,40 @@ def test_a_set_that_is_no_longer_there_is_never_empty(
         lambda: gold.grade(model="m", base_url="http://127.0.0.1:9/v1", dry_run=True, progress=False),
     ]
     for call in calls:
-        with pytest.raises(goldbench.InputError, match=f"{says} since the set was loaded; load it again"):
+        with pytest.raises(goldbench.InputError, match=says):
             call()
     assert says in repr(gold)
     assert says in gold._repr_html_()
     assert not (tmp_path / "copy").exists()
+
+
+@pytest.mark.parametrize("place", ["", "beir", "beir/qrels/test.tsv"])
+@pytest.mark.parametrize("change", [Path.unlink, lambda file: file.write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")])
+def test_judgments_that_were_changed_are_noticed(
+    built: Path, tmp_path: Path, place: str, change: Callable[[Path], object]
+) -> None:
+    shutil.copytree(built / "beir", tmp_path / "set" / "beir")
+    gold = GoldSet.load(tmp_path / "set" / place)
+    assert gold.evaluate({query: list(judged) for query, judged in gold.qrels.items()}, "r@9")["r@9"] == 1.0
+    change(tmp_path / "set" / "beir" / "qrels" / "test.tsv")
+    with pytest.raises(goldbench.InputError, match="since the set was loaded"):
+        gold.evaluate({"q": ["d"]})
+
+
+def test_judgments_that_declare_no_level_count_from_1_and_say_so(tmp_path: Path) -> None:
+    write_set(tmp_path / "set", subjects=3)
+    (tmp_path / "set" / "beir" / "README.md").unlink()
+    shutil.copytree(tmp_path / "set" / "beir", tmp_path / "foreign")
+    rows = (tmp_path / "foreign" / "qrels" / "test.tsv").read_text().splitlines()
+    graded = [f"{row.rpartition(chr(9))[0]}\t{number % 3 + 1}" for number, row in enumerate(rows[1:])]
+    (tmp_path / "foreign" / "qrels" / "test.tsv").write_text("\n".join([rows[0], *graded]) + "\n")
+    found = GoldSet.load(tmp_path / "foreign")
+    assert found.relevant_from == 1
+    (remark,) = found.remarks
+    assert remark.startswith("Grades go up to 3, and nothing says which are relevant: grade 1 counts as relevant")
+    assert "relevant_from=2" in remark
+    told = GoldSet.load(tmp_path / "foreign", relevant_from=2)
+    assert (told.relevant_from, told.remarks, told.save(tmp_path / "copy").relevant_from) == (2, (), 2)
 
 
 def test_saving_touches_nothing_but_the_new_folder(built: Path, tmp_path: Path) -> None:
