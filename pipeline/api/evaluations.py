@@ -19,8 +19,8 @@ class Evaluation(Mapping[str, float]):
     """The scores of one system: the mean of each measure, in any spelling of its name.
 
     Its keys are short names: a measure without ``rel`` counts the grades that the judgments call relevant. ``system``
-    is the name of the system. ``run`` is what was scored, by ids: what a retriever found, or was matched by text, as
-    ``{query: {document: score}}``, or the run as it was given.
+    is the name of the system. ``run`` is what was scored, as ``{query: {document: score}}``. It is a copy: the file,
+    frame or dict that was given may change.
 
     >>> from goldbench import evaluate
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 0, "d2": 1}}
@@ -40,7 +40,15 @@ class Evaluation(Mapping[str, float]):
     1       q2     0.5  0.0
     """
 
-    def __init__(self, result: Result, *, system: str, run: object, level: int = 1, notice: str | None = None) -> None:
+    def __init__(
+        self,
+        result: Result,
+        *,
+        system: str,
+        run: Mapping[str, Mapping[str, float]],
+        level: int = 1,
+        notice: str | None = None,
+    ) -> None:
         """Take the scores.
 
         Args:

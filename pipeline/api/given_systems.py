@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
@@ -138,8 +139,8 @@ def deepest(measures: Sequence[Measure], k: int | None) -> int:
     return whole_number(k, "k", least=1)
 
 
-def score(gold: Gold, given: Any, name: str, how: Scoring) -> tuple[Result, object]:  # noqa: ANN401  see the module
-    """Return the scores of a run or a retriever, and the run by ids: as given, matched by text, or what was retrieved.
+def score(gold: Gold, given: Any, name: str, how: Scoring) -> tuple[Result, Run]:  # noqa: ANN401  see the module
+    """Return the scores of a run or a retriever, and the run by ids, which nothing that the caller holds can change.
 
     Args:
         gold: The judgments.
@@ -153,17 +154,17 @@ def score(gold: Gold, given: Any, name: str, how: Scoring) -> tuple[Result, obje
         UsageError: It is neither a run nor a retriever.
     """
     if isinstance(given, Evaluation):
-        given, how = given.run, how._replace(match="id")  # its run holds ids, whatever it was matched by
-    run: Any
-    if isinstance(given, str | PathLike):
-        from goldbench.pipeline.score.runs import load_run, run_by_text, score_run, texts_in_order
+        run = given.run  # by ids, whatever it was matched by
+    elif isinstance(given, str | PathLike):
+        from goldbench.pipeline.score.runs import load_run, read_results, run_by_text, score_results, texts_in_order
 
         file = load_run(str(given))
         if how.match == "id":
-            return score_run(gold, file, how.measures, missing=how.missing, scores=how.scores), given
+            run = read_results(file)
+            return score_results(gold, file, run, how.measures, missing=how.missing, scores=how.scores), run
         run, name = run_by_text(gold, texts_in_order(file)), file.source.name
     elif isinstance(given, Mapping) or _is_frame(given):
-        run = _matched(gold, given, name) if how.match == "text" else given
+        run = _matched(gold, given, name) if how.match == "text" else _held(given, name)
     else:
         run = _search(gold, given, name, how)
     return _score_held(gold, run, name, how), run
@@ -175,11 +176,29 @@ def _is_frame(given: object) -> bool:
     return library_of(given) is not None
 
 
-def _score_held(gold: Gold, run: object, name: str, how: Scoring) -> Result:
+def _held(given: object, name: str) -> Run:
+    from goldbench.pipeline.measures.evaluation import results_of
+
+    with _called(name):
+        return results_of(given)
+
+
+def _score_held(gold: Gold, run: Run, name: str, how: Scoring) -> Result:
     from goldbench.pipeline.measures.evaluation import evaluate
 
-    try:
+    with _called(name):
         return evaluate(gold.qrels, run, how.measures, missing=how.missing, scores=how.scores)
+
+
+@contextmanager
+def _called(name: str) -> Iterator[None]:
+    """Name the system in what is wrong with a run.
+
+    Raises:
+        InputError: With the name of the system.
+    """
+    try:
+        yield
     except InputError as error:
         if error.path == "run":
             raise InputError(name, error.problem, line=error.line) from None
@@ -198,14 +217,17 @@ def _matched(gold: Gold, run: Any, name: str) -> Run:  # noqa: ANN401
 
 
 def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> Run:  # noqa: ANN401  a retriever of any library
-    """Return what a retriever finds for every query; one that it answers with nothing has no results, and is there."""
+    """Return what a retriever finds for every judged query, also for one that it answers with nothing."""
     from goldbench.pipeline.measures.ranks.text_match import TextMatch
     from goldbench.pipeline.retrieval.own import Own
     from goldbench.pipeline.systems.adapters import adapt
 
     returns: Returns = "texts" if how.match == "text" else "ids"
     advice = "" if how.match == "text" else "; if it returns texts, give match='text'"
-    queries, corpus = gold.texts_to_search()
+    texts, corpus = gold.texts_to_search()
+    queries = {query_id: text for query_id, text in texts.items() if query_id in gold.qrels}
+    if not queries:
+        raise InputError(gold.path, "holds no text of a judged query; use the same ids in judgments and queries")
     find = TextMatch(gold.qrels, corpus).find
     retriever = adapt(thing, name=name, returns=returns, timeout_s=how.timeout, own=True, advice=advice, find_text=find)
     one_by_one = isinstance(retriever.inner, Own)  # a retriever with an index of its own answers all queries at once

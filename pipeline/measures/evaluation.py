@@ -84,6 +84,23 @@ def judgments_of(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  a ma
         return _read_qrels(qrels)
 
 
+def results_of(run: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  a mapping or a frame
+    """Return a run in memory as a score per document and query: a copy, whose scores `evaluate` checks.
+
+    Args:
+        run: As in `evaluate`.
+
+    Raises:
+        InputError: It cannot be used; the message names the reason.
+    """
+    if not isinstance(run, Mapping):
+        from goldbench.pipeline.measures.ranks.frames import results_of_frame
+
+        return results_of_frame(run)
+    with _named("run"):
+        return {query_id: dict(documents) for query_id, documents in _read_run(run).items()}
+
+
 class _Wrong(Exception):
     """What is wrong with the judgments or the run."""
 

@@ -195,6 +195,52 @@ def score_run(
     return assess(gold.qrels, placed, measures, extra=extra, missing=missing, names=names)
 
 
+def score_results(
+    gold: Gold,
+    run: Run,
+    results: Mapping[str, Mapping[str, float]],
+    measures: Sequence[Measure],
+    *,
+    missing: Missing = "zero",
+    scores: Scores = "float64",
+) -> Result:
+    """Return the value of every measure for every query, of results that were read already.
+
+    Args:
+        gold: As in `score_run`.
+        run: The run that they were read from.
+        results: What `read_results` returned.
+        measures: As in `score_run`.
+        missing: As in `score_run`.
+        scores: As in `score_run`.
+
+    Raises:
+        InputError: The run is not valid, or does not fit the judgments.
+    """
+    placed, extra = _place_results(gold, run, results, scores)
+    names = (str(gold.path), run.source.name)
+    return assess(gold.qrels, placed, measures, extra=extra, missing=missing, names=names)
+
+
+def read_results(run: Run) -> Mapping[str, Mapping[str, float]]:
+    """Return the score of each document by query; the file is not needed any more.
+
+    Raises:
+        InputError: The run is not valid.
+    """
+    if not _is_columnar(run):
+        return _read(run)
+    results: dict[str, dict[str, float]] = {}
+    frames, repeated = _columns(run)
+    for frame in frames():
+        for query_id, doc_id, score in frame.iter_rows():
+            documents = results.setdefault(query_id, {})
+            if doc_id in documents:
+                raise repeated(query_id, doc_id)
+            documents[doc_id] = score
+    return results
+
+
 def top_documents(
     gold: Gold,
     run: Run,
@@ -233,12 +279,17 @@ def top_documents(
 def _place(gold: Gold, run: Run, scores: Scores, match: Match) -> tuple[dict[str, Placed], int]:
     if match == "id" and _is_columnar(run):
         return _place_columns(gold, run, scores)
-    mapping = _mapping(gold, run, match)
+    return _place_results(gold, run, _mapping(gold, run, match), scores)
+
+
+def _place_results(
+    gold: Gold, run: Run, results: Mapping[str, Mapping[str, float]], scores: Scores
+) -> tuple[dict[str, Placed], int]:
     try:
-        placed = place_mapping(gold.qrels, mapping, scores=scores)
+        placed = place_mapping(gold.qrels, results, scores=scores)
     except BadScore as error:
         raise InputError(run.source.name, f"query {error.query_id!r}: {error}") from None
-    return placed, len(mapping.keys() - gold.qrels.keys())
+    return placed, len(results.keys() - gold.qrels.keys())
 
 
 def _is_columnar(run: Run) -> bool:
@@ -274,6 +325,10 @@ def _columns(run: Run) -> tuple[Callable[[], Iterator[pl.DataFrame]], Callable[[
 def _mapping(gold: Gold, run: Run, match: Match) -> Mapping[str, Mapping[str, float]]:
     if match == "text":
         return run_by_text(gold, texts_in_order(run))
+    return _read(run)
+
+
+def _read(run: Run) -> Mapping[str, Mapping[str, float]]:
     return read_run(run.source) if run.kind == "trec" else run_tables.read_json_run(run.source)
 
 

@@ -302,6 +302,58 @@ def beir(folder: Path, corpus: Mapping[str, str], qrels: Mapping[str, Mapping[st
     return GoldSet.load(folder)
 
 
+@pytest.mark.parametrize("name", ["run.trec", "run.json", "run.csv", "run.parquet"])
+def test_an_evaluation_holds_the_run_that_was_scored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    rows = frames(RUN, pl)
+    path = tmp_path / name
+    monkeypatch.chdir(tmp_path)
+
+    def write(of: Mapping[str, Mapping[str, float]]) -> None:
+        path.write_text(
+            json.dumps(of)
+            if name.endswith("json")
+            else "".join(f"{q} Q0 {d} 0 {score} t\n" for q, docs in of.items() for d, score in docs.items())
+        )
+        if name.endswith(("csv", "parquet")):
+            getattr(frames(of, pl), f"write_{path.suffix[1:]}")(path)
+
+    write(RUN)
+    held = {query: dict(docs) for query, docs in RUN.items()}
+    frame = frames(RUN, pd)
+    found = [evaluate(QRELS, given, "mrr") for given in (Path(name), held, frame, rows)]
+    write({query: {"nothing": 1.0} for query in RUN})
+    held["q1"]["b"] = -1.0
+    held.clear()
+    frame["score"] = -frame["score"]
+    monkeypatch.chdir("/")
+    for one in found:
+        assert one.run == RUN
+        assert evaluate(QRELS, one, "mrr")["mrr"] == one["mrr"] == 0.5
+        assert evaluate(QRELS, one, "mrr").run is one.run
+        assert compare(QRELS, {"a": one, "b": one}, "mrr", resamples=100).mean("a", "mrr").mean == 0.5
+
+
+def test_retrievers_are_asked_for_judged_queries_only(tmp_path: Path) -> None:
+    only = beir(tmp_path / "set", {"a": "one", "b": "two"}, {"q1": {"a": 1}, "q2": {"b": 0}}, "other", "third")
+    asked: list[str] = []
+
+    class Native:
+        def index(self, passages: Mapping[str, str]) -> None: ...
+
+        def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
+            asked.extend(queries.values())
+            return {query: {"a": 1.0} for query in queries}
+
+    for given in (lambda query, k: asked.append(query) or ["a"], Native()):
+        asked.clear()
+        found = only.evaluate(given, progress=False)
+        assert sorted(asked) == ["text of q1", "text of q2"]
+        assert found.counts.extra == 0
+        assert set(found.run) == {"q1", "q2"}
+
+
 @pytest.mark.parametrize("missing", ["zero", "skip", "error"])
 def test_a_query_that_is_answered_with_nothing_counts_0_and_is_not_missing(
     goldbench_inside: Goldbench, tmp_path: Path, gold: GoldSet, missing: Any

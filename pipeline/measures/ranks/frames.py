@@ -32,6 +32,22 @@ def place_frame(qrels: Qrels, run: Any, *, scores: Scores) -> tuple[dict[str, Pl
         raise repeated(rows, error.query_id, error.doc_id, "run") from None
 
 
+def results_of_frame(run: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  pandas is optional
+    """Return the score of each document by query.
+
+    Raises:
+        InputError: As `place_frame`.
+    """
+    rows = results(_frame(run, "run"), "run")
+    found: dict[str, dict[str, float]] = {}
+    for query_id, doc_id, score in rows.iter_rows():
+        documents = found.setdefault(query_id, {})
+        if doc_id in documents:
+            raise repeated(rows, query_id, doc_id, "run")
+        documents[doc_id] = score
+    return found
+
+
 def qrels_of_frame(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  pandas is optional
     """Return the judgments of a frame.
 
