@@ -48,6 +48,7 @@ class Evaluation(Mapping[str, float]):
         run: Mapping[str, Mapping[str, float]],
         level: int = 1,
         notice: str | None = None,
+        notes: tuple[str, ...] = (),
     ) -> None:
         """Take the scores.
 
@@ -57,10 +58,12 @@ class Evaluation(Mapping[str, float]):
             run: What was scored.
             level: The smallest relevant grade of the judgments.
             notice: The gold set's warning, or None.
+            notes: What to know about the answers of a retriever, a line each.
         """
         names = short_names(result.values, level)
         self.result = replace(result, values={names[name]: column for name, column in result.values.items()})
         self.system, self.run, self.relevant_from, self._notice = system, run, level, notice
+        self.notes = notes
         self._means = ByMeasure({name: self.result.mean(name) for name in self.result.values}, level=level)
 
     def __getitem__(self, measure: str) -> float:
@@ -113,7 +116,8 @@ class Evaluation(Mapping[str, float]):
         """What a reader of the scores must know: missing queries, ties, unjudged results, simulated queries."""
         from goldbench.pipeline.report.score_text import remarks
 
-        return (*remarks(self.system, self.result), *self._warning())
+        notes = (f"{self.system}: {note}" for note in self.notes)
+        return (*remarks(self.system, self.result), *notes, *self._warning())
 
     def _warning(self) -> tuple[str, ...]:
         return (f"Warning: {self._notice}",) if self._notice else ()

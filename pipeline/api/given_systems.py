@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from goldbench.pipeline.api.evaluations import Evaluation, Evaluations
 from goldbench.pipeline.api.keywords import unfit, whole_number
 from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.text.display import amount
+from goldbench.pipeline.text.display import queries as queries_of
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.assessment import Missing
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.ports import Progress
     from goldbench.pipeline.retrieval.foreign_results import Returns
+    from goldbench.pipeline.retrieval.guard import Guarded
     from goldbench.pipeline.score.runs import Gold, Match
 
 Run = Mapping[str, Mapping[str, float]]
@@ -58,6 +61,20 @@ class Scoring(NamedTuple):
     k: int
     timeout: float
     progress: Progress
+
+
+class Scored(NamedTuple):
+    """The scores of one system.
+
+    Args:
+        result: The values of every query.
+        run: What was scored, by ids; nothing that the caller holds can change it.
+        notes: What to know about the answers of a retriever, a line each.
+    """
+
+    result: Result
+    run: Run
+    notes: tuple[str, ...] = ()
 
 
 def systems_in(given: object) -> Mapping[str, object] | None:
@@ -139,8 +156,8 @@ def deepest(measures: Sequence[Measure], k: int | None) -> int:
     return whole_number(k, "k", least=1)
 
 
-def score(gold: Gold, given: Any, name: str, how: Scoring) -> tuple[Result, Run]:  # noqa: ANN401  see the module
-    """Return the scores of a run or a retriever, and the run by ids, which nothing that the caller holds can change.
+def score(gold: Gold, given: Any, name: str, how: Scoring) -> Scored:  # noqa: ANN401  see the module
+    """Return the scores of a run or a retriever.
 
     Args:
         gold: The judgments.
@@ -153,21 +170,22 @@ def score(gold: Gold, given: Any, name: str, how: Scoring) -> tuple[Result, Run]
         RetrieverFailed: The retriever failed, or its answer is not a ranking.
         UsageError: It is neither a run nor a retriever.
     """
+    notes: tuple[str, ...] = ()
     if isinstance(given, Evaluation):
-        run = given.run  # by ids, whatever it was matched by
+        run, notes = given.run, given.notes  # by ids, whatever it was matched by
     elif isinstance(given, str | PathLike):
         from goldbench.pipeline.score.runs import load_run, read_results, run_by_text, score_results, texts_in_order
 
         file = load_run(str(given))
         if how.match == "id":
             run = read_results(file)
-            return score_results(gold, file, run, how.measures, missing=how.missing, scores=how.scores), run
+            return Scored(score_results(gold, file, run, how.measures, missing=how.missing, scores=how.scores), run)
         run, name = run_by_text(gold, texts_in_order(file)), file.source.name
     elif isinstance(given, Mapping) or _is_frame(given):
         run = _matched(gold, given, name) if how.match == "text" else _held(given, name)
     else:
-        run = _search(gold, given, name, how)
-    return _score_held(gold, run, name, how), run
+        run, notes = _search(gold, given, name, how)
+    return Scored(_score_held(gold, run, name, how), run, notes)
 
 
 def _is_frame(given: object) -> bool:
@@ -216,8 +234,8 @@ def _matched(gold: Gold, run: Any, name: str) -> Run:  # noqa: ANN401
     return run_by_text(gold, run)
 
 
-def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> Run:  # noqa: ANN401  a retriever of any library
-    """Return what a retriever finds for every judged query, also for one that it answers with nothing."""
+def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> tuple[Run, tuple[str, ...]]:  # noqa: ANN401
+    """Return what a retriever finds for every judged query, if only nothing, and what to know about it."""
     from goldbench.pipeline.measures.ranks.text_match import TextMatch
     from goldbench.pipeline.retrieval.own import Own
     from goldbench.pipeline.systems.adapters import adapt
@@ -240,4 +258,15 @@ def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> Run:  # noqa: AN
                 step.advance(len(asked))
     finally:
         retriever.close()
-    return found
+    return found, tuple(_notes(retriever, found, how, passages=len(corpus)))
+
+
+def _notes(retriever: Guarded, found: Run, how: Scoring, *, passages: int) -> Iterator[str]:
+    if retriever.rising * 2 > retriever.listed:
+        yield (
+            f"the scores rise down the list for {retriever.rising:,} of {queries_of(retriever.listed)} with 2 results "
+            "or more, and higher is better: if they are distances, return them with a minus."
+        )
+    most, cutoff = max(map(len, found.values())), max((one.k for one in how.measures if one.k), default=0)
+    if 0 < most < min(cutoff, passages):
+        yield f"at most {amount(most, 'result')} per query, measured at {cutoff}."

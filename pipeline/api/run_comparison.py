@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.api.by_measure import ByMeasure, relevance, short_names
@@ -31,15 +31,18 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
     0  good    bad        0.95   0.001
     """
 
-    def __init__(self, card: Scorecard, *, level: int = 1, notice: str | None = None) -> None:
+    def __init__(
+        self, card: Scorecard, *, level: int = 1, notice: str | None = None, notes: Sequence[str] = ()
+    ) -> None:
         """Take the comparison.
 
         Args:
             card: The systems, best first, and the comparisons.
             level: The smallest relevant grade of the judgments.
             notice: The gold set's warning, or None.
+            notes: What to know about the answers of retrievers, a line each.
         """
-        self.card, self._level, self._notice = card, level, notice
+        self.card, self._level, self._notice, self._notes = card, level, notice, notes
         self._shown = _with_short_names(card, level)
         pairs = {name: [one for one in self._shown.comparisons if one.measure == name] for name in self._shown.measures}
         self._pairs = ByMeasure(pairs, level=level)
@@ -125,7 +128,7 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
         from goldbench.pipeline.text.display import printable
 
         warnings = [*self.card.warnings, *([self._notice] if self._notice else [])]
-        lines = [*words(self._shown), *relevance(self._level), *(f"Warning: {line}" for line in warnings)]
+        lines = [*words(self._shown), *relevance(self._level), *self._notes, *(f"Warning: {line}" for line in warnings)]
         return [printable(line) for line in (*lines, method_line(self.card))]
 
 

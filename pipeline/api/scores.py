@@ -206,8 +206,8 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
 
 
 def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str | None = None) -> Evaluation:
-    result, run = score(gold, given, name, asked)
-    return Evaluation(result, system=name, run=run, level=gold.level, notice=notice)
+    scored = score(gold, given, name, asked)
+    return Evaluation(scored.result, system=name, run=scored.run, level=gold.level, notice=notice, notes=scored.notes)
 
 
 def compare_all(
@@ -235,10 +235,12 @@ def compare_all(
     check_kinds(several)
     compared, judged = to_compare(asked.measures)
     both = asked._replace(measures=[*compared, judged])
-    results = {name: score(gold, given, name, both)[0] for name, given in several.items()}
+    scored = {name: score(gold, given, name, both) for name, given in several.items()}
+    results = {name: one.result for name, one in scored.items()}
     where = about.name if about.name == "qrels" else str(gold.path)
     card = card_by(about, results, compared, judged=judged, method=method, where=where)
-    return RunComparison(card, level=gold.level, notice=notice)
+    notes = [f"{name}: {note}" for name, one in scored.items() for note in one.notes]
+    return RunComparison(card, level=gold.level, notice=notice, notes=notes)
 
 
 def method_of(asked: Scoring, **given: float) -> Method:

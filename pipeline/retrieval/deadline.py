@@ -195,13 +195,15 @@ class IndexInThread:
         self._thread = CallThread(own=own)
 
     def index(self, passages: Mapping[str, str]) -> None:
-        """Index the passages."""
-        self._thread.call(lambda: self._thing.index(passages), within_s=inf, what=" while indexing")
+        """Index the passages; the object has a copy, which it may change."""
+        self._thread.call(lambda: self._thing.index(dict(passages)), within_s=inf, what=" while indexing")
 
     def search(self, queries: Mapping[str, str], *, k: int) -> Any:  # noqa: ANN401  whatever the object answers
         """Return what the object answers."""
         within_s = self._timeout_s * max(1, len(queries))
-        return self._thread.call(lambda: self._thing.search(queries, k=k), within_s=within_s, what=" while searching")
+        return self._thread.call(
+            lambda: self._thing.search(dict(queries), k=k), within_s=within_s, what=" while searching"
+        )
 
     def close(self) -> None:
         """Let the thread end; the object stays as it is."""

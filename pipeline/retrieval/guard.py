@@ -31,6 +31,8 @@ class Guarded:
         """
         self.inner, self.name, self._advice = inner, name, advice
         self._passages: Collection[str] = ()
+        self.listed = self.rising = 0
+        """Queries with 2 results or more, and those of them whose scores only rise down the list, as distances do."""
 
     @property
     def placeholder(self) -> str | None:
@@ -91,7 +93,11 @@ class Guarded:
         if bad:
             what = f" ({bad[0]})" if isinstance(bad[0], Real) else f" but a {type(bad[0]).__name__}"
             raise RetrieverFailed(f"answered a score that is not a finite number{what}")
-        return best({doc_id: float(score) for doc_id, score in results.items()}, k)
+        scores = {doc_id: float(score) for doc_id, score in results.items()}
+        listed = list(scores.values())
+        self.listed += len(listed) > 1
+        self.rising += listed[:1] < listed[-1:] and listed == sorted(listed)
+        return best(scores, k)
 
 
 @contextlib.contextmanager

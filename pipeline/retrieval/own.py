@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Protocol
 
 from goldbench.pipeline.errors import RetrieverFailed
-from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.retrieval.deadline import of_query
 from goldbench.pipeline.retrieval.foreign_results import Found
 from goldbench.pipeline.text.similarity import normal
@@ -55,7 +54,7 @@ class Own:
         self._passages, self._known = passages, None
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
-        """Return for each query at most ``k`` passages; without scores, each rank scores 1 less than the one before."""
+        """Return for each query at most ``k`` passages, in the order of the answer; without scores, each is 1 lower."""
         found = {}
         for query_id, text in queries.items():
             with of_query(query_id):
@@ -76,7 +75,7 @@ class Own:
             if doc_id in scores:
                 raise RetrieverFailed(f"answered passage {doc_id[:60]!r} twice for one query")
             scores[doc_id] = float(-place) if one.score is None else one.score
-        return best(scores, k)
+        return scores
 
     def _id_of(self, found: Found, query_id: str, taken: Collection[str], place: int) -> str:
         known = next((doc_id for doc_id in found.ids if doc_id in self._passages), None)

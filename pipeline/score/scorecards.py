@@ -31,7 +31,13 @@ DECIDING = ("ndcg@10", "mrr@10", "r@10")
 
 
 def reference(gold: Gold) -> GoldReference:
-    """Return the name, hash and size of the judgments."""
+    """Return the name, hash and size of the judgments.
+
+    Raises:
+        InputError: There are none.
+    """
+    if not gold.qrels:
+        raise InputError(shown(gold.path), "holds 0 queries: there is nothing to compare")
     level = metadata_of(gold.path).get("evidence_level")
     return GoldReference(
         name=shown(gold.path.name),

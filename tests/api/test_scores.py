@@ -354,6 +354,55 @@ def test_retrievers_are_asked_for_judged_queries_only(tmp_path: Path) -> None:
         assert set(found.run) == {"q1", "q2"}
 
 
+def test_scores_that_rise_down_a_list_and_lists_that_are_too_short_are_told(gold: GoldSet) -> None:
+    best = list(gold.corpus)[:5]
+
+    def distances(query: str, k: int) -> list[tuple[str, float]]:
+        return [(one, 0.1 * place) for place, one in enumerate(best)]
+
+    class Native:
+        def index(self, passages: dict[str, str]) -> None:
+            passages |= {"one more": ""}
+            passages.pop(best[0])
+
+        def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
+            return {query_id: dict(distances(text, k)) for query_id, text in queries.items()}
+
+    rising = (
+        "the scores rise down the list for 6 of 6 queries with 2 results or more, and higher is better: if they are "
+    )
+    short = "mine: at most 5 results per query, measured at 10."
+    for given in (distances, Native()):
+        found = gold.evaluate({"mine": given}, "mrr@10", progress=False)
+        again = gold.evaluate({"mine": found["mine"]}, "mrr@10", progress=False)
+        shown = gold.compare({"mine": given, "b": found["mine"]}, "mrr@10", progress=False, permutations=100)
+        for result in (found, again, shown):
+            assert f"mine: {rising}" in repr(result)
+            assert short in repr(result)
+        assert f"b: {rising}" in repr(shown)
+    falling = {"mine": lambda query, k: [(one, -score) for one, score in distances(query, k)]}
+    assert rising not in repr(gold.evaluate(falling, progress=False))
+    assert short not in repr(gold.evaluate(falling, "mrr@5", progress=False))
+    assert short in repr(gold.evaluate({"mine": lambda query, k: list(gold.corpus)[:k]}, "mrr@10", k=5, progress=False))
+
+
+def test_a_system_that_finds_nothing_is_not_better_than_it_looks(gold: GoldSet) -> None:
+    found = gold.evaluate({"a": words(gold), "nothing": lambda query, k: []}, progress=False)
+    both = gold.compare(found, "ndcg@10 mrr")
+    assert "better than it looks" not in repr(both)
+    for name in both.systems:
+        assert both.mean(name, "ndcg@10").mean == found[name]["ndcg@10"]
+
+
+def test_a_set_without_queries_is_refused_alike() -> None:
+    only = goldbench.build(texts={"a": "Too short."}, queries=1, no_chunk=True, progress=False)
+    for systems in ({"a": RUN, "b": RUN}, {"a": len, "b": len}):
+        with pytest.raises(goldbench.InputError, match="holds 0 queries: there is nothing to compare"):
+            only.compare(systems)
+    with pytest.raises(goldbench.InputError, match="holds 0 queries: there is nothing to retrieve for"):
+        only.evaluate(lambda query, k: [])
+
+
 @pytest.mark.parametrize("missing", ["zero", "skip", "error"])
 def test_a_query_that_is_answered_with_nothing_counts_0_and_is_not_missing(
     goldbench_inside: Goldbench, tmp_path: Path, gold: GoldSet, missing: Any

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from math import fsum
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def scorecard(
     if not both.query_ids:
         raise ValueError("the runs share no query")
     ends, comparisons = _intervals(both.scores, names, measures, method)
-    systems = systems_of(ranked, measures, judged=judged, means=both.scores.mean(axis=0), ends=ends)
+    systems = systems_of(ranked, measures, judged=judged, means=_means(both.scores), ends=ends)
     return Scorecard(
         goldbench=goldbench,
         gold=gold,
@@ -80,6 +81,11 @@ def scorecard(
         warnings=list(warnings(systems, judged, shared=len(both.query_ids))),
         method=method,
     )
+
+
+def _means(scores: Floats) -> Floats:
+    """Return the means that `Result.mean` gives, to the last digit."""
+    return np.array([[fsum(values) / len(scores) for values in system] for system in scores.transpose(1, 2, 0)])
 
 
 def systems_of(
@@ -142,12 +148,12 @@ def warnings(systems: Sequence[SystemScores], judged: str, *, shared: int) -> It
     for one, other in combinations(systems, 2):
         less, more = sorted((one, other), key=lambda system: system.judged[judged])
         gap = more.judged[judged] - less.judged[judged]
-        if gap > JUDGED_GAP:
+        if gap > JUDGED_GAP and less.counts.holes:
             yield (
                 f"{judged} is {less.judged[judged]:.2f} for {less.system} and {more.judged[judged]:.2f} for "
                 f"{more.system}: unjudged results count as not relevant, so {less.system} may be better than it looks"
             )
-    holes = [1 - system.judged[judged] for system in systems]
+    holes = [1 - system.judged[judged] if system.counts.holes else 0.0 for system in systems]
     if max(holes) > HOLE_RATE:
         yield f"{judged}: {_span(holes)} of the top results are unjudged and count as not relevant"
 

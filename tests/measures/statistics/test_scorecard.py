@@ -15,7 +15,9 @@ GOLD = GoldReference(name="g", sha256="0" * 64, queries=4)
 
 def result(values: dict[str, float], *, judged: float = 1.0, missing: int = 0, tied: int = 0) -> Result:
     """A run's values of ndcg@10 by query."""
-    counts = Counts(queries=len(values), missing=missing, extra=0, no_relevant=0, tied=tied, holes=0)
+    counts = Counts(
+        queries=len(values), missing=missing, extra=0, no_relevant=0, tied=tied, holes=(judged < 1) * len(values)
+    )
     scores = {"ndcg@10": list(values.values()), "judged@10": [judged] * len(values)}
     return Result(query_ids=list(values), values=scores, counts=counts)
 
