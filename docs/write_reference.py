@@ -42,6 +42,49 @@ kind and the parameters below; `[sweep.NAME]` gives lists of values, also `chunk
 combination is measured as a system; `[published]` holds printed figures to show beside. Systems that need no
 description: """
 
+_RULES = """\
+The end of a build prints how many chunks and queries each rule rejected. `3-rejections.jsonl` holds every
+rejected query with the reason.
+
+"""
+RULES = {
+    "too-short": (
+        "A chunk under 40 words (10 with `--no-chunk`)",
+        "`--no-chunk` for complete passages, or larger chunks",
+    ),
+    "too-long": ("A passage above the limit", ""),
+    "few-letters": ("A table of numbers, a formula or code", ""),
+    "contents-list": ("A table of contents or an index", ""),
+    "link-list": ("A chunk that is mostly links", ""),
+    "navigation": ("A menu", ""),
+    "licence": ("A licence or copyright page", ""),
+    "no-sentence": ("A chunk without a sentence", ""),
+    "near-duplicate": ("A chunk that is almost another one, which stays", ""),
+    "skipped": (
+        "A chunk for which the model, or the offline generator, found no query",
+        "Fewer constraints; more chunks",
+    ),
+    "schema": ("A query without a word, or of more than 500 characters", ""),
+    "length": ("A query that is too short or too long", "`[generate.constraints]`"),
+    "constraints": ("A query with banned words, punctuation, options or numbering", "`[generate.constraints]`"),
+    "evidence": ("A query whose evidence does not stand in the document", "Another model"),
+    "language": ("A query in another language than asked for", "`--language`, or another model"),
+    "deixis": ('A query that points at something unseen, as "this table"', ""),
+    "answer-leak": ("A query that holds its own answer", ""),
+    "copied-run": ("A query that copies six or more words in a row", ""),
+    "overlap": ("A query of five or more content words that all stand in the text", ""),
+    "overlap-quota": (
+        "A query with over 60 % of its words in the text, when such queries are 60 % of the set already",
+        "More documents, or fewer `--queries`",
+    ),
+    "duplicate": ("A query that is almost an earlier one", "More documents, or fewer `--queries`"),
+    "held-out": ("A query whose held-out words another query needs in the corpus", "More documents"),
+    "critic-grounded": ("A query that the critic `grounded` gave fewer than 4 of 5 points", ""),
+    "critic-stand-alone": ("The same by the critic `stand-alone`", ""),
+    "critic-useful": ("The same by the critic `useful`", ""),
+}
+"""What each rule of a build rejects, and what to do when it rejects too much."""
+
 
 def example(live: Mapping[str, Any]) -> str:
     """Return a goldbench.toml that shows every key with its comment.
@@ -110,6 +153,11 @@ def reference() -> str:
     parts.append("## goldbench.toml\n")
     for name, field in Config.model_fields.items():
         parts += _table(f"[{name}]", field.annotation, list(declared(_record(field.annotation), (name,))))
+    rows = [f"| `{rule}` | {what} | {remedy} |" for rule, (what, remedy) in RULES.items()]
+    parts += [
+        "## Rules of a build\n",
+        _RULES + "\n".join(["| Rule | Rejects | What helps |", "| --- | --- | --- |", *rows]) + "\n",
+    ]
     parts.append("## bench.toml\n")
     parts.append(_BENCH + ", ".join(f"`{name}`" for name in PRESETS) + ".\n")
     parts.append(_keys([one for one in declared(BenchFile) if not isinstance(one.default, dict)]))

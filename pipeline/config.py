@@ -7,6 +7,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -16,6 +17,7 @@ from pydantic import Field, ValidationError, model_validator
 from goldbench.pipeline.errors import ConfigError
 from goldbench.pipeline.llm.server_settings import Model
 from goldbench.pipeline.stages.critique import Critic
+from goldbench.pipeline.text.display import shown
 from goldbench.schemas.query import Constraints, QueryKind, QueryStyle
 from goldbench.schemas.record import Record
 from goldbench.schemas.settings import SHARE, Declared, Setting, declared, put
@@ -248,23 +250,24 @@ def config_of(data: dict[str, Any], given: Mapping[str, Any], *, path: Path | No
         sources["model", "base_url"] = "OPENAI_BASE_URL"
     sources |= {one.path: str(one.setting.option) for one in SETTINGS if _value_at(given, one.path) is not None}
     _merge(data, given)
-    wrong: list[Any] = list(_flags_as_numbers(data))
+    wrong: list[Any] = list(_no_numbers(data))
     try:
         config = Config.model_validate(data)
     except ValidationError as error:
-        wrong += error.errors(include_url=False)
+        known = {one["loc"] for one in wrong}
+        wrong += [one for one in error.errors(include_url=False) if one["loc"] not in known]
     if not wrong:
         return config
     in_file = any(_source(item, sources) is None for item in wrong)
     raise ConfigError(path if in_file else None, [_problem(item, sources) for item in wrong])
 
 
-def _flags_as_numbers(data: Mapping[str, Any]) -> Iterator[dict[str, object]]:
-    """Yield, in the form of pydantic, which takes them for 1 and 0, each true and false where a number belongs."""
+def _no_numbers(data: Mapping[str, Any]) -> Iterator[dict[str, object]]:
+    """Yield, in the form of pydantic, which takes them for numbers, each flag and text where a number belongs."""
     for one in SETTINGS:
         value = _value_at(data, one.path)
-        if one.type in {int, float} and isinstance(value, bool):
-            yield {"type": _FLAG, "loc": one.path, "input": value, "msg": "a flag"}
+        if one.type in {int, float} and isinstance(value, bool | str):
+            yield {"type": "not_a_number", "loc": one.path, "input": value, "msg": "not a number"}
 
 
 def _merge(table: dict[str, Any], given: Mapping[str, Any]) -> None:
@@ -316,13 +319,29 @@ def _problem(item: Any, sources: Mapping[tuple[str, ...], str]) -> str:  # noqa:
     loc = item["loc"]
     where = _source(item, sources) or ".".join(map(str, loc))
     if item["type"] == "extra_forbidden":
-        known = f" (tables: {', '.join(sorted(Config.model_fields))})" if len(loc) == 1 else ""
-        return f"unknown key {where}{known}"
+        return f"unknown key {where}{_nearest(where, loc)}"
     message = str(item["msg"]).removeprefix("Value error, ")
-    at = next((one for one in SETTINGS if one.path == loc), None)
-    if at is not None and item["type"] in _OUT_OF_RANGE:
-        message = f"not a valid value: {item['input']!r}; give a {at.kind()}"
+    at = next((one for one in SETTINGS if one.path == loc[: len(one.path)]), None)
+    if item["type"] in {"model_type", "dict_type"}:
+        message = "not a table"
+    elif at is not None and item["type"] != "value_error":
+        wanted = "a code such as en" if at.path[-1] == "language" else at.kind()
+        message = f"not a valid value: {shown(repr(item['input']))}; give {_article(wanted)}{wanted}"
+        where = _source(item, sources) or at.key
     return f"{where}: {message}" if where else message
+
+
+def _article(wanted: str) -> str:
+    return "a " if wanted.startswith(("whole", "number", "text", "list", "table", "path", "value")) else ""
+
+
+def _nearest(key: str, loc: Sequence[object]) -> str:
+    """Return the known key that an unknown one resembles, or the tables there are."""
+    keys = {one.key for one in SETTINGS} | {one.key.rpartition(".")[0] for one in SETTINGS}
+    near = get_close_matches(key, sorted(keys), n=1, cutoff=0.75)
+    if near:
+        return f"; did you mean {near[0]}?"
+    return f" (tables: {', '.join(sorted(Config.model_fields))})" if len(loc) == 1 else ""
 
 
 SETTINGS: tuple[Declared, ...] = tuple(declared(Config))
@@ -358,7 +377,3 @@ def given_by(values: Mapping[str, Any], settings: Mapping[str, Declared]) -> dic
 def listed(text: str) -> list[str]:
     """Return the names in a list with commas; ``none`` is the empty list."""
     return [name.strip() for name in text.split(",") if name.strip() not in {"", "none"}]
-
-
-_FLAG = "flag_as_number"
-_OUT_OF_RANGE = frozenset({_FLAG, "greater_than", "greater_than_equal", "less_than", "less_than_equal"})

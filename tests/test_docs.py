@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from goldbench.pipeline.stages.check.single_checks import CHECKS
+from goldbench.pipeline.stages.critique import Critic
+from goldbench.pipeline.stages.select.eligibility import RULES
 from tests.conftest import ROOT, SETTINGS
 from tests.model_server.fixture import ServerHandle, start_server
 
@@ -99,6 +102,14 @@ def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
     shown = EXAMPLE.read_text(encoding="utf-8")
     assert shown == example(tomllib.loads(shown)), "run make docs"
     assert REFERENCE.read_text(encoding="utf-8") == reference(), "run make docs"
+
+
+def test_the_reference_explains_every_rule_of_a_build() -> None:
+    from docs import write_reference
+
+    of_the_set = {"near-duplicate", "skipped", "duplicate", "overlap-quota", "held-out"}
+    critics = {f"critic-{critic.value}" for critic in Critic}
+    assert set(write_reference.RULES) == {*dict(RULES), *(check.name for check in CHECKS), *critics, *of_the_set}
 
 
 def test_the_experiment_in_the_readme_is_one(tmp_path: Path) -> None:

@@ -71,7 +71,9 @@ def _documents(documents: Any) -> Found:  # noqa: ANN401  recognised by its type
 
 def _path(given: object, number: int) -> str:
     if not isinstance(given, str | PathLike):
-        raise UsageError(f"documents: item {number} is of type {type(given).__name__}, not a path; {_TEXTS}")
+        of_langchain = "give texts=[document.page_content for ...]" if hasattr(given, "page_content") else _TEXTS
+        remedy = "give rows as a frame: pandas.DataFrame(rows)" if isinstance(given, Mapping) else of_langchain
+        raise UsageError(f"documents: item {number} is of type {type(given).__name__}, not a path; {remedy}")
     path = str(given)
     if not path or len(path) > _LONGEST_PATH or not path.isprintable():
         what = f"a text of {len(path):,} characters" if path else "empty"

@@ -77,7 +77,9 @@ _KEYWORDS = frozenset({
     "out", "answers", "config", "missing", "scores", "match", "permutations", "resamples", "alpha",
     "split", "corpus", "queries", "qrels", "grades", "relevant_from", "evidence_level",
 })  # fmt: skip
-_OPTION = re.compile(r"(?<![\w/.-])--([a-z][a-z0-9-]*)(?: (offline|zero|skip|text)\b)?(?=(:?))")
+_VALUE = r"offline\b|zero\b|skip\b|text\b|-?\d(?:[\w.=,-]*\w)?"
+"""Values that messages put behind an option: ``--missing zero``, ``--relevant-from 1``, ``--grades 0=0,1..2=1``."""
+_OPTION = re.compile(rf"(?<![\w/.-])--([a-z][a-z0-9-]*)(?: ({_VALUE}))?(?=((?:, --[a-z0-9-]+)*:)?)")
 
 
 def named_in_python(message: str) -> str:
@@ -92,7 +94,7 @@ def named_in_python(message: str) -> str:
         if name not in _KEYWORDS:
             return found[0]
         if found[2]:
-            return f"{name}={found[2]!r}"
+            return f"{name}={found[2] if found[2].isdecimal() else repr(found[2])}"
         return name if found[3] else f"{name}=True" if name in _FLAGS else f"{name}="
 
     return _OPTION.sub(keyword, message)
@@ -266,8 +268,10 @@ def path_of(given: object, keyword: str) -> Path:
         UsageError: It is of another type, empty, or holds characters that no path can have.
     """
     path = os.fspath(given) if isinstance(given, str | PathLike) else given
-    if not isinstance(path, str) or not path:
+    if not isinstance(path, str):
         raise UsageError(f"{keyword}: not a valid path: {type(given).__name__}; give text or a pathlib.Path")
+    if not path:
+        raise UsageError(f"{keyword}: not a valid path: it is empty; give the path of a file or folder")
     try:
         possible = b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:

@@ -104,8 +104,8 @@ async def load(run: Run) -> Counts:
         run.progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
     count = len(run.documents)
     if not count:
-        first = f", the first: {failures[0].message}" if failures else ""
         place = failures[0].item if failures else "documents"
+        first = f", the first: {failures[0].message.removeprefix(f'{place}: ')}" if failures else ""
         raise InputError(place, f"no document could be read, {amount(failed, 'bad document')}{first}")
     run.accept(run.documents)
     run.books.failures.extend(failures)

@@ -95,4 +95,4 @@ def _check_replaceable(path: Path, *beginnings: bytes) -> None:
     with explained(path):
         found = path.read_bytes()[:100] if path.is_file() else b""
     if not found.startswith(beginnings):
-        raise OutputError(f"{path}: not a card that goldbench wrote; move it away, or print the card with --no-write")
+        raise OutputError(f"{path}: not a card that goldbench wrote; move it away")

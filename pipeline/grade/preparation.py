@@ -177,5 +177,5 @@ def expected(config: Config, queries: int) -> str:
     calls = queries * (2 * depth + 2) * (1 + config.grade.canaries) / config.grade.passages_per_call
     return (
         f"grading: about {calls:,.0f} requests for {queries:,} queries, {calls / queries:.0f} a query, plus "
-        "about 50 % for pairs in doubt; once the set is built, goldbench grade DIR --dry-run counts them exactly"
+        "about 50 % for pairs in doubt; once the set is built, a dry run of its grading counts them exactly"
     )

@@ -54,7 +54,9 @@ def assess(
     absent = sorted(qrels.keys() - placed.keys())
     if absent and missing == "error":
         more = f" and {len(absent) - 1:,} more" if len(absent) > 1 else ""
-        raise InputError(names[1], f"lacks the judged query {absent[0]!r}{more}; add it, or use --missing zero or skip")
+        raise InputError(
+            names[1], f"lacks the judged query {absent[0]!r}{more}; add it, or use --missing zero or --missing skip"
+        )
     query_ids = sorted(placed if missing == "skip" else qrels)
     kernels = [measure.kernel() for measure in measures]
     deepest = max(_depth(measure) for measure in measures)

@@ -104,13 +104,14 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
             f"{READY.min_words} words or more."
         )
     if not target_met and limit is not None:
-        yield f"So far {manifest.queries:,} of {queries(manifest.target or 1)}."
+        yield f"So far {queries(manifest.queries)}" + (f" of {manifest.target:,}." if manifest.target else ".")
     elif not target_met:
         generate = _stage(manifest, "generate")
         rules = Counter(select.rules) + Counter(generate.rules) + Counter(_stage(manifest, "check").rules)
         fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common()) or "none"
         reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
-        yield f"{manifest.queries:,} of {queries(manifest.target or 1)}: {reserve}. Rejected by rule: {fell}."
+        count = f"{manifest.queries:,} of {queries(manifest.target)}" if manifest.target else queries(manifest.queries)
+        yield f"{count}: {reserve}. Rejected by rule: {fell}; docs/reference.md explains the rules."
     if manifest.failures:
         yield f"{amount(len(manifest.failures), 'failure')}, listed in {MANIFEST}:"
         yield from messages(manifest.failures)

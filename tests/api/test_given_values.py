@@ -28,6 +28,12 @@ def circular() -> dict[str, Any]:
     return table
 
 
+class Page:
+    """A document of LangChain, as far as its text is concerned."""
+
+    page_content = "The pump starts."
+
+
 NASTY: list[Any] = [
     *(None, True, False, -1, 0, 1.5, float("nan"), float("inf"), 10**30, 2j, b"bytes", "", " ", "x", "\0", "a\0b"),
     *("\x1b[31m", "\ud800", "x" * 5000, "../..", "--out", [], [None], ["\0"], {}, {1: 2}, {"\x1b[31m": "\x1b[31m"}),
@@ -122,6 +128,17 @@ def test_the_other_calls_take_or_refuse_every_value(
         ({"texts": [""]}, "texts: no document could be read, 1 bad document"),
         ({"texts": [pd.NaT]}, "texts: no document could be read, 1 bad document"),
         ({"texts": {"text": [1, 2, 3]}}, "texts: item 1 is of type list; texts are strings"),
+        ({"texts": [{"text": "a"}]}, "item 1 is of type dict; texts are strings, give rows as a frame"),
+        ({"texts": [Page()]}, "item 1 is of type Page; texts are strings, give its .page_content"),
+        ({"texts": None, "documents": [Page()]}, "give texts=[document.page_content for ...]"),
+        ({"texts": None, "documents": [{"text": "a"}]}, "item 1 is of type dict, not a path; give rows as a frame"),
+        ({"language": "english"}, "language: not a valid value: 'english'; give a code such as en"),
+        ({"seed": "a"}, "seed: not a valid value: 'a'; give a whole number"),
+        ({"queries": "5"}, "queries: not a valid value: '5'; give a whole number of at least 1"),
+        ({"critics": "x"}, "critics: not a valid value: 'x'; give a list of grounded, stand-alone or useful"),
+        ({"offline_recipe": "x"}, "offline_recipe: not a valid value: 'x'; give terms, held-out or mixed"),
+        ({"config": {"generate": {"querys": 1}}}, "unknown key generate.querys; did you mean generate.queries?"),
+        ({"config": {"generate": 3}}, "generate: not a table"),
         ({"texts": None, "documents": b"docs"}, "documents: not a valid path or frame: bytes"),
     ],
 )  # fmt: skip

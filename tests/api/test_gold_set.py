@@ -209,7 +209,7 @@ def test_a_benchmark_is_imported_as_the_command_imports_it(
     ("path", "options", "says"),
     [
         ("nowhere", {}, "nowhere: file not found"),
-        ("", {}, "path: not a valid path: str"),
+        ("", {}, "path: not a valid path: it is empty"),
         (7, {}, "path: not a valid path: int"),
         ("empty", {}, "empty: holds no dataset.json"),
         ("bad.json", {}, "bad.json"),

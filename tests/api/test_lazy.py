@@ -94,7 +94,10 @@ def test_messages_name_keywords_and_leave_everything_else() -> None:
         ("give --base-url or --generator offline", "give base_url= or generator='offline'"),
         ("see goldbench build --help", "see goldbench build --help"),
         ("my--out.txt and dir/--out: not found", "my--out.txt and dir/--out: not found"),
-        ("use --missing zero or skip", "use missing='zero' or skip"),
+        ("use --missing zero or --missing skip", "use missing='zero' or missing='skip'"),
+        ("--relevant-from 1 counts grade 1.", "relevant_from=1 counts grade 1."),
+        ("as --grades 0=0,1..2=1,-1=none", "as grades='0=0,1..2=1,-1=none'"),
+        ("--chunk-size, --chunk-overlap: overlap 200", "chunk_size, chunk_overlap: overlap 200"),
     ):
         assert named_in_python(said) == told
 

@@ -170,7 +170,7 @@ def test_a_whole_number_is_an_id(tmp_path: Path) -> None:
 def test_an_id_given_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
     rows = [*ROWS, {"text": "third", "title": "", "key": "k1"}]
     failure = only_failure(read(write(tmp_path / "a.csv", rows), id_field="key"))
-    assert failure == "a.csv, line 4: the id k1 was given before, in line 2: without --id-field, ids are made"
+    assert failure == "a.csv, line 4: the id k1 was given before, in line 2: make ids differ, or leave out --id-field"
 
 
 def test_an_id_given_in_two_files_is_refused_with_both_places(tmp_path: Path) -> None:

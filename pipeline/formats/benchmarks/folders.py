@@ -77,7 +77,7 @@ def choose(folder: Path, named: Path | None, patterns: Sequence[str], *, what: s
             )
         if found:
             return found[0]
-    missing = f" for --split {split}" if split is not None else ""
+    missing = f" of the split {split}" if split is not None else ""
     raise InputError(shown(folder), f"holds no {' or '.join(patterns)}{missing}; name the file with --{what}")
 
 

@@ -27,6 +27,8 @@ _BATCH = 4096
 _NUMPY = (np.ndarray, np.generic)
 _MISSING = {"NAType", "NaTType"}
 """The classes of the values with which pandas marks what is missing."""
+_FIELDS = ("page_content", "text", "content")
+"""Where documents of LangChain, LlamaIndex and Haystack hold their text."""
 _PLAIN = (str, bytes, bool, int, float, list, dict, Decimal, date, time, timedelta, type(None))
 """What a table in a file may hold."""
 
@@ -123,5 +125,13 @@ def _text(text: object, place: str) -> str | None:
         return text
     missing = text is None or (isinstance(text, float) and math.isnan(text)) or type(text).__name__ in _MISSING
     if not missing:
-        raise InputError(TEXTS, f"{place} is of type {type(text).__name__}; texts are strings, convert it with str()")
+        raise InputError(TEXTS, f"{place} is of type {type(text).__name__}; texts are strings, {_remedy(text)}")
     return None
+
+
+def _remedy(item: object) -> str:
+    """Return how texts are made of what was given for them: never the printed form of an object."""
+    if isinstance(item, Mapping):
+        return "give rows as a frame: pandas.DataFrame(rows)"
+    field = next((name for name in _FIELDS if isinstance(getattr(item, name, None), str)), None)
+    return f"give its .{field}" if field else "give the text itself"

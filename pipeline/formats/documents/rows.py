@@ -120,7 +120,7 @@ def _refuse_second_ids(table: Table, fields: Fields, keys: Keys, register: Regis
 
 def _taken(row: Row, fields: Fields, before: object) -> Fault:
     named = f"the id {shown(row_key(row, fields.id or ''))[:60]}"
-    return Fault(f"{named} was given before, in {before}: without --id-field, ids are made").at(row.place)
+    return Fault(f"{named} was given before, in {before}: make ids differ, or leave out --id-field").at(row.place)
 
 
 def _repeated(keys: Keys) -> Keys:
