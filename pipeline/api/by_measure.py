@@ -58,6 +58,13 @@ class ByMeasure(dict[str, V]):
         return known.name_at(self._level)
 
 
+class ByQuery(dict[str, V]):
+    """Values by query."""
+
+    def __missing__(self, query_id: object) -> V:
+        raise KeyError(f"{query_id!r}: not a scored query; query_ids lists the {len(self):,} of this evaluation")
+
+
 def short_names(names: Iterable[str], level: int) -> dict[str, str]:
     """Return the short name of each measure by its full name.
 

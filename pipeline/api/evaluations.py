@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.api.by_measure import ByMeasure, relevance, short_names
+from goldbench.pipeline.api.by_measure import ByMeasure, ByQuery, relevance, short_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,8 @@ class Evaluation(Mapping[str, float]):
         """The value of every measure, by query."""
         from goldbench.pipeline.report.score_text import by_query
 
-        return {query_id: ByMeasure(values, level=self.relevant_from) for query_id, values in by_query(self.result)}
+        rows = by_query(self.result)
+        return ByQuery({query_id: ByMeasure(values, level=self.relevant_from) for query_id, values in rows})
 
     @cached_property
     def intervals(self) -> ByMeasure[tuple[float, float]]:
@@ -185,6 +186,12 @@ class Evaluations(Mapping[str, Evaluation]):
         self._found = dict(found)
 
     def __getitem__(self, system: str) -> Evaluation:
+        if system not in self._found:
+            first = next(iter(self._found), "name")
+            names = ", ".join(self._found)
+            raise KeyError(
+                f"{system!r}: not a system; systems are {names}; read a measure as found[{first!r}]['ndcg@10']"
+            )
         return self._found[system]
 
     def __iter__(self) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.retrieval.foreign_results import Returns
     from goldbench.pipeline.retrieval.guard import Guarded
     from goldbench.pipeline.score.runs import Gold, Match
+    from goldbench.pipeline.score.runs import Run as RunFile
 
 Run = Mapping[str, Mapping[str, float]]
 
@@ -108,8 +109,13 @@ def _holds_results(value: object) -> bool:
     if isinstance(value, Evaluation):
         return False
     if isinstance(value, Mapping):
-        return not any(isinstance(inner, Mapping | list | tuple) for inner in value.values())
-    return isinstance(value, list | tuple | set | frozenset)
+        return not any(isinstance(inner, Mapping) or _is_list(inner) for inner in value.values())
+    return _is_list(value)
+
+
+def _is_list(value: object) -> bool:
+    """Return whether a value was meant as a list of documents; what has no order is refused when it is read."""
+    return isinstance(value, list | tuple | Set | ValuesView) or type(value).__name__ == "ndarray"
 
 
 def check_kinds(systems: Mapping[str, object]) -> None:
@@ -119,12 +125,11 @@ def check_kinds(systems: Mapping[str, object]) -> None:
         InputError: The file of a run does not exist or cannot be read.
         UsageError: A system is neither a run nor a retriever.
     """
-    from goldbench.pipeline.score.runs import load_run
     from goldbench.pipeline.systems.adapters import adapt
 
     for name, given in systems.items():
         if isinstance(given, str | PathLike):
-            load_run(str(given))
+            _file(given)
         elif not isinstance(given, Mapping) and not _is_frame(given):
             adapt(given, name=name)
 
@@ -174,9 +179,9 @@ def score(gold: Gold, given: Any, name: str, how: Scoring) -> Scored:  # noqa: A
     if isinstance(given, Evaluation):
         run, notes = given.run, given.notes  # by ids, whatever it was matched by
     elif isinstance(given, str | PathLike):
-        from goldbench.pipeline.score.runs import load_run, read_results, run_by_text, score_results, texts_in_order
+        from goldbench.pipeline.score.runs import read_results, run_by_text, score_results, texts_in_order
 
-        file = load_run(str(given))
+        file = _file(given)
         if how.match == "id":
             run = read_results(file)
             return Scored(score_results(gold, file, run, how.measures, missing=how.missing, scores=how.scores), run)
@@ -192,6 +197,20 @@ def _is_frame(given: object) -> bool:
     from goldbench.pipeline.measures.ranks.frame_kinds import library_of
 
     return library_of(given) is not None
+
+
+def _file(given: str | PathLike[str]) -> RunFile:
+    from goldbench.pipeline.score.runs import load_run
+
+    if not str(given):
+        raise unfit(given, "systems", "the path of a run, a run or a retriever")
+    try:
+        return load_run(str(given))
+    except InputError as error:
+        if error.problem == "file not found" and str(given).isidentifier():
+            more = "a built-in system such as bm25 is run by 'goldbench retrieve', which writes the file of its run"
+            raise InputError(error.path, f"{error.problem}; {more}") from None
+        raise
 
 
 def _held(given: object, name: str) -> Run:

@@ -154,6 +154,8 @@ def scoring(
 
     for name, value, offered in (("missing", missing, Missing), ("scores", scores, Scores), ("match", match, Match)):
         choice_of(value, name, offered)
+    if compares and callable(measures):
+        raise UsageError("compare: give the systems by name in one mapping, as {'a': f, 'b': g}")
     cuts = _cutoffs(cutoffs)
     if measures is None and compares and not cuts:
         from goldbench.pipeline.score.scorecards import DECIDING as DEFAULT
@@ -183,7 +185,7 @@ def _seconds(timeout: object) -> float:
 
 def _cutoffs(given: Any) -> list[int]:  # noqa: ANN401  whatever a caller gives
     try:
-        cuts = list(given)
+        cuts = [given] if isinstance(given, str | bytes) else list(given)
     except TypeError:
         cuts = [given]
     return [whole_number(cut, "cutoffs", least=1) for cut in cuts]
@@ -201,6 +203,9 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
     several = systems_in(systems)
     if several is None:
         return _evaluated(gold, systems, name_of(systems), asked, notice)
+    for name, value in several.items():
+        if isinstance(value, str) and name in gold.qrels:
+            raise InputError("run", f"query {name!r}: holds a str; give documents with numbers, or a list of documents")
     check_kinds(several)
     return Evaluations({name: _evaluated(gold, given, name, asked, notice) for name, given in several.items()})
 
@@ -253,6 +258,9 @@ def method_of(asked: Scoring, **given: float) -> Method:
 
     from goldbench.schemas.scorecard import Method
 
+    for name, value in given.items():
+        if isinstance(value, bool):
+            raise unfit(value, name, "a number")
     for name in ("permutations", "resamples"):
         if isinstance(given[name], int | float) and given[name] > _MOST_DRAWS:
             raise unfit(given[name], name, f"at most {_MOST_DRAWS:,}")
@@ -270,6 +278,8 @@ def _gold_of(qrels: object, rel: int | None) -> Gold:
     from goldbench.pipeline.measures.evaluation import judgments_of
     from goldbench.pipeline.score.runs import Gold, load_gold
 
+    if type(qrels).__name__ == "GoldSet":  # whose module imports this one
+        raise UsageError("qrels: is a GoldSet; call its own evaluate() or compare()")
     if isinstance(qrels, str | PathLike):
         gold = load_gold(path_of(qrels, "qrels"))
     else:

@@ -144,7 +144,8 @@ def _read_run(run: Mapping[Any, Any]) -> Mapping[str, Mapping[str, float]]:
         elif isinstance(documents, set | frozenset):
             raise _Wrong(f"query {query_id!r}: a set has no order; give a list, or documents with scores")
         else:
-            results[query_id] = _listed(documents, query_id, lambda place: -float(place))
+            listed = documents.tolist() if type(documents).__name__ == "ndarray" else documents
+            results[query_id] = _listed(listed, query_id, lambda place: -float(place))
     return results
 
 
@@ -205,6 +206,9 @@ def measures_of(
         given = [measures] if isinstance(measures, str | Measure) else list(measures)
     except TypeError:
         raise UsageError(f"measures={shown(repr(measures))}: give names such as 'ndcg@10', or measures") from None
+    strange = next((one for one in given if not isinstance(one, str | Measure)), None)
+    if strange is not None:
+        raise UsageError(f"measures: holds a {type(strange).__name__}; give names such as 'ndcg@10', or measures")
     named = [str(measure) for measure in given if not isinstance(measure, Measure)]
     if named or not given:
         parse_measures(named, cutoffs=cutoffs, rel=rel)  # so that one error lists all names that cannot be understood

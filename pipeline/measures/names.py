@@ -115,7 +115,9 @@ def parse_measures(texts: Iterable[str], *, cutoffs: Sequence[int] = (), rel: in
     Raises:
         UnknownMeasure: A name cannot be understood; the message lists all of these.
     """
-    problems = [f"cutoff {k}: a cutoff is a whole number from 1" for k in cutoffs if not 1 <= k <= _DEEPEST]
+    problems = [
+        f"cutoff {k}: a cutoff is a whole number from 1 to {_DEEPEST:,}" for k in cutoffs if not 1 <= k <= _DEEPEST
+    ]
     found: dict[Measure, None] = {}
     names = [name for text in texts for name in _split(text)]
     for name in names:
@@ -212,7 +214,7 @@ def _family(name: str, options: dict[str, str]) -> Family:
     if family is None:
         from difflib import get_close_matches
 
-        near = get_close_matches(spelling, _BY_SPELLING, n=1, cutoff=0.5)
+        near = get_close_matches(spelling, _BY_SPELLING, n=1, cutoff=0.55)
         raise _Problem("unknown measure; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(FAMILIES)}"))
     exponential = options.pop("dcg", None)
     if exponential not in {None, "log2", "exp-log2"}:
@@ -228,7 +230,7 @@ def _cutoff(text: str | None) -> int | None:
     if text is None:
         return None
     if not re.fullmatch(r"\d{1,10}", text, re.ASCII) or not 1 <= int(text) <= _DEEPEST:
-        raise _Problem(f"cutoff {_shown(text)}: a cutoff is a whole number from 1")
+        raise _Problem(f"cutoff {_shown(text)}: a cutoff is a whole number from 1 to {_DEEPEST:,}")
     return int(text)
 
 
@@ -238,7 +240,7 @@ def _level(family: Family, text: str | None, default: int) -> int:
     if not family.has_rel:
         raise _Problem("takes no rel, because it uses the grades themselves")
     if not re.fullmatch(r"\d{1,4}", text, re.ASCII) or not int(text):
-        raise _Problem(f"rel={_shown(text)}: the smallest relevant grade is a whole number from 1")
+        raise _Problem(f"rel={_shown(text)}: the smallest relevant grade is a whole number from 1 to 9999")
     return int(text)
 
 

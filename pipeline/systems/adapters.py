@@ -62,7 +62,7 @@ def _ask(thing: Any, name: str) -> Ask:  # noqa: ANN401
         ask: Ask = thing
         return ask
     what = "neither a run nor a function of a query and k nor an object with invoke, retrieve, or index and search"
-    raise UsageError(f"system {name}: {kind_of(thing)} is {what}")
+    raise UsageError(f"system {name}: {kind_of(thing) if thing is not None else thing} is {what}")
 
 
 def _check_signature(function: Callable[..., Any], name: str, what: str, *given: object, **named: object) -> None:

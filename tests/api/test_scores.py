@@ -403,6 +403,33 @@ def test_a_set_without_queries_is_refused_alike() -> None:
         only.evaluate(lambda query, k: [])
 
 
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_frame_of_several_systems_says_how_to_split_it(library: Any) -> None:
+    columns = {"query_id": ["q1", "q1"], "doc_id": ["a", "a"], "score": [1.0, 2.0], "system": ["x", "y"]}
+    with pytest.raises(
+        goldbench.InputError, match=r"already in row 1; if system names systems, give each by name: \{name: "
+    ):
+        evaluate(QRELS, library.DataFrame(columns))
+    with pytest.raises(goldbench.InputError, match="already in row 1; keep one of the two"):
+        evaluate(QRELS, library.DataFrame({**columns, "system": ["x", "x"]}))
+
+
+def test_what_is_given_or_looked_up_by_mistake_is_told(gold: GoldSet) -> None:
+    arrays = {query: np.array(list(gold.corpus)[:5]) for query in gold.queries}
+    found = gold.evaluate({"a": arrays, "b": {query: list(ids) for query, ids in arrays.items()}})
+    assert dict(found["a"]) == dict(found["b"])
+    with pytest.raises(goldbench.InputError, match="holds a str; give documents with numbers, or a list"):
+        gold.evaluate(dict.fromkeys(gold.queries, "doc"))
+    with pytest.raises(UsageError, match="qrels: is a GoldSet; call its own evaluate"):
+        evaluate(gold, arrays)
+    with pytest.raises(KeyError, match="not a system; systems are a, b; read a measure as "):
+        found["ndcg@10"]
+    with pytest.raises(KeyError, match="'x': not a scored query"):
+        found["a"].by_query["x"]
+    with pytest.raises(KeyError, match="'foo': unknown measure; known: "):
+        found["a"]["foo"]
+
+
 @pytest.mark.parametrize("missing", ["zero", "skip", "error"])
 def test_a_query_that_is_answered_with_nothing_counts_0_and_is_not_missing(
     goldbench_inside: Goldbench, tmp_path: Path, gold: GoldSet, missing: Any
@@ -505,7 +532,14 @@ WRONG_SYSTEMS: list[tuple[Any, str]] = [
     (lambda query, k: [b"a"], "answered a bytes with neither id nor text"),
     (lambda query, k: [("a", np.datetime64("NaT"))], "answered a score that is not a number"),
     (dict, "dict is a class; give an object of it, as dict()"),
-    ({"q1": np.array(["d"])}, "system q1: a ndarray is neither a run nor a function"),
+    ({"q1": np.array([["d"]])}, "run: a document id is of type list"),
+    (
+        {"q1": {"d": 1}.keys()},
+        "run: query 'q1': holds a dict_keys; give documents with numbers, or a list of documents",
+    ),
+    (None, "system NoneType: None is neither a run nor"),
+    ("", "systems: not a valid value: ''; give the path of a run"),
+    ("bm25", "bm25: file not found; a built-in system such as bm25 is run by 'goldbench retrieve'"),
     ("no/such/run.trec", "no/such/run.trec: file not found"),
     ({}, "run: holds no results"),
     ({"q1": {}, "mine": lambda query, k: []}, "q1: holds no results"),
@@ -538,6 +572,10 @@ def test_what_is_no_system_is_refused_in_one_line(gold: GoldSet, given: Any, say
         ({"measures": "ncdg@10, recal@5"}, "did you mean ndcg?"),
         ({"measures": 7}, "measures=7: give names"),
         ({"measures": []}, "no measure is named"),
+        ({"measures": [[["mrr"]]]}, "measures: holds a list; give names such as 'ndcg@10'"),
+        ({"measures": "ndcg@99999999999"}, "a cutoff is a whole number from 1 to 1,000,000,000"),
+        ({"measures": "mrr(rel=99999)"}, "the smallest relevant grade is a whole number from 1 to 9999"),
+        ({"cutoffs": "10"}, "cutoffs: not a valid value: '10'"),
         ({"cutoffs": 0}, "cutoffs: not a valid value: 0; give a whole number of at least 1"),
         ({"cutoffs": ["5"]}, "cutoffs: not a valid value: '5'"),
         ({"k": 0}, "k: not a valid value: 0"),
@@ -558,6 +596,8 @@ def test_what_is_wrong_with_a_parameter_is_one_line(gold: GoldSet, options: dict
     ("options", "says"),
     [
         ({"alpha": 1}, "alpha: not a valid value: 1"),
+        ({"permutations": True}, "permutations: not a valid value: True"),
+        ({"measures": len}, "compare: give the systems by name in one mapping, as {'a': f, 'b': g}"),
         ({"resamples": 5}, "resamples: not a valid value: 5"),
         ({"seed": -1}, "seed: not a valid value: -1"),
         ({"measures": "judged@10"}, "measures: judged@k counts judged results"),

@@ -13,6 +13,9 @@ from goldbench.pipeline.measures.ranks.frame_kinds import library_of
 from goldbench.pipeline.measures.ranks.grouped import place_frames
 from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed, Qrels, Scores
 
+_SYSTEMS = frozenset({"system", "run", "run_id", "runid", "tag", "model", "retriever", "name"})
+"""Columns that may name the system of a row."""
+
 
 def place_frame(qrels: Qrels, run: Any, *, scores: Scores) -> tuple[dict[str, Placed], int]:  # noqa: ANN401  pandas is optional
     """Return where each judged query has its judged documents, and how many queries are not judged.
@@ -38,14 +41,28 @@ def results_of_frame(run: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  
     Raises:
         InputError: As `place_frame`.
     """
-    rows = results(_frame(run, "run"), "run")
+    frame = _frame(run, "run")
+    rows = results(frame, "run")
     found: dict[str, dict[str, float]] = {}
     for query_id, doc_id, score in rows.iter_rows():
         documents = found.setdefault(query_id, {})
         if doc_id in documents:
-            raise repeated(rows, query_id, doc_id, "run")
+            raise _advised(frame, rows, query_id, doc_id, library_of(run))
         documents[doc_id] = score
     return found
+
+
+def _advised(frame: pl.DataFrame, rows: pl.DataFrame, query_id: str, doc_id: str, library: str | None) -> InputError:
+    """Return the error for a document that a query has twice, and how to split a frame of several systems."""
+    error = repeated(rows, query_id, doc_id, "run")
+    twice = frame.filter((rows["query"] == query_id) & (rows["doc"] == doc_id))
+    column = next((one for one in frame.columns if one.lower() in _SYSTEMS and twice[one].is_unique().all()), None)
+    if column is None:
+        return error
+    split = f"name, rows in frame.groupby({column!r})"
+    split = split if library == "pandas" else f"(name,), rows in frame.group_by({column!r})"
+    problem = error.problem.removesuffix("keep one of the two")
+    return InputError("run", f"{problem}if {column} names systems, give each by name: {{name: rows for {split}}}")
 
 
 def qrels_of_frame(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  pandas is optional
