@@ -601,7 +601,7 @@ def test_what_is_wrong_with_a_parameter_is_one_line(gold: GoldSet, options: dict
         ({"resamples": 5}, "resamples: not a valid value: 5"),
         ({"seed": -1}, "seed: not a valid value: -1"),
         ({"measures": "judged@10"}, "measures: judged@k counts judged results"),
-        ({"missing": "error"}, "use missing='zero' or skip"),
+        ({"missing": "error"}, "or use missing='zero' or missing='skip'"),
         ({"runs": {"a": RUN}}, "compare: give at least two systems by name"),
         ({"runs": RUN}, "compare: give at least two systems by name"),
         ({"runs": {"a": RUN, "b": len}}, "or the path of a run; retrievers are scored by GoldSet.evaluate"),
