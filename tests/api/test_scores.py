@@ -530,7 +530,7 @@ WRONG_SYSTEMS: list[tuple[Any, str]] = [
     (lambda query, k: {"a", "b"}, "answered a set, which has no order; return a list"),
     (lambda query, k: {"a": 1}.keys(), "answered a dict_keys, which has no order; return a list"),
     (lambda query, k: [b"a"], "answered a bytes with neither id nor text"),
-    (lambda query, k: [("a", np.datetime64("NaT"))], "answered a score that is not a number"),
+    (lambda query, k: [("a", np.datetime64("NaT", "s"))], "answered a score that is not a number"),
     (dict, "dict is a class; give an object of it, as dict()"),
     ({"q1": np.array([["d"]])}, "run: a document id is of type list"),
     (

@@ -30,6 +30,8 @@ import asyncio, getpass, http.server, logging, multiprocessing.connection, multi
 import pathlib, random, selectors, shutil, socket, sqlite3, ssl, subprocess, tempfile, threading, uuid
 
 platform.uname()
+os.process_cpu_count = os.cpu_count  # what newer Pythons do on a system that does not tell the processors of a process
+shutil._use_fd_functions = False  # it has looked for these functions before they are hidden
 subprocess.Popen.kill = lambda process: process.send_signal(9)
 for name in MODULES:
     sys.modules[name] = None  # as if it did not exist
