@@ -18,6 +18,7 @@ from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.query import DroppedQuery, Query
 from goldbench.schemas.review_event import BadQuery, Event, EventKind
 from tests.conftest import Goldbench
+from tests.review.conftest import events_of
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, queue_of
 
 
@@ -147,12 +148,12 @@ def test_applying_twice_changes_nothing_more_and_never_the_ledger(made: Made) ->
     with ledger:
         ledger.append_all(judgments(material, queue_of(material, calibration=6, complete=2)[:18], made.truth))
     decide(made, (EventKind.EDIT_QUERY, "q002", {"text": "Second?"}), (EventKind.REJECT_QUERY, "q005", {}))
-    before = [one.model_dump() for one in ledger_of(made.folder)[1].events()]
+    before = events_of(made.folder)
     applied(made)
     once = state_of(made.folder)
     applied(made)
     assert state_of(made.folder) == once
-    assert [one.model_dump() for one in ledger_of(made.folder)[1].events()] == before
+    assert events_of(made.folder) == before
 
 
 def test_what_is_taken_back_in_the_ledger_is_taken_back_in_the_set(made: Made) -> None:

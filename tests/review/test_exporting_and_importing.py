@@ -101,9 +101,9 @@ def test_settled_grades_are_the_same_after_a_way_there_and_back(made: Made, form
     reviewed = load_reviewed(made.folder, None)
     export(reviewed, form, tmp_path / FORMATS[form])
     material, ledger = again(made, "new.sqlite")
-    with ledger, pytest.raises(UsageError, match="give --annotator NAME"):
-        import_file(tmp_path / FORMATS[form], form, material=material, ledger=ledger, at=AT)
     with ledger:
+        with pytest.raises(UsageError, match="give --annotator NAME"):
+            import_file(tmp_path / FORMATS[form], form, material=material, ledger=ledger, at=AT)
         import_file(tmp_path / FORMATS[form], form, material=material, ledger=ledger, at=AT, annotator="all")
         assert fold(ledger.events()).gold() == reviewed.state.gold()
         assert any(grade == 0 for grades in reviewed.state.gold().values() for grade in grades.values())
@@ -144,18 +144,20 @@ def test_of_a_file_with_one_bad_line_nothing_is_taken_in(made: Made, case: str, 
     lines[place] = lines[place].replace(old, new, 1)
     path.write_bytes("\r\n".join(lines).encode())
     material, ledger = again(made, "new.sqlite")
-    with ledger, pytest.raises(InputError, match=reason) as caught:
-        import_file(path, "csv", material=material, ledger=ledger, at=AT)
-    assert caught.value.line == "\r\n".join(lines[: place + 1]).count("\n") + 1
-    assert ledger.events() == []
+    with ledger:
+        with pytest.raises(InputError, match=reason) as caught:
+            import_file(path, "csv", material=material, ledger=ledger, at=AT)
+        assert caught.value.line == "\r\n".join(lines[: place + 1]).count("\n") + 1
+        assert ledger.events() == []
 
 
 def test_a_pair_judged_twice_in_a_file_by_the_same_person_is_refused(made: Made, tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("query_id,chunk_id,annotator,grade\nq001,c001-0,a,2\nq001,c001-0,a,3\n")
     material, ledger = again(made, "new.sqlite")
-    with ledger, pytest.raises(InputError, match=r"line 3: judges the same pair as line 2"):
-        import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT)
-    assert ledger.events() == []
+    with ledger:
+        with pytest.raises(InputError, match=r"line 3: judges the same pair as line 2"):
+            import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT)
+        assert ledger.events() == []
 
 
 @pytest.mark.parametrize(
@@ -166,10 +168,11 @@ def test_a_cell_that_no_ledger_can_hold_is_named(made: Made, name: str, cell: st
     row = {"query_id": "q001", "chunk_id": "c001-0", "annotator": "a", "grade": "2", "note": "", "ms": "", name: cell}
     (tmp_path / "f.csv").write_text(",".join(row) + "\n" + ",".join(row.values()) + "\n")
     material, ledger = again(made, "new.sqlite")
-    with ledger, pytest.raises(InputError, match=rf"line 2: {name}") as caught:
-        import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT)
-    assert cell not in caught.value.problem
-    assert ledger.events() == []
+    with ledger:
+        with pytest.raises(InputError, match=rf"line 2: {name}") as caught:
+            import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT)
+        assert cell not in caught.value.problem
+        assert ledger.events() == []
 
 
 def test_events_of_another_set_are_refused(made: Made, tmp_path: Path) -> None:
@@ -178,9 +181,10 @@ def test_events_of_another_set_are_refused(made: Made, tmp_path: Path) -> None:
     text = (other.folder / "dataset.json").read_text().replace("matter", "subject")
     (other.folder / "dataset.json").write_text(text)
     material, ledger = ledger_of(other.folder)
-    with ledger, pytest.raises(InputError, match="line 1: belongs to another data set"):
-        import_file(tmp_path / "out.jsonl", "native", material=material, ledger=ledger, at=AT)
-    assert ledger.events() == []
+    with ledger:
+        with pytest.raises(InputError, match="line 1: belongs to another data set"):
+            import_file(tmp_path / "out.jsonl", "native", material=material, ledger=ledger, at=AT)
+        assert ledger.events() == []
 
 
 def test_a_changed_grade_is_a_new_judgment(made: Made, tmp_path: Path) -> None:

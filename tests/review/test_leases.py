@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,9 @@ def _items(queries: int, passages: int, *, twice: frozenset[int] = frozenset()) 
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return open_ledger(tmp_path / "review.sqlite", data_sha=DATA)
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with open_ledger(tmp_path / "review.sqlite", data_sha=DATA) as opened:
+        yield opened
 
 
 class Clock:

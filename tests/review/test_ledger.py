@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from tests.review.events import DATA, event, judge
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return open_ledger(tmp_path / "review.sqlite", data_sha=DATA)
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with open_ledger(tmp_path / "review.sqlite", data_sha=DATA) as opened:
+        yield opened
 
 
 def test_what_was_stored_comes_back_in_order(ledger: Ledger) -> None:
