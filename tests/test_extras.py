@@ -148,7 +148,7 @@ def test_documents_that_all_need_the_extra_are_no_set(bare: Goldbench, tmp_path:
     (tmp_path / "a.pdf").write_bytes(b"any")
     done = bare("build", "a.pdf", "--out", "run")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].endswith(f"a.pdf: markitdown {HINT.format('documents')}")
+    assert done.stderr.splitlines()[-1].endswith(f"the first: markitdown {HINT.format('documents')}")
     assert not (tmp_path / "run").exists()
 
 
@@ -177,7 +177,6 @@ def test_a_feature_without_its_extra_is_refused_in_one_line_and_writes_nothing(b
         ("review", "jinja2", ("review", "report", "run")),
         ("review", "jinja2", ("review", "export", "run", "--out", "people.jsonl")),
         ("review", "jinja2", ("score", "run", "--run", "bm25.trec", "--calibrated")),
-        ("report", "jinja2", ("bench", "run", "--html", "page.html")),
         ("report", "jinja2", ("monitor", "plot", "history.jsonl")),
         ("cjk", "jieba", ("retrieve", "run", "--analyzer", "jieba", "-o", "jieba.trec")),
         ("dense", "pyarrow", ("retrieve", "run", "-c", "vectors.toml", "--system", "mine", "-o", "mine.trec")),
@@ -198,6 +197,20 @@ def test_a_page_without_its_extra_costs_the_page_and_not_the_figures(bare: Goldb
     assert done.stderr == f"{plain.stderr}goldbench: jinja2 {HINT.format('report')}\n"
     assert (scored / "all.csv").exists()
     assert not (scored / "page.html").exists()
+
+
+def test_an_experiment_without_the_extra_for_pages_is_measured(bare: Goldbench, scored: Path) -> None:
+    done = bare("bench", "run", "--system", "bm25", "--html", "page.html")
+    assert done.returncode == 1
+    assert "bm25" in done.stdout
+    assert done.stderr.splitlines()[-1] == f"goldbench: jinja2 {HINT.format('report')}"
+    assert (scored / "run" / "bench" / "figures.csv").exists()
+    assert not (scored / "page.html").exists()
+
+
+def test_a_folder_that_is_missing_comes_before_an_extra_that_is_missing(bare: Goldbench) -> None:
+    done = bare("review", "nope")
+    assert (done.returncode, done.stderr) == (1, "goldbench: nope: folder not found\n")
 
 
 def files_of(folder: Path) -> dict[Path, bytes]:

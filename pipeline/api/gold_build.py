@@ -94,9 +94,9 @@ def build(
 
     >>> import goldbench
     >>> texts = [
-    ...     "The circulation pump starts when the tank falls below forty litres and stops when the float rises.",
-    ...     "A motor valve closes slowly, because a sudden stop of the water would burst the older iron pipes.",
-    ...     "Sand filters are washed backwards at night, so that clay cannot settle in the lower bed of gravel.",
+    ...     "The circulation pump starts when the tank falls below forty litres and stops when it is full.",
+    ...     "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes.",
+    ...     "Sand filters are washed at night, so that clay cannot settle in the lower bed of gravel.",
     ... ]
     >>> gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
     >>> gold.complete, len(gold.queries), sorted(gold.corpus.values()) == sorted(texts)

@@ -55,7 +55,7 @@ class Frames(NamedTuple):
     >>> texts = {
     ...     "pump": "The circulation pump starts when the tank falls below forty litres and stops when it is full.",
     ...     "valve": "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes.",
-    ...     "filter": "Sand filters are washed at night, so that clay cannot settle in the lower bed of the gravel.",
+    ...     "filter": "Sand filters are washed at night, so that clay cannot settle in the lower bed of gravel.",
     ... }
     >>> gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
     >>> queries, corpus, qrels = gold.to_pandas()
@@ -80,7 +80,7 @@ class GoldSet:
     >>> texts = {
     ...     "pump": "The circulation pump starts when the tank falls below forty litres and stops when it is full.",
     ...     "valve": "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes.",
-    ...     "filter": "Sand filters are washed at night, so that clay cannot settle in the lower bed of the gravel.",
+    ...     "filter": "Sand filters are washed at night, so that clay cannot settle in the lower bed of gravel.",
     ... }
     >>> gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
     >>> len(gold.queries), sorted(gold.corpus), sorted(gold.qrels) == sorted(gold.queries)

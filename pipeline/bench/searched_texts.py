@@ -87,6 +87,8 @@ def texts_of(bench: Bench, gold: Gold) -> Texts:
     """
     texts = gold.queries()
     queries = {query_id: texts[query_id] for query_id in sorted(gold.qrels) if query_id in texts}
+    if not gold.qrels:
+        raise InputError(str(gold.path), "holds 0 queries: there is nothing to retrieve for")
     if not queries:
         raise InputError(str(gold.path), f"holds no texts of queries; name the folder of a build, {DATASET} or BEIR")
     passages = read_passages(bench.corpus) if bench.corpus else gold.corpus()

@@ -101,6 +101,8 @@ def read_described(folder: Path) -> DescribedSet:
         raise InputError(folder, problem)
     home, gold = GoldFolder(folder), load_gold(folder)
     queries, corpus = gold.queries(), gold.corpus()
+    if not gold.qrels:
+        raise InputError(folder, "holds 0 queries: there is nothing to describe")
     for what, texts in (("query", queries), ("passage", corpus)):
         if not texts:
             raise InputError(folder, f"holds no text of a {what}, which a card needs; name the folder of a build")

@@ -54,12 +54,9 @@ def bench(
     from goldbench.pipeline.bench.experiment_files import read_published
     from goldbench.pipeline.bench.trial import conduct
     from goldbench.pipeline.goldset.gold_path import check_apart, folder_of
-    from goldbench.pipeline.report.charts import check_installed
     from goldbench.pipeline.report.terminal import TerminalProgress
     from goldbench.pipeline.score.runs import load_gold
 
-    if html is not None:
-        check_installed()
     loaded = load_gold(gold)
     check_apart({"--html": html, "--out": out}, [loaded.path, *(one for one in (config, published) if one)])
     if html is not None and not html.resolve().parent.is_dir():

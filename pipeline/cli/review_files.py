@@ -10,9 +10,17 @@ import typer
 
 from goldbench.pipeline.cli.options import input_option, judging_option, output_option, people_option, statistics_option
 from goldbench.pipeline.cli.run_options import Seed
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import InputError, UsageError
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")]
+
+def _present(folder: Path) -> Path:
+    """Refuse a folder that does not exist, before the extra that reads it is asked for."""
+    if not folder.exists():
+        raise InputError(folder, "folder not found")
+    return folder
+
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.", callback=_present)]
 LedgerOption = Annotated[
     str | None, input_option("--ledger", metavar="URL", help="Decisions: a file or postgresql:// (default: in DIR).")
 ]

@@ -103,7 +103,7 @@ def _settings(
     else:
         table, folder = PRESETS[name].model_dump(by_alias=True) if name in PRESETS else _address(name), None
     if not table and given is None:
-        raise _Wrong(f"there is no system {_shown(name)}{_nearest(name, known)}")
+        raise _Wrong(_unknown(name, known))
     place = f"systems.{_shown(name)}"
     kind = table.get("kind")
     record = KINDS.get(kind) if isinstance(kind, str) else None
@@ -113,10 +113,20 @@ def _settings(
     try:
         settings = record.model_validate({**table, **_typed(record, change)})
     except ValidationError as error:
-        parameters = [field.alias or key for key, field in record.model_fields.items()]
+        parameters = [field.alias or key for key, field in record.model_fields.items() if key != "kind"]
         items = error.errors(include_url=False, include_input=False)
         raise _Wrong(*(_problem(place, item, parameters) for item in items)) from None
     return _absolute(settings, folder)  # type: ignore[return-value]  # every record of KINDS is one
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    """Return what is wrong with the name of a system that is neither described nor known without a description."""
+    if name in KINDS:
+        return (
+            f"the system {name} needs a description: put [systems.NAME] with kind = {name!r} and its parameters into a "
+            "bench.toml, and name both: --config bench.toml --system NAME"
+        )
+    return f"there is no system {_shown(name)}{_nearest(name, known)} (known: {', '.join(sorted(known))})"
 
 
 def _address(name: str) -> dict[str, Any]:
@@ -141,7 +151,7 @@ def _address(name: str) -> dict[str, Any]:
 def _problem(place: str, item: Any, parameters: Sequence[str]) -> str:  # noqa: ANN401  pydantic's error dictionaries
     path = ".".join(map(str, item["loc"]))
     if item["type"] == "extra_forbidden":
-        hint = _nearest(path, parameters) or f" (parameters: {', '.join(parameters)})"
+        hint = f"{_nearest(path, parameters)} (parameters: {', '.join(parameters)})"
         return f"{place}: unknown parameter {_shown(path)}{hint}"
     message = str(item["msg"]).removeprefix("Value error, ")
     return f"{place}.{path}: {message}" if path else f"{place}: {message}"

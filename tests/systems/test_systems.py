@@ -64,7 +64,7 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
     for expected in (
         "k1: give it as key=value",
         "q.k=3: there is no system q",
-        "there is no system bm52; did you mean bm25?",
+        "there is no system bm52; did you mean bm25? (known: bm25, embedding, ",
         "systems.x: unknown parameter K1; did you mean k1?",
         "systems.x.b: Input should be a valid number",
         "systems.pool: 1 weights for 2 systems",
@@ -289,3 +289,14 @@ def test_an_error_of_a_library_while_a_system_is_built_fails_this_system_alone(m
         with pytest.raises(RetrieverFailed, match=r"^system ngrams: raised ValueError \(.*\) while it was built$"):
             systems.retriever("ngrams")
         systems.retriever("bm25").index(CORPUS)
+
+
+@pytest.mark.parametrize("kind", ["sentence-transformers", "fastembed", "rerank"])
+def test_a_kind_that_needs_a_description_is_known(kind: str) -> None:
+    with pytest.raises(ConfigError, match=f"the system {kind} needs a description: put .* into a bench.toml"):
+        resolve([kind])
+
+
+def test_an_unknown_parameter_lists_those_that_there_are() -> None:
+    with pytest.raises(ConfigError, match=r"unknown parameter index \(parameters: analyzer, language, tokens, k1, b\)"):
+        resolve(["bm25"], overrides=["index=hnsw"])
