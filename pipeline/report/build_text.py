@@ -104,17 +104,21 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
             f"{READY.min_words} words or more."
         )
     if not target_met and limit is not None:
-        yield f"So far {queries(manifest.queries)}" + (f" of {manifest.target:,}." if manifest.target else ".")
+        yield f"So far {_reached(manifest)}."
     elif not target_met:
         generate = _stage(manifest, "generate")
         rules = Counter(select.rules) + Counter(generate.rules) + Counter(_stage(manifest, "check").rules)
         fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common()) or "none"
         reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
-        count = f"{manifest.queries:,} of {queries(manifest.target)}" if manifest.target else queries(manifest.queries)
-        yield f"{count}: {reserve}. Rejected by rule: {fell}; docs/reference.md explains the rules."
+        yield f"{_reached(manifest)}: {reserve}. Rejected by rule: {fell}; docs/reference.md explains the rules."
     if manifest.failures:
         yield f"{amount(len(manifest.failures), 'failure')}, listed in {MANIFEST}:"
         yield from messages(manifest.failures)
+
+
+def _reached(manifest: Manifest) -> str:
+    """Return how many queries there are, and of how many if a number was asked for."""
+    return f"{manifest.queries:,} of {queries(manifest.target)}" if manifest.target else queries(manifest.queries)
 
 
 def stopped(limit: str) -> str:
