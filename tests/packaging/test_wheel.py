@@ -73,7 +73,8 @@ def test_the_sdist_holds_each_file_once_and_no_links(sdist: Path) -> None:
         assert [member.name for member in archive if not (member.isfile() or member.isdir())] == []
         names = {member.name.partition("/")[2] for member in archive}
     assert package_files() <= names
-    tops = {"goldbench", "docs", "data", "CHANGELOG.md", "README.md", "LICENSE", "pyproject.toml", "PKG-INFO"}
+    texts = {"CHANGELOG.md", "CONTRIBUTING.md", "README.md", "LICENSE"}
+    tops = {"goldbench", "docs", "data", *texts, "pyproject.toml", "PKG-INFO"}
     assert {name.split("/")[0] for name in names} - {".gitignore"} == tops
 
 
