@@ -85,6 +85,8 @@ def compare(server: Server) -> None:
     texts = chunk_texts(CHUNKS)
     print(f"  {CHUNKS} chunks beside others, one query of each asked for, every program in a process of its own:")
     ours = _measured(GOLDBENCH, sys.executable, server, texts)
+    if isinstance(ours, str):
+        raise SystemExit(f"goldbench {ours}")
     _say(GOLDBENCH, ours, None)
     for peer in PEERS:
         python = os.environ.get(peer.variable)
@@ -113,11 +115,11 @@ def _measured(peer: Peer, python: str, server: Server, texts: Sequence[str]) -> 
     return Measured(done["version"], done["seconds"], done["queries"], requests, seen["in_flight_max"], note)
 
 
-def _say(peer: Peer, measured: Measured | str, ours: Measured | str | None) -> None:
+def _say(peer: Peer, measured: Measured | str, ours: Measured | None) -> None:
     if isinstance(measured, str):
         print(f"    {peer.name:<24} {measured}", flush=True)
         return
-    ratio = f"{measured.seconds / ours.seconds:>5.1f} x goldbench" if isinstance(ours, Measured) else measured.note
+    ratio = f"{measured.seconds / ours.seconds:>5.1f} x goldbench" if ours else measured.note
     print(
         f"    {peer.name:<24} {measured.version:<8} {measured.seconds:>6.2f} s  {measured.queries:>3} queries  "
         f"{measured.requests:>4} requests, at most {measured.in_flight:>2} in flight  {ratio}",
