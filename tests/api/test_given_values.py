@@ -89,6 +89,7 @@ def test_load_takes_or_refuses_every_value(name: str, folder: Path, monkeypatch:
     assert artifacts(folder / "set") == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*GRADE} - {"options", "progress"}))
 def test_grade_takes_or_refuses_every_value(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
@@ -100,6 +101,7 @@ def test_grade_takes_or_refuses_every_value(name: str, folder: Path, monkeypatch
     assert artifacts(folder / "set") == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["card", "save"])
 def test_the_other_calls_take_or_refuse_every_value(
     call: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

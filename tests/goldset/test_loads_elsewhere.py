@@ -102,6 +102,7 @@ def test_ids_that_look_like_numbers_dates_or_nothing_stay_the_same_strings(
     assert (tmp_path / "beir" / "corpus.parquet").exists() is parquet
 
 
+@pytest.mark.slow
 def test_original_texts_of_some_passages_and_exported_reviews_load_too(
     tmp_path: Path, loaded: Any, goldbench_inside: Goldbench
 ) -> None:
@@ -130,6 +131,7 @@ def test_parquet_copies_go_when_they_are_no_longer_needed(tmp_path: Path) -> Non
     assert list((tmp_path / "beir").rglob("*.parquet")) == []
 
 
+@pytest.mark.slow
 def test_two_sets_and_a_set_built_again_are_not_mixed_up_in_the_cache(tmp_path: Path, loaded: Any) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

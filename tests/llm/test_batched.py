@@ -241,8 +241,9 @@ def until_sent(process: subprocess.Popen[str]) -> None:
     pytest.fail("no batch was sent")
 
 
+@pytest.mark.slow
 @posix
-@pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
 def test_another_process_picks_up_the_batch_of_one_that_is_gone(how: str, model_server: ServerHandle, tmp_path: Path):
     corpus(tmp_path / "docs")
     model_server.script(batch_s=2)

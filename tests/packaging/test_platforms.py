@@ -82,6 +82,7 @@ def test_every_module_can_be_imported(elsewhere: dict[str, str], tmp_path: Path)
     assert int(done.stdout) > 300
 
 
+@pytest.mark.slow
 def test_the_main_job_is_done_and_the_missing_limit_is_one_line(elsewhere: dict[str, str], tmp_path: Path) -> None:
     documents = ROOT / "data" / "example" / "documents" / "support"
     built = run(elsewhere, tmp_path, "-m", "goldbench", "build", documents, "--out", "set", "--queries", 20)

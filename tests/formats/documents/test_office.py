@@ -411,6 +411,7 @@ def test_glyph_order_is_told_by_the_letters_that_only_end_words() -> None:
     assert not is_in_paper_order("plain words")
 
 
+@pytest.mark.slow
 def test_the_formats_folder_is_read_whole_in_seconds(collections: Path) -> None:
     started = time.monotonic()
     outcome = read(collections / "formats")
