@@ -52,12 +52,9 @@ class Frames(NamedTuple):
     ``qrels`` has ``query_id``, ``doc_id`` (strings) and ``grade`` (int64), a row for each judged pair.
 
     >>> import goldbench
-    >>> texts = {
-    ...     "pump": "The circulation pump starts when the tank falls below forty litres and stops when it is full.",
-    ...     "valve": "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes.",
-    ...     "filter": "Sand filters are washed at night, so that clay cannot settle in the lower bed of gravel.",
-    ... }
-    >>> gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
+    >>> pump = "The circulation pump starts when the tank falls below forty litres and stops when it is full."
+    >>> valve = "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes."
+    >>> gold = goldbench.build(texts=[pump, valve], queries=1, no_chunk=True, progress=False)
     >>> queries, corpus, qrels = gold.to_pandas()
     >>> qrels.merge(queries, on="query_id").columns.tolist()
     ['query_id', 'doc_id', 'grade', 'text']
@@ -190,10 +187,10 @@ class GoldSet:
         given = {
             "out": out, "split": split, "corpus": corpus, "queries": queries, "qrels": qrels, "grades": grades,
             "evidence_level": None if evidence_level is None else choice_of(evidence_level, "evidence_level", Level),
-            "drop_broken": drop_broken or None, "replace": replace or None,
+            "drop_broken": drop_broken, "replace": replace,
         }  # fmt: skip
         if kind is None:
-            only_imports = [name for name, value in given.items() if value is not None]
+            only_imports = [name for name, value in given.items() if value is not None and value is not False]
             if only_imports:
                 raise UsageError(f"{only_imports[0]}: needs kind=, the format of the benchmark, as kind='beir'")
             gold = load_gold(place.absolute())
@@ -465,12 +462,9 @@ class GoldSet:
         every answer is stored before it is used.
 
         >>> import goldbench
-        >>> texts = {
-        ...     "pump": "The circulation pump starts when the tank falls below forty litres and stops when it is full.",
-        ...     "valve": "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes.",
-        ...     "filter": "Sand filters are washed at night, so that clay cannot settle in the lower bed of gravel.",
-        ... }
-        >>> gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
+        >>> pump = "The circulation pump starts when the tank falls below forty litres and stops when it is full."
+        >>> valve = "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes."
+        >>> gold = goldbench.build(texts=[pump, valve], queries=1, no_chunk=True, progress=False)
         >>> server = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "answers": "mine.sqlite"}
         >>> gold.grade(dry_run=True, progress=False, **server).to_pandas().stage.tolist()
         ['grade', 'judge check', 'pairs in doubt (about)']
@@ -527,14 +521,11 @@ class GoldSet:
         """Return how far the set can be trusted, as ``goldbench card`` shows it; nothing is written.
 
         >>> import goldbench
-        >>> texts = {
-        ...     "pump": "The circulation pump starts when the tank falls below forty litres and stops when it is full.",
-        ...     "valve": "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes.",
-        ...     "filter": "Sand filters are washed at night, so that clay cannot settle in the lower bed of gravel.",
-        ... }
-        >>> gold = goldbench.build(texts=texts, queries=2, no_chunk=True, progress=False)
+        >>> pump = "The circulation pump starts when the tank falls below forty litres and stops when it is full."
+        >>> valve = "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes."
+        >>> gold = goldbench.build(texts=[pump, valve], queries=1, no_chunk=True, progress=False)
         >>> gold.card()["number of queries"].value
-        2
+        1
 
         Args:
             seed: The seed of every draw, 0 or more.
@@ -614,9 +605,9 @@ def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
         Chosen(split=given["split"], **files),
         given["grades"],
         given["relevant_from"],
-        given["drop_broken"] is not None,
+        given["drop_broken"],
         given["evidence_level"],
-        given["replace"] is not None,
+        given["replace"],
     )
     with temporary_folder(given["out"]) as place:
         imported = import_benchmark(kind, path, place.folder, options)
