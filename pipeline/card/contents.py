@@ -11,6 +11,7 @@ from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.figures import writable
 from goldbench.pipeline.card.judge_trust import JUDGE
 from goldbench.pipeline.card.labels import label_figures
+from goldbench.pipeline.card.naturalness import natural_order
 from goldbench.pipeline.card.origin import CIRCULARITY, PROVENANCE, making_figures, origin_figures
 from goldbench.pipeline.card.queries import asking_figures, overlaps
 from goldbench.pipeline.card.stability import FEWEST, POWER, ordering_figures
@@ -45,6 +46,7 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
     figures = [
         *making_figures(material),
         *asking_figures(material, shares),
+        natural_order(material, seed=seed),
         *label_figures(material, baselines),
         *ordering_figures(material, baselines, shares, seed=seed),
         *origin_figures(material),

@@ -15,15 +15,18 @@ from goldbench.pipeline.card import make_card, write_card
 from goldbench.pipeline.card.baselines import run_baselines
 from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.judge_trust import grading_figures
+from goldbench.pipeline.card.naturalness import natural_order
 from goldbench.pipeline.errors import InputError, OutputError
 from goldbench.pipeline.report.card_text import markdown, plain
 from goldbench.schemas.set_card import Card, State
 from tests.card.sets import graded, topical, write_dataset
 from tests.conftest import Goldbench
+from tests.measures.statistics.spoken import sentences, shuffled
 
 SECTIONS = {
     "funnel", "coverage", "length", "mix", "overlap", "near-duplicates", "self-contained", "reachability", "difficulty",
     "positives", "holes", "grades", "judge", "power", "lexical advantage", "stability", "circularity", "provenance",
+    "word order",
 }  # fmt: skip
 
 
@@ -136,6 +139,24 @@ def test_what_was_not_done_is_absent_with_its_reason(tiny: Card) -> None:
     ):
         assert tiny.figure(name).state is State.ABSENT
         assert reason in tiny.figure(name).meaning
+
+
+def test_word_salad_fails_and_sentences_pass(tmp_path: Path) -> None:
+    asked, told = sentences(40, seed=1), sentences(1_500, seed=2)
+    corpus = {f"d{number}": told[number] for number in range(len(told))}
+    for name, texts, state in (("asked", asked, State.OK), ("salad", shuffled(asked), State.FAIL)):
+        queries = {f"q{number}": text for number, text in enumerate(texts)}
+        relevant = {query_id: [f"d{number}"] for number, query_id in enumerate(queries)}
+        folder = write_dataset(tmp_path / name, queries=queries, corpus=corpus, relevant_docs=relevant)
+        found = natural_order(read_described(folder), seed=0)
+        assert found.state is state, name
+        assert found.values["95 % interval, low"] <= found.value <= found.values["95 % interval, high"]
+
+
+def test_an_order_that_cannot_be_measured_is_absent_with_its_reason(tiny: Card) -> None:
+    found = tiny.figure("natural word order")
+    assert found.state is State.ABSENT
+    assert "fewer than 10,000 words of passages" in found.meaning
 
 
 def test_a_simulated_set_names_no_winner(tiny: Card) -> None:

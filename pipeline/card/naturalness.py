@@ -1,0 +1,68 @@
+"""The figure that tells queries in a natural word order from word salad."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from goldbench.pipeline.card.described_set import DescribedSet
+from goldbench.pipeline.card.figures import absent, figure
+from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
+from goldbench.pipeline.measures.statistics.word_order import MOST_PASSAGES, QueryOrders, query_orders
+from goldbench.pipeline.text.display import amount
+from goldbench.schemas.set_card import Figure, State, Value
+
+NATURAL = "word order"
+NAME = "natural word order"
+OK_FROM, FAIL_BELOW = 0.75, 0.7
+"""Set by `python -m tests.benchmarks.naturalness`: people's queries have 0.78 to 0.99, `terms` at most 0.63."""
+FEWEST_MEASURED = 10
+"""Fewest queries whose word order is measured, so that their mean says something."""
+
+_RESAMPLES = 2_000
+
+
+def natural_order(material: DescribedSet, *, seed: int) -> Figure:
+    """Return the figure on the word order of the queries.
+
+    Args:
+        material: The gold set.
+        seed: Seed of the random orders and of the interval, not negative.
+    """
+    ids = sorted(material.corpus)
+    passages = [material.corpus[doc_id] for doc_id in ids[:: max(1, len(ids) // MOST_PASSAGES)]]
+    found = query_orders(material.queries, material.languages, passages, seed=seed)
+    if len(found.ranks) < FEWEST_MEASURED:
+        return absent(NATURAL, NAME, _too_few(found))
+    return _figure(found, seed)
+
+
+def _too_few(found: QueryOrders) -> str:
+    reasons = "; ".join(f"{amount(count, 'query', 'queries')} {reason}" for reason, count in found.left_out.items())
+    return f"{len(found.ranks)} queries can be measured, {FEWEST_MEASURED} are needed. Left out: {reasons or 'none'}"
+
+
+def _figure(found: QueryOrders, seed: int) -> Figure:
+    ranks = np.array(list(found.ranks.values()))
+    mean = float(ranks.mean())
+    ends = bootstrap_intervals(ranks[:, None, None], [], resamples=_RESAMPLES, seed=seed)
+    values: dict[str, Value] = {
+        "95 % interval, low": float(ends.mean_low[0, 0]),
+        "95 % interval, high": float(ends.mean_high[0, 0]),
+        "queries measured": len(ranks),
+    }
+    values |= {f"left out: {reason}": count for reason, count in found.left_out.items()}
+    unusual = sorted((rank, query_id) for query_id, rank in found.ranks.items() if rank < 0.5)
+    return figure(
+        NATURAL,
+        NAME,
+        mean,
+        f"On average, the passages make the order of a query's words more likely than {mean:.0%} of random orders of "
+        "these words (people's queries: 78% to 99%; word salad: 50% to 63%). A fluent query without sense passes.",
+        unit="share of random orders, mean",
+        values=values,
+        items=[query_id for _, query_id in unusual[:20]],
+        limit=(
+            f">= {OK_FROM:.2f}, failed below {FAIL_BELOW:.2f}",
+            State.FAIL if mean < FAIL_BELOW else mean >= OK_FROM,
+        ),
+    )
