@@ -8,7 +8,7 @@ from goldbench.pipeline.card.described_set import DescribedSet
 from goldbench.pipeline.card.figures import absent, figure
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
 from goldbench.pipeline.measures.statistics.word_order import MOST_PASSAGES, QueryOrders, query_orders
-from goldbench.pipeline.text.display import amount
+from goldbench.pipeline.text.display import queries
 from goldbench.schemas.set_card import Figure, State, Value
 
 NATURAL = "word order"
@@ -37,8 +37,8 @@ def natural_order(material: DescribedSet, *, seed: int) -> Figure:
 
 
 def _too_few(found: QueryOrders) -> str:
-    reasons = "; ".join(f"{amount(count, 'query', 'queries')} {reason}" for reason, count in found.left_out.items())
-    return f"{len(found.ranks)} queries can be measured, {FEWEST_MEASURED} are needed. Left out: {reasons or 'none'}"
+    reasons = "; ".join(f"{queries(count)} {reason}" for reason, count in found.left_out.items())
+    return f"{queries(len(found.ranks))} can be measured; {FEWEST_MEASURED} are needed. Left out: {reasons or 'none'}"
 
 
 def _figure(found: QueryOrders, seed: int) -> Figure:
