@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ConfigError,
         GoldbenchError,
         InputError,
+        JudgeFailed,
         LimitReached,
         MissingExtra,
         ModelError,
@@ -54,8 +55,8 @@ _PLACES = {
     "evaluate": "api.scores",
     **dict.fromkeys(
         (
-            "AnswerRejected", "CallFailed", "ConfigError", "GoldbenchError", "InputError", "LimitReached",
-            "MissingExtra", "ModelError", "ModelUnavailable", "NotAsked", "NothingKept", "OutputError",
+            "AnswerRejected", "CallFailed", "ConfigError", "GoldbenchError", "InputError", "JudgeFailed",
+            "LimitReached", "MissingExtra", "ModelError", "ModelUnavailable", "NotAsked", "NothingKept", "OutputError",
             "RetrieverFailed", "UnknownMeasure", "UnreadableDocument", "UsageError",
         ),
         "errors",
@@ -79,6 +80,7 @@ __all__ = [  # noqa: RUF022  in the order of the places
     "ConfigError",
     "GoldbenchError",
     "InputError",
+    "JudgeFailed",
     "LimitReached",
     "MissingExtra",
     "ModelError",

@@ -10,6 +10,7 @@
     ├── UnknownMeasure               names of measures are not known: show each of them
     ├── OutputError                  the output cannot be written
     │   └── NothingKept              the result would be an empty set: leave everything as it was, exit with 3
+    │       └── JudgeFailed          the judge failed the judge checks: leave the labels as they were, exit with 3
     ├── MissingExtra                 a package is not installed: show how to install it
     ├── RetrieverFailed              one retrieval system cannot be built, index or search: go on with the others
     └── ModelError                   no answer came from a model
@@ -88,6 +89,10 @@ class NothingKept(OutputError):
     """The result would be an empty set, so nothing was changed; the answers of the model are stored."""
 
     exit_code = 3
+
+
+class JudgeFailed(NothingKept):
+    """The judge failed the judge checks, so its grades were not used; the answers of the model are stored."""
 
 
 class MissingExtra(GoldbenchError):

@@ -67,10 +67,11 @@ class Asked(Record):
 
 
 class CanaryCount(Record):
-    """How many judge checks of one kind were graded, and how many of them 2 or more."""
+    """How many judge checks of one kind were graded, how many of them 2 or more, and how many calls gave no grade."""
 
     graded: int = Field(ge=0)
     relevant: int = Field(ge=0)
+    unanswered: int = Field(default=0, ge=0)
 
 
 class CanaryVerdict(StrEnum):
@@ -113,6 +114,16 @@ class Grading(Record):
     agreement_measured: bool = False
 
 
+class RefusedGrading(Record):
+    """The last grading that left the set as it was: why, its figures, and the queries it would have kept."""
+
+    reason: str
+    grading: Grading
+    stages: list[StageReport]
+    failures: list[Failure] = Field(default_factory=list)
+    usage: dict[str, StageUsage] = Field(default_factory=dict)
+
+
 class Manifest(VersionedRecord):
     """The record of one run. Everything else in the folder is a function of input, configuration and answers."""
 
@@ -135,3 +146,4 @@ class Manifest(VersionedRecord):
     packages: dict[str, str] = Field(default_factory=dict)
     files: dict[str, str] = Field(default_factory=dict)
     grading: Grading | None = None
+    refused_grading: RefusedGrading | None = None

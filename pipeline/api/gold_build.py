@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 
 from goldbench.pipeline.api.gold_set import GoldSet
@@ -190,13 +191,13 @@ def _built(order: BuildOrder, place: Place, *, progress: bool) -> GoldSet:
 
     shown = progress_for(shown=progress)
     built = run_apart(lambda watched: carry_out(order, progress=watched, say=watched.note), shown)
-    remarks = list(_remarks(built))
+    remarks = list(_remarks(built, order.out))
     for line in remarks:
         shown.note(line)
     return GoldSet(load_gold(order.out), remarks=remarks, complete=built.complete, temporary=place.temporary)
 
 
-def _remarks(built: Built) -> Iterator[str]:
+def _remarks(built: Built, out: Path) -> Iterator[str]:
     from goldbench.pipeline.api.gold_grade import remarks_of
     from goldbench.pipeline.report.build_text import shortfall
 
@@ -205,6 +206,8 @@ def _remarks(built: Built) -> Iterator[str]:
         yield named_in_python(line)
     if built.graded is not None:
         yield from remarks_of(built.graded)
+        if (problem := built.graded.problem(out, built=True)) is not None:
+            yield named_in_python(str(problem))
 
 
 def _planned(order: BuildOrder, *, progress: bool) -> CostPlan:

@@ -38,6 +38,7 @@ class GradeOrder:
     runs: Mapping[str, Any]
     answers: Path | None
     replace: bool
+    force: bool
     replay: bool
     batch: bool
 
@@ -53,6 +54,9 @@ def graded(order: GradeOrder, *, progress: bool) -> tuple[tuple[str, ...], bool]
     Args:
         order: What is graded.
         progress: Whether the progress is shown.
+
+    Raises:
+        NothingKept: The set stays as it was.
     """
     check_replay(replay=order.replay, batch=order.batch, dry_run=False)
     with _how(order) as how:
@@ -60,6 +64,8 @@ def graded(order: GradeOrder, *, progress: bool) -> tuple[tuple[str, ...], bool]
             lambda shown: grade_as(how, order.folder, order.config, order.store, progress=shown, say=shown.note),
             progress_for(shown=progress),
         )
+    if (problem := found.problem(order.folder)) is not None:
+        raise problem
     return tuple(remarks_of(found)), found.complete
 
 
@@ -82,8 +88,8 @@ def planned(order: GradeOrder, *, progress: bool) -> CostPlan:
 
 def remarks_of(found: Graded) -> Iterator[str]:
     """Yield what a reader of a graded set must know."""
-    yield from graded_lines(found.grading, found.manifest)
-    warnings = grading_warnings(found.grading, found.failures, found.limit, queries=found.manifest.queries)
+    yield from graded_lines(found.record)
+    warnings = grading_warnings(found.record, found.failures, found.limit)
     yield from map(named_in_python, warnings)
 
 
@@ -95,7 +101,7 @@ def _how(order: GradeOrder) -> Iterator[How]:
             f"{name}={_file_of(run, f'runs: {shown(str(name))}', order, place.folder.parent / str(number))}"
             for number, (name, run) in enumerate(_named(order.runs))
         ]
-        yield How(tuple(runs), replay=order.replay, batch=order.batch, replace=order.replace)
+        yield How(tuple(runs), replay=order.replay, batch=order.batch, replace=order.replace, force=order.force)
 
 
 def _named(runs: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:

@@ -18,7 +18,7 @@ from goldbench.pipeline.api.keywords import (
     path_of,
     whole_number,
 )
-from goldbench.pipeline.errors import GoldbenchError, InputError, OutputError, UsageError
+from goldbench.pipeline.errors import GoldbenchError, InputError, NothingKept, OutputError, UsageError
 from goldbench.pipeline.text.display import printable, shown
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.api.evaluations import Evaluation, Evaluations
     from goldbench.pipeline.api.given_systems import EvaluateOptions, Run
     from goldbench.pipeline.api.gold_card import GoldCard
+    from goldbench.pipeline.api.gold_grade import GradeOrder
     from goldbench.pipeline.api.run_comparison import RunComparison
     from goldbench.pipeline.api.temporary_folder import TemporaryFolder
     from goldbench.pipeline.measures.assessment import Missing
@@ -420,6 +421,7 @@ class GoldSet:
         config: ConfigGiven | None = None,
         answers: str | PathLike[str] | None = None,
         replace: bool = False,
+        force: bool = False,
         replay: bool = False,
         batch: bool = False,
         dry_run: Literal[False] = False,
@@ -435,6 +437,7 @@ class GoldSet:
         config: ConfigGiven | None = None,
         answers: str | PathLike[str] | None = None,
         replace: bool = False,
+        force: bool = False,
         replay: bool = False,
         batch: bool = False,
         dry_run: Literal[True],
@@ -450,6 +453,7 @@ class GoldSet:
         config: ConfigGiven | None = None,
         answers: str | PathLike[str] | None = None,
         replace: bool = False,
+        force: bool = False,
         replay: bool = False,
         batch: bool = False,
         dry_run: bool = False,
@@ -474,6 +478,7 @@ class GoldSet:
             config: A ``goldbench.toml``, or its tables.
             answers: Store of model answers (default: answers.sqlite beside the folder).
             replace: Replace the grades of another judge.
+            force: Use the grades of a judge that fails the judge checks.
             replay: Take every answer from the store; use no network.
             batch: Send batches: half the price, within a day.
             dry_run: Return the expected cost; send and write nothing.
@@ -484,9 +489,11 @@ class GoldSet:
             InputError: The set does not lie in a folder of a build or an import.
             UsageError: There is no model, or it is not clear which.
             OutputError: The set is graded by other judges, reviewed by people, or cannot be written.
+            JudgeFailed: The judge failed the judge checks; the labels stay as they were.
+            NothingKept: No query would be left; the set stays as it was.
             ModelError: The model's server cannot be used; what was answered is in the store.
         """
-        from goldbench.pipeline.api.gold_grade import GradeOrder, graded, planned
+        from goldbench.pipeline.api.gold_grade import GradeOrder, planned
 
         if runs is not None and not isinstance(runs, Mapping):
             raise UsageError(f"runs: not a mapping: {type(runs).__name__}; give {{name: run}}")
@@ -501,12 +508,20 @@ class GoldSet:
             runs=runs or {},
             answers=None if answers is None else path_of(answers, "answers"),
             replace=replace,
+            force=force,
             replay=replay,
             batch=batch,
         )
-        if dry_run:
-            return planned(order, progress=progress)
-        remarks, complete = graded(order, progress=progress)
+        return planned(order, progress=progress) if dry_run else self._graded(order, progress=progress)
+
+    def _graded(self, order: GradeOrder, *, progress: bool) -> GoldSet:
+        from goldbench.pipeline.api.gold_grade import graded
+
+        try:
+            remarks, complete = graded(order, progress=progress)
+        except NothingKept:  # the record of the grading is new
+            self._read_again()
+            raise
         self._read_again()
         self.remarks, self.complete = remarks, complete
         return self

@@ -69,7 +69,7 @@ class GradeOptions(ModelOptions, total=False):
     passages_per_call: int | None
 
 
-_FLAGS = frozenset({"replace", "replay", "batch", "dry_run", "grade", "no_chunk", "strict", "drop_broken"})
+_FLAGS = frozenset({"replace", "force", "replay", "batch", "dry_run", "grade", "no_chunk", "strict", "drop_broken"})
 _RENAMED = {"run": "runs", "measure": "measures", "k": "cutoffs"}
 """Options of which the keyword has another name."""
 _KEYWORDS = frozenset({

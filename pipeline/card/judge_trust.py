@@ -9,12 +9,24 @@ import numpy as np
 
 from goldbench.pipeline.card.described_set import DescribedSet
 from goldbench.pipeline.card.figures import absent, figure
-from goldbench.pipeline.stages.canaries import CONTROL_BELOW, FAIL_ABOVE, TRAPS, WARN_ABOVE, tally
+from goldbench.pipeline.stages.canaries import (
+    FAIL_ABOVE,
+    FAIL_BELOW,
+    TRAPS,
+    WARN_ABOVE,
+    WARN_BELOW,
+    tally,
+    verdict_on_answers,
+    verdict_on_fakes,
+)
 from goldbench.schemas.judgment import Canary, Flag, Judgment
+from goldbench.schemas.manifest import CanaryVerdict
 from goldbench.schemas.set_card import Figure, State
 
 GRADES, JUDGE = "grades", "judge"
 NOT_GRADED = "the set was not graded: no pool was judged"
+_NOT_TO_BE_USED = ": do not use this judge."
+_STATES = {CanaryVerdict.PASSED: State.OK, CanaryVerdict.WARNING: State.WARN, CanaryVerdict.FAILED: State.FAIL}
 
 
 def grading_figures(material: DescribedSet) -> Iterator[Figure]:
@@ -27,13 +39,18 @@ def grading_figures(material: DescribedSet) -> Iterator[Figure]:
     yield _people(material)
     if not material.graded:
         names = ("canaries", "evidence alone", "spread of the panel", "guard", "unjudged")
-        yield from (absent(JUDGE, name, NOT_GRADED) for name in names)
+        yield from (absent(JUDGE, name, _why_not_graded(material)) for name in names)
         return
     yield from _judge_checks(material)
     real = [one for one in material.judgments if one.canary is None and one.shared_from is None]
     yield _spread(real)
     yield _guard(real)
     yield _unjudged(material)
+
+
+def _why_not_graded(material: DescribedSet) -> str:
+    refused = material.manifest.refused_grading if material.manifest else None
+    return NOT_GRADED if refused is None else f"the set was not graded: {refused.reason}"
 
 
 def _people(material: DescribedSet) -> Figure:
@@ -96,17 +113,20 @@ def _judge_checks(material: DescribedSet) -> Iterator[Figure]:
     grading = material.manifest.grading if material.manifest else None
     if not counts and grading is not None:
         counts = {Canary(kind): (count.graded, count.relevant) for kind, count in sorted(grading.canaries.items())}
+    unanswered = sum(count.unanswered for count in grading.canaries.values()) if grading else 0
     planted, accepted = (sum(counts[kind][part] for kind in TRAPS if kind in counts) for part in (0, 1))
     if not planted:
-        yield absent(JUDGE, "canaries", "the judge was given no planted fakes")
+        reason = "the judge gave no usable reply to them" if unanswered else "the judge was given no planted fakes"
+        yield absent(JUDGE, "canaries", reason)
     else:
         fooled = accepted / planted
+        state = _STATES[verdict_on_fakes(fooled)]
         yield figure(
             JUDGE,
             "canaries",
             fooled,
             f"Judge check: accepted {accepted:,} of {planted:,} planted fakes (graded them 2 or 3)"
-            + (": do not use this judge." if fooled > FAIL_ABOVE else "."),
+            + (_NOT_TO_BE_USED if state is State.FAIL else "."),
             unit="share of fakes graded 2 or 3",
             values={
                 f"{kind.value}, {word}": counts[kind][part]
@@ -114,22 +134,22 @@ def _judge_checks(material: DescribedSet) -> Iterator[Figure]:
                 if kind in counts
                 for part, word in ((0, "put"), (1, "graded 2 or 3"))
             },
-            limit=(
-                f"<= {WARN_ABOVE:g}, fails above {FAIL_ABOVE:g}",
-                State.FAIL if fooled > FAIL_ABOVE else fooled <= WARN_ABOVE,
-            ),
+            limit=(f"<= {WARN_ABOVE:g}, fails above {FAIL_ABOVE:g}", state),
         )
     shown, found = counts.get(Canary.EVIDENCE_ALONE, (0, 0))
     if not shown:
-        yield absent(JUDGE, "evidence alone", "the judge was given no planted answers")
+        reason = "the judge gave no usable reply to them" if unanswered else "the judge was given no planted answers"
+        yield absent(JUDGE, "evidence alone", reason)
         return
+    state = _STATES[verdict_on_answers(found, shown)]
     yield figure(
         JUDGE,
         "evidence alone",
         found / shown,
-        f"Judge check: recognised {found:,} of {shown:,} planted answers (sentences that answer their query).",
+        f"Judge check: recognised {found:,} of {shown:,} planted answers (sentences that answer their query)"
+        + (_NOT_TO_BE_USED if state is State.FAIL else "."),
         unit="share graded 2 or 3",
-        limit=(f">= {CONTROL_BELOW:g}", found / shown >= CONTROL_BELOW),
+        limit=(f">= {WARN_BELOW:g}, fails below {FAIL_BELOW:g}", state),
     )
 
 

@@ -86,6 +86,8 @@ def _build(order: BuildOrder) -> bool:
     _report(console, messages, built.result, order.out, built.config)
     if built.graded is not None:
         show_grading(console, messages, built.graded, accounts=False)
+        if (problem := built.graded.problem(order.out, built=True)) is not None:
+            raise problem
     return built.complete
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.grade.graded_folder import How, PlannedGrading
     from goldbench.pipeline.grade.session import Graded
 
+Force = Annotated[bool, judging_option("--force", help="Use the grades of a judge that fails the judge checks.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, built or imported.")]
 
 
@@ -40,6 +41,7 @@ def grade(
     ] = None,
     answers: Answers = None,
     replace: Annotated[bool, output_option("--replace", help="Replace the grades of another judge.")] = False,
+    force: Force = False,
     replay: Replay = False,
     batch: Batch = False,
     dry_run: DryRun = False,
@@ -50,7 +52,7 @@ def grade(
     """
     from goldbench.pipeline.grade.graded_folder import How
 
-    how = How(tuple(run or ()), replay=replay, batch=batch, replace=replace)
+    how = How(tuple(run or ()), replay=replay, batch=batch, replace=replace, force=force)
     _go(folder, settings, answers, how, dry_run=dry_run)
 
 
@@ -63,6 +65,7 @@ def topup(
         int | None, judging_option(metavar="N", min=1, help="Results of the run to judge (default: as the pool's).")
     ] = None,
     answers: Answers = None,
+    force: Force = False,
     replay: Replay = False,
     batch: Batch = False,
     dry_run: DryRun = False,
@@ -73,7 +76,7 @@ def topup(
     """
     from goldbench.pipeline.grade.graded_folder import How
 
-    how = How(tuple(run), replay=replay, batch=batch, again=True, depth=depth)
+    how = How(tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force)
     _go(folder, settings, answers, how, dry_run=dry_run)
 
 
@@ -93,6 +96,8 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run
         return
     graded = asyncio.run(grade_as(how, folder, config, store, progress=progress, say=messages.print))
     show(console, messages, graded)
+    if (problem := graded.problem(folder)) is not None:
+        raise problem
     console.print(f"\nGraded labels in {folder / DATASET} (also {folder / BEIR}, {folder / TREC})")
     console.print(f"Next: goldbench validate {folder}")
     if not graded.complete:
@@ -120,13 +125,12 @@ def show(console: Console, messages: Console, graded: Graded, *, accounts: bool 
     from goldbench.pipeline.report.build_text import spending
     from goldbench.pipeline.report.grading_text import cost_per_query, graded_lines, grading_warnings
 
-    manifest = graded.manifest
-    for line in graded_lines(graded.grading, manifest):
+    for line in graded_lines(graded.record):
         console.print(line)
     usage = graded.usage
     for line in spending(usage) if accounts else ():
         console.print(line)
-    queries = next(report.read for report in manifest.stages if report.stage == "judge-check")
+    queries = next(report.read for report in graded.record.stages if report.stage == "judge-check")
     console.print(cost_per_query(usage, max(1, queries)))
-    for line in grading_warnings(graded.grading, graded.failures, graded.limit, queries=manifest.queries):
+    for line in grading_warnings(graded.record, graded.failures, graded.limit):
         messages.print(line, style="yellow")

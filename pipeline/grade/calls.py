@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -71,6 +72,12 @@ class Answers:
     def canaries(self) -> list[Judgment]:
         """Return the judgments of all canaries."""
         return [judgment for item in self.slots if item.slot.planted for judgment in item.judgments]
+
+    def unanswered_canaries(self) -> Counter[Canary]:
+        """Return how many canaries of each kind were asked about without a usable reply."""
+        return Counter(
+            item.slot.planted.kind for item in self.slots if item.slot.planted and item.failures and not item.judgments
+        )
 
 
 def slots_of(gold: GradableSet, pool: Pool, *, share: float) -> list[Slot]:

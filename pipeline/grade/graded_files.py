@@ -10,10 +10,10 @@ from goldbench.pipeline.build.flow import FAILURES_LISTED
 from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.folder import Draft, with_reports
 from goldbench.pipeline.grade.gradable_set import GradableSet
-from goldbench.pipeline.grade.outcome import Outcome
+from goldbench.pipeline.grade.outcome import GRADING_STAGES, Outcome
 from goldbench.pipeline.grade.panel import ACCOUNTS, added
 from goldbench.pipeline.grade.retriever_pool import Pool
-from goldbench.schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
+from goldbench.schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, RefusedGrading, StageUsage
 
 _ACCOUNTS = (*ACCOUNTS, "embed")
 
@@ -111,5 +111,26 @@ def manifest_of(
             "usage": spent,
             "prompts": {**kept_prompts, **prompts},
             "grading": grading,
+            "refused_grading": None,
         }
     )
+
+
+def with_refusal(manifest: Manifest, told: Manifest, usage: Mapping[str, StageUsage], reason: str) -> Manifest:
+    """Return the manifest of a set that stays as it was, with a record of the grading that was refused.
+
+    Args:
+        manifest: The manifest of the set.
+        told: The manifest that the graded set would have had.
+        usage: What the calls cost, by account.
+        reason: Why the grading was refused.
+    """
+    assert told.grading is not None
+    refused = RefusedGrading(
+        reason=reason,
+        grading=told.grading,
+        stages=[report for report in told.stages if report.stage in GRADING_STAGES],
+        failures=[failure for failure in told.failures if failure.stage in _ACCOUNTS],
+        usage=dict(usage),
+    )
+    return manifest.model_copy(update={"refused_grading": refused})

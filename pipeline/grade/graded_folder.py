@@ -25,6 +25,7 @@ class How:
         replay: Whether every answer comes from the store.
         batch: Whether requests are sent in batches.
         replace: Whether the grades of another judge are replaced.
+        force: Whether the grades of a judge that fails the judge checks are used.
         again: Whether an earlier pool stays, and only the runs are added.
         depth: Results of each run; None takes the number of the configuration.
     """
@@ -33,6 +34,7 @@ class How:
     replay: bool = False
     batch: bool = False
     replace: bool = False
+    force: bool = False
     again: bool = False
     depth: int | None = None
 
@@ -111,4 +113,4 @@ async def _opened(
     panel = ModelPanel(config, answers, replay=how.replay, batches=say if how.batch else None)
     opened = pools(config, answers, how.runs, replay=how.replay, again=how.again, depth=how.depth, dry_run=dry_run)
     with opened as chosen:
-        yield Work(panel=panel, pools=chosen, progress=progress, say=say, replace=how.replace)
+        yield Work(panel=panel, pools=chosen, progress=progress, say=say, replace=how.replace, force=how.force)

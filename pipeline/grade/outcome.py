@@ -12,14 +12,16 @@ from goldbench.pipeline.grade.calls import Answers
 from goldbench.pipeline.grade.gradable_set import GradableSet
 from goldbench.pipeline.grade.retriever_pool import Pool
 from goldbench.pipeline.stages.canaries import findings, tally
-from goldbench.schemas.judgment import RELEVANT, Flag, Judgment, Pooled, Relevance, settled
-from goldbench.schemas.manifest import CanaryCount, CanaryVerdict, Grading, StageReport
+from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Pooled, Relevance, settled
+from goldbench.schemas.manifest import CanaryCount, Grading, StageReport
 from goldbench.schemas.query import DroppedQuery, Query
 
 TOO_MANY, TOO_MUCH = 8, 0.40
 """A query is too broad with this many relevant chunks in its pool, or with more than this share (0.40 = 40 %)."""
 
 JUDGE_CHECK, UNJUDGED = "judge-check", "unjudged"
+GRADING_STAGES = ("pool", "grade", "judge-check")
+"""The stages that a grading reports on."""
 
 
 @dataclass(slots=True)
@@ -152,11 +154,9 @@ def figures(settings: GradeSettings, assessors: Sequence[str], pool: Pool, answe
         made: The result of the answers.
     """
     pairs = {key: found for key, found in answers.pairs().items() if found}
-    counts = tally(answers.canaries())
-    found = findings(counts)
-    verdict = CanaryVerdict.PASSED if counts else CanaryVerdict.NOT_ASKED
-    verdict = CanaryVerdict.WARNING if found.warnings else verdict
-    verdict = CanaryVerdict.FAILED if found.failed else verdict
+    counts, unanswered = tally(answers.canaries()), answers.unanswered_canaries()
+    sources = [judgments[0].relevance for judgments in answers.checks().values() if judgments]
+    found = findings(counts, sources=sources, unanswered=unanswered.total())
     everything = [item for judgments in pairs.values() for item in judgments]
     final = [settled([item.relevance for item in judgments]) for judgments in pairs.values()]
     shared = sum(row.shared_from is not None for row in _rows(pool))
@@ -179,7 +179,12 @@ def figures(settings: GradeSettings, assessors: Sequence[str], pool: Pool, answe
         grades=dict(sorted(Counter(map(int, final)).items())),
         too_broad=sum(bool(query.too_broad) for query in made.kept),
         unreachable=sum(bool(query.unreachable) for query in made.kept),
-        canaries={kind.value: CanaryCount(graded=all_, relevant=fooled) for kind, (all_, fooled) in counts.items()},
-        canary_verdict=verdict,
+        canaries={
+            kind.value: CanaryCount(graded=graded, relevant=relevant, unanswered=unanswered[kind])
+            for kind in Canary
+            for graded, relevant in [counts.get(kind, (0, 0))]
+            if graded or unanswered[kind]
+        },
+        canary_verdict=found.verdict,
         canary_findings=[*found.failed, *found.warnings],
     )

@@ -9,18 +9,18 @@ from pathlib import Path
 from goldbench.pipeline.build.progress import calls_shown
 from goldbench.pipeline.build.writers import WAVE
 from goldbench.pipeline.config import Panel as Setting
-from goldbench.pipeline.errors import NothingKept, OutputError, UsageError
+from goldbench.pipeline.errors import JudgeFailed, NothingKept, OutputError, UsageError
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
 from goldbench.pipeline.grade.calls import Answers, Asking, Slot, grouped, remembered, slots_of
 from goldbench.pipeline.grade.gradable_set import GradableSet, read_gradable
-from goldbench.pipeline.grade.graded_files import manifest_of, write_graded
+from goldbench.pipeline.grade.graded_files import manifest_of, with_refusal, write_graded
 from goldbench.pipeline.grade.outcome import figures, outcome_of
 from goldbench.pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pool, Pools, pool_of
 from goldbench.pipeline.llm.rehearsal import PlannedStage
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.text.display import amount, dollars, queries
-from goldbench.schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, StageUsage
+from goldbench.schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, RefusedGrading, StageUsage
 
 EXPECTED_RELEVANT = 0.23
 """The share of a pool that a judge finds relevant (0.23 = 23 %): GPT-4 on the TREC Deep Learning track of 2023."""
@@ -41,6 +41,7 @@ class Work:
         progress: Shows how far the work is.
         say: Takes a line that stays on the screen.
         replace: Whether an earlier grading is replaced.
+        force: Whether the grades of a judge that fails the judge checks are used.
         spent: What was spent before on the same caps, by account.
     """
 
@@ -49,43 +50,69 @@ class Work:
     progress: Progress
     say: Callable[[str], None]
     replace: bool = False
+    force: bool = False
     spent: Mapping[str, StageUsage] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A finished grading: the manifest, what this run cost by account, and the cap that stopped it, or None."""
+    """A finished grading: the manifest, what this run cost by account, and the cap that stopped it, or None.
+
+    ``refusal`` is set if the set stayed as it was; the manifest then holds the grading as ``refused_grading``.
+    """
 
     manifest: Manifest
     usage: Mapping[str, StageUsage]
     limit: str | None = None
+    refusal: NothingKept | None = None
+
+    @property
+    def record(self) -> Manifest | RefusedGrading:
+        """What holds the figures, stages and failures of the grading."""
+        return self.manifest.refused_grading or self.manifest
 
     @property
     def grading(self) -> Grading:
         """The figures of the grading."""
-        assert self.manifest.grading is not None
-        return self.manifest.grading
+        assert self.record.grading is not None
+        return self.record.grading
 
     @property
     def complete(self) -> bool:
         """Whether every pair is judged, nothing failed, and the judge did not fail its test."""
-        failed = self.grading.canary_verdict is CanaryVerdict.FAILED
+        failed = self.refusal is not None or self.grading.canary_verdict is CanaryVerdict.FAILED
         whole = not self.grading.unjudged and not self.failures and self.manifest.queries > 0
         return self.limit is None and not failed and whole
 
     @property
     def failures(self) -> list[Failure]:
         """The calls that failed."""
-        return [failure for failure in self.manifest.failures if failure.stage in ACCOUNTS]
+        return [failure for failure in self.record.failures if failure.stage in ACCOUNTS]
+
+    def problem(self, folder: Path, *, built: bool = False) -> NothingKept | None:
+        """Return the error that says why the set in a folder is not graded, or None.
+
+        Args:
+            folder: The run folder.
+            built: Whether the set was built by the same command.
+        """
+        if self.refusal is None:
+            return None
+        remedy = ""
+        if isinstance(self.refusal, JudgeFailed):
+            remedy = "; grade it with another --model, or with --force to use these grades"
+        state = "is built but not graded" if built else "stays as it was"
+        return type(self.refusal)(f"{folder}: {state}, because {self.refusal}{remedy}")
 
 
 async def grade_folder(folder: Path, work: Work) -> Graded:
     """Grade the set in a folder and put the graded set in its place; until then the folder stays as it is.
 
+    A refused grading (see `Graded`) changes the manifest alone.
+
     Raises:
         InputError: The folder holds no finished set, or a damaged one.
         OutputError: It is graded by other judges, reviewed by people, or cannot be written.
-        NothingKept: No query would be left, because too little is judged.
         ModelUnavailable: The model's server cannot be used; what was answered is in the store.
     """
     home = GoldFolder(folder)
@@ -93,20 +120,12 @@ async def grade_folder(folder: Path, work: Work) -> Graded:
         manifest = home.manifest()
         check_gradable(home, manifest, work)
         found = await _grade(read_gradable(home, manifest), place, manifest, work)
-        if not found.manifest.queries and (found.limit or found.grading.unjudged):
-            raise NothingKept(f"{folder}: stays as it was, {_why_nothing_is_left(found)}")
         place.finish(found.manifest)
     return replace(found, manifest=home.manifest())
 
 
-def _why_nothing_is_left(found: Graded) -> str:
-    if found.limit is not None:
-        return f"no query is fully judged yet: {found.limit}"
-    return f"no query would be left: {amount(found.grading.unjudged, 'pair')} could not be judged"
-
-
 async def grade_place(place: Draft, manifest: Manifest, work: Work) -> Graded:
-    """Grade a set that is written but not put in place yet.
+    """Grade a set that is written but not put in place yet; a refused grading leaves it as it was written.
 
     Args:
         place: The draft.
@@ -114,6 +133,26 @@ async def grade_place(place: Draft, manifest: Manifest, work: Work) -> Graded:
         work: As in `grade_folder`.
     """
     return await _grade(read_gradable(place, manifest), place, manifest, work)
+
+
+def refusal_of(found: Graded, *, force: bool) -> NothingKept | None:
+    """Return why a grading is not put into its set, or None.
+
+    Args:
+        found: The grading as it would be put in place.
+        force: Whether the grades of a judge that failed the judge checks are used.
+    """
+    if found.grading.canary_verdict is CanaryVerdict.FAILED and not force:
+        finding = found.grading.canary_findings[0]
+        return JudgeFailed(f"the judge {found.grading.assessors[0]} failed the judge checks: {finding}")
+    if found.manifest.queries:
+        return None
+    if found.limit is not None:
+        return NothingKept(f"no query is fully judged yet: {found.limit}")
+    if found.grading.unjudged:
+        pairs = amount(found.grading.unjudged, "pair")
+        return NothingKept(f"no query would be left: {pairs} could not be judged")
+    return None
 
 
 async def plan_folder(folder: Path, work: Work) -> tuple[Sequence[PlannedStage], int]:
@@ -222,7 +261,6 @@ async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work
     grading = figures(settings, assessors, pool, answers, made)
     if work.pools.again and manifest.grading is not None:
         grading = grading.model_copy(update={"depth": manifest.grading.depth})
-    write_graded(place, gold, pool, made, grading)
     usage = {**work.pools.usage(), **work.panel.usage()}
     told = manifest_of(
         manifest,
@@ -233,7 +271,12 @@ async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work
         usage=usage,
         again=is_graded(manifest) and not work.replace,
     )
-    return Graded(told, usage, answers.limit)
+    found = Graded(told, usage, answers.limit)
+    refusal = refusal_of(found, force=work.force)
+    if refusal is not None:
+        return replace(found, manifest=with_refusal(manifest, told, usage, str(refusal)), refusal=refusal)
+    write_graded(place, gold, pool, made, grading)
+    return found
 
 
 async def _ask(gold: GradableSet, panel: Assessors, slots: Sequence[Slot], work: Work) -> Answers:

@@ -10,7 +10,15 @@ from goldbench.pipeline.stages.canaries import TRAPS
 from goldbench.pipeline.text.display import amount, dollars
 from goldbench.pipeline.text.display import queries as count_of
 from goldbench.schemas.judgment import Canary
-from goldbench.schemas.manifest import CanaryCount, CanaryVerdict, Failure, Grading, Manifest, StageUsage
+from goldbench.schemas.manifest import (
+    CanaryCount,
+    CanaryVerdict,
+    Failure,
+    Grading,
+    Manifest,
+    RefusedGrading,
+    StageUsage,
+)
 
 if TYPE_CHECKING:
     from goldbench.pipeline.llm.rehearsal import PlannedStage
@@ -22,8 +30,10 @@ NOT_MEASURED = (
 """The warning about the cheaper mode."""
 
 
-def graded_lines(grading: Grading, manifest: Manifest) -> Iterator[str]:
+def graded_lines(record: Manifest | RefusedGrading) -> Iterator[str]:
     """Yield a line for each part of the outcome: pool, grades, doubtful pairs, flags, queries, judge check."""
+    grading = record.grading
+    assert grading is not None
     yield (
         f"pool: {amount(grading.pairs, 'pair')} from {', '.join([*grading.retrievers, *grading.runs])}, depth "
         f"{grading.depth}; {amount(grading.shared, 'near-duplicate')} with the grade of the judged copy"
@@ -37,12 +47,15 @@ def graded_lines(grading: Grading, manifest: Manifest) -> Iterator[str]:
     )
     if grading.flagged:
         yield "flags: " + ", ".join(f"{name} {count:,}" for name, count in grading.flagged.items())
-    yield from _queries(grading, manifest)
+    yield from _queries(grading, record)
     yield _judge_check(grading)
 
 
-def _queries(grading: Grading, manifest: Manifest) -> Iterator[str]:
-    check = next(report for report in manifest.stages if report.stage == "judge-check")
+def _queries(grading: Grading, record: Manifest | RefusedGrading) -> Iterator[str]:
+    check = next(report for report in record.stages if report.stage == "judge-check")
+    if isinstance(record, RefusedGrading):
+        yield f"queries: all stay as they were; these grades would have kept {check.written:,} of {check.read:,}"
+        return
     left = [f"rejected by the judge {check.rejected:,}"] if check.rejected else []
     left += [f"not judged yet {check.unused:,}"] if check.unused else []
     yield f"queries: {check.written:,} of {check.read:,}" + (f", − {', '.join(left)}" if left else "")
@@ -56,31 +69,33 @@ def _judge_check(grading: Grading) -> str:
     none = CanaryCount(graded=0, relevant=0)
     fakes = [grading.canaries.get(kind.value, none) for kind in TRAPS]
     answers = grading.canaries.get(Canary.EVIDENCE_ALONE.value, none)
+    unanswered = sum(count.unanswered for count in grading.canaries.values())
     return (
         f"judge check {grading.canary_verdict.value}: accepted {sum(one.relevant for one in fakes):,} of "
         f"{amount(sum(one.graded for one in fakes), 'planted fake')}, missed {answers.graded - answers.relevant:,} of "
-        f"{amount(answers.graded, 'planted answer')}"
+        f"{amount(answers.graded, 'planted answer')}" + (f", no usable reply to {unanswered:,}" if unanswered else "")
     )
 
 
 def grading_warnings(
-    grading: Grading, failures: Sequence[Failure], limit: str | None, *, queries: int
+    record: Manifest | RefusedGrading, failures: Sequence[Failure], limit: str | None
 ) -> Iterator[str]:
     """Yield a line for each reason why the grades are incomplete or not to be trusted.
 
     Args:
-        grading: The outcome.
+        record: The outcome, put into the set or refused.
         failures: Calls that failed.
         limit: The cap that stopped the grading, or None.
-        queries: Queries left in the set.
     """
-    if not queries:
+    grading, kept = record.grading, isinstance(record, Manifest)
+    assert grading is not None
+    if isinstance(record, Manifest) and not record.queries:
         known = "found yet, and pairs are left to judge" if grading.unjudged else "found by the judge"
         yield f"No query is left in the set: no relevant chunk was {known} for any of them."
     for place, finding in enumerate(grading.canary_findings):
         failed = grading.canary_verdict is CanaryVerdict.FAILED and place == 0
         yield f"{'Failed' if failed else 'Warning'}: {finding}."
-    if grading.canary_verdict is CanaryVerdict.FAILED:
+    if grading.canary_verdict is CanaryVerdict.FAILED and kept:
         yield "The grades are kept but marked as not to be trusted; grade with another model."
     if limit is not None:
         yield stopped(limit)

@@ -399,8 +399,11 @@ def test_a_graded_build_is_that_of_the_command(
 ) -> None:
     corpus(tmp_path / "docs", 6)
     options: dict[str, Any] = {"model": "m", "base_url": model_server.base_url, "queries": 3, "grade": True}
+    (tmp_path / "untested.toml").write_text("[grade]\ncanaries = 0.0\n", encoding="utf-8")
+    options["config"] = tmp_path / "untested.toml"
     gold = silent(tmp_path / "docs", out=tmp_path / "mine", **options)
     assert any(line.startswith("pool: ") for line in gold.remarks)
+    assert (gold.path / "4-judgments.jsonl").exists()
     shutil.copy(tmp_path / "answers.sqlite", tmp_path / "copy.sqlite")
-    command = ("docs", "--queries", 3, "--grade", "--model", "m", "--base-url", model_server.base_url)
-    same_as_the_command(goldbench_inside, tmp_path, gold.path, *command, "--answers", "copy.sqlite")
+    command = ("docs", "--queries", 3, "--grade", "--model", "m", "--base-url", model_server.base_url, "--config")
+    same_as_the_command(goldbench_inside, tmp_path, gold.path, *command, "untested.toml", "--answers", "copy.sqlite")

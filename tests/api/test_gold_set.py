@@ -320,6 +320,25 @@ def test_a_card_is_written_when_asked_for(tmp_path: Path) -> None:
         GoldSet.load(tmp_path / "set" / "dataset.json").card()
 
 
+def test_a_judge_that_fails_its_checks_is_an_error_and_the_set_stays_usable(
+    tmp_path: Path, model_server: ServerHandle
+) -> None:
+    known = write_set(tmp_path / "set", subjects=4)
+    model_server.script(judge={"truth": known.truth, "up": 0.9})
+    gold = GoldSet.load(tmp_path / "set")
+    before = gold.qrels
+    options: dict[str, Any] = {"model": "m", "base_url": model_server.base_url, "depth": 3, "progress": False}
+    with pytest.raises(goldbench.JudgeFailed, match="another model=, or with force=True to use these grades"):
+        gold.grade(**options)
+    assert gold.qrels == before
+    assert len(gold.corpus) == len(known.texts)
+    reason = gold.card()["canaries"].meaning
+    assert "the judge m/grade.v1 failed the judge checks" in reason
+    gold.grade(force=True, **options)
+    assert not gold.complete
+    assert gold.qrels != before
+
+
 def test_a_model_grades_as_the_command_does(
     goldbench_inside: Goldbench, tmp_path: Path, model_server: ServerHandle
 ) -> None:

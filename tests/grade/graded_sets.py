@@ -126,6 +126,7 @@ def grade(
     runs: Mapping[str, Path] | None = None,
     again: bool = False,
     replace: bool = False,
+    force: bool = False,
     said: list[str] | None = None,
 ) -> Graded:
     """Grade a folder in this process, over real HTTP."""
@@ -142,6 +143,7 @@ def grade(
         progress=Clock(),
         say=(said if said is not None else []).append,
         replace=replace,
+        force=force,
     )
     return asyncio.run(grade_folder(folder, work))
 

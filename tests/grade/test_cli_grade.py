@@ -14,7 +14,7 @@ from goldbench.pipeline.goldset.integrity import validate
 from tests.build.test_build import corpus
 from tests.build.test_build_under_fire import FAULTS, ended, started
 from tests.conftest import Goldbench
-from tests.grade.graded_sets import artifacts
+from tests.grade.graded_sets import artifacts, write_set
 from tests.model_server.fixture import ServerHandle
 
 
@@ -23,26 +23,63 @@ def url(model_server: ServerHandle) -> tuple[str, ...]:
     return ("--base-url", model_server.base_url, "--model", "m")
 
 
+@pytest.fixture
+def untested(tmp_path: Path) -> tuple[str, ...]:
+    """The test server's judge counts words in common unless it is told the grades, and would fail the judge checks."""
+    (tmp_path / "untested.toml").write_text("[grade]\ncanaries = 0.0\n", encoding="utf-8")
+    return ("--config", "untested.toml")
+
+
 def test_a_set_is_built_and_graded_at_once_and_needs_a_model_to_be(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...], untested: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs", 6)
     offline = goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade")
     assert offline.returncode == 2
     assert offline.stderr.splitlines()[-1].startswith("goldbench: grading needs a model")
     assert not (tmp_path / "run").exists()
-    done = goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url)
+    model_server.script(judge={"truth": {}})
+    refused = goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url)
+    assert refused.returncode == 3
+    assert "goldbench: run: is built but not graded, because the judge " in refused.stderr.splitlines()[-1]
+    assert not (tmp_path / "run" / "4-judgments.jsonl").exists()
+    assert validate(tmp_path / "run").problems == ()
+    model_server.script()
+    again = ("--answers", "other.sqlite", "--replace")
+    done = goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *untested, *url, *again)
     assert done.returncode in {0, 3}, done.stderr
     assert "per query:" in done.stdout
     assert "a query)" in done.stderr
+    assert (tmp_path / "run" / "4-judgments.jsonl").exists()
     assert validate(tmp_path / "run").problems == ()
+
+
+def test_a_judge_that_fails_its_checks_ends_a_grading_in_one_sentence_and_leaves_the_set_as_it_was(
+    goldbench_inside: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+) -> None:
+    known = write_set(tmp_path / "set", subjects=5)
+    model_server.script(judge={"truth": known.truth, "up": 0.9})
+    before = artifacts(tmp_path / "set")
+    done = goldbench_inside("grade", "set", *url)
+    assert done.returncode == 3
+    assert "judge check failed: accepted " in done.stdout
+    assert "Graded labels in" not in done.stdout
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("goldbench: set: stays as it was, because the judge m/grade.v1 failed the judge checks: ")
+    assert last.endswith("; grade it with another --model, or with --force to use these grades")
+    assert artifacts(tmp_path / "set") == before
+    assert goldbench_inside("validate", "set").returncode == 0
+    forced = goldbench_inside("grade", "set", "--force", *url)
+    assert (forced.returncode, "Graded labels in" in forced.stdout) == (3, True)
+    assert artifacts(tmp_path / "set") != before
 
 
 @pytest.mark.slow
 def test_building_and_grading_again_asks_nothing_and_building_alone_is_refused(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...], untested: tuple[str, ...]
 ) -> None:
     corpus(tmp_path / "docs", 6)
+    url = (*untested, *url)
     done = goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url)
     before = artifacts(tmp_path / "run")
     model_server.reset()
@@ -60,7 +97,7 @@ def test_a_grading_that_is_killed_again_and_again_loses_and_repays_nothing(
     corpus(tmp_path / "docs", 9)
     goldbench("build", "docs", "--out", "one", "--queries", 6, *url)
     shutil.copytree(tmp_path / "one", tmp_path / "two")
-    grade = ("--concurrency", 4, *url)
+    grade = ("--concurrency", 4, "--force", *url)
     goldbench("grade", "one", *grade, "--answers", "one.sqlite")
     ungraded = artifacts(tmp_path / "two")
     asked_for = model_server.stats()["prompts"]
@@ -92,10 +129,10 @@ def test_every_fault_at_once_changes_no_label(
     corpus(tmp_path / "docs", 9)
     goldbench("build", "docs", "--out", "one", "--queries", 6, *url)
     shutil.copytree(tmp_path / "one", tmp_path / "two")
-    goldbench("grade", "one", *url, "--answers", "one.sqlite")
+    goldbench("grade", "one", "--force", *url, "--answers", "one.sqlite")
     model_server.reset()
     model_server.script(*FAULTS, latency_ms=5)
-    goldbench("grade", "two", *url, "--answers", "two.sqlite")
+    goldbench("grade", "two", "--force", *url, "--answers", "two.sqlite")
     assert {"429", "refuse"} <= set(model_server.stats()["statuses"])
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
@@ -106,14 +143,14 @@ def test_a_folder_whose_grading_was_killed_while_it_was_put_in_place_is_finished
 ) -> None:
     corpus(tmp_path / "docs", 9)
     goldbench("build", "docs", "--out", "run", "--queries", 6, *url)
-    goldbench("grade", "run", *url)
+    goldbench("grade", "run", "--force", *url)
     whole = artifacts(tmp_path / "run")
     place = tmp_path / "run" / ".unfinished"
     place.mkdir()
     (tmp_path / "run" / "manifest.json").rename(place / "manifest.json")
     (tmp_path / "run" / "4-judgments.jsonl").rename(place / "4-judgments.jsonl")
     (place / ".publishing").touch()
-    again = goldbench("grade", "run", *url)
+    again = goldbench("grade", "run", "--force", *url)
     assert again.returncode in {0, 3}, again.stderr
     assert artifacts(tmp_path / "run") == whole
     assert goldbench("validate", "run").returncode == 0

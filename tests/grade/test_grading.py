@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import NothingKept, OutputError, UsageError
+from goldbench.pipeline.errors import JudgeFailed, NothingKept, OutputError, UsageError
 from goldbench.pipeline.goldset.dataset import read_dataset
 from goldbench.pipeline.goldset.folder import Claim, GoldFolder
 from goldbench.pipeline.goldset.integrity import validate
@@ -24,7 +24,7 @@ from goldbench.pipeline.goldset.publication import read_manifest
 from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pools
 from goldbench.pipeline.grade.session import Work, plan_folder
-from goldbench.pipeline.report.grading_text import NOT_MEASURED, grading_warnings
+from goldbench.pipeline.report.grading_text import NOT_MEASURED, graded_lines, grading_warnings
 from goldbench.schemas.judgment import Relevance, settled
 from tests.benchmarks.build_speed import Clock
 from tests.grade.graded_sets import TEXTS, KnownSet, artifacts, grade, retrievers, settings, write_set
@@ -162,7 +162,7 @@ def test_a_panel_of_independent_judges_mends_what_one_of_them_got_wrong(
 ) -> None:
     known = write_set(tmp_path / "set", subjects=20)
     model_server.script(judge={"truth": known.truth, "up": 0.15, "independent": True})
-    done = grade(known.folder, settings(model_server))
+    done = grade(known.folder, settings(model_server), force=True)
     first = {
         (item["query_id"], item["chunk_id"]): item["relevance"] >= 2
         for item in rows(known.folder / "4-judgments.jsonl")
@@ -188,7 +188,7 @@ def test_a_panel_of_independent_judges_mends_what_one_of_them_got_wrong(
 def test_canaries_trip_at_their_rates(tmp_path: Path, model_server: ServerHandle, up: float, verdict: str) -> None:
     known = write_set(tmp_path / "set", subjects=24)
     model_server.script(judge={"truth": known.truth, "up": up})
-    done = grade(known.folder, settings(model_server, canaries=0.45, depth=1))
+    done = grade(known.folder, settings(model_server, canaries=0.45, depth=1), force=True)
     traps = [done.grading.canaries[kind] for kind in ("query-words", "claimed-relevant", "unrelated")]
     assert sum(count.graded for count in traps) >= 30
     assert done.grading.canary_verdict == verdict
@@ -203,12 +203,65 @@ def test_canaries_trip_at_their_rates(tmp_path: Path, model_server: ServerHandle
     assert not traps_alone & labels
 
 
-@pytest.mark.slow
-def test_a_judge_that_misses_the_evidence_shown_alone_is_warned_of(known: KnownSet, model_server: ServerHandle) -> None:
-    model_server.script(judge={"truth": {}})
+LENIENT = {"truth": {}, "up": 1.0}
+"""A judge that grades everything 2."""
+STERN: dict[str, Any] = {"truth": {}}
+"""A judge that grades everything 0, which would leave no query."""
+
+
+@pytest.mark.parametrize(
+    ("judge", "finding", "kept"),
+    [(LENIENT, "made up to test", 6), (STERN, "shown with their answer are graded 0", 0)],
+    ids=["lenient", "stern"],
+)
+def test_a_judge_that_fails_its_checks_changes_nothing_but_the_record_unless_it_is_forced(
+    known: KnownSet, model_server: ServerHandle, judge: dict[str, Any], finding: str, kept: int
+) -> None:
+    model_server.script(judge=judge)
+    before, manifest = artifacts(known.folder), read_manifest(known.folder)
     done = grade(known.folder, settings(model_server))
-    assert done.grading.canary_verdict == "warning"
-    assert "evidence sentences" in done.grading.canary_findings[0]
+    assert isinstance(done.refusal, JudgeFailed)
+    assert not done.complete
+    assert artifacts(known.folder) == before
+    recorded = read_manifest(known.folder)
+    assert recorded.model_copy(update={"refused_grading": None}) == manifest
+    assert recorded.refused_grading is not None
+    assert recorded.refused_grading.grading.canary_verdict == "failed"
+    assert finding in recorded.refused_grading.reason
+    assert recorded.refused_grading.usage == done.usage
+    assert any(f"would have kept {kept} of 6" in line for line in graded_lines(done.record))
+    forced = grade(known.folder, settings(model_server), force=True)
+    assert forced.refusal is None
+    assert (forced.manifest.queries, forced.manifest.refused_grading) == (kept, None)
+    assert "not to be trusted" in read_dataset(known.folder / "dataset.json").metadata["notice"]
+
+
+def test_a_topup_by_a_judge_that_failed_its_checks_changes_no_label_unless_it_is_forced(
+    known: KnownSet, model_server: ServerHandle, tmp_path: Path
+) -> None:
+    model_server.script(judge={"truth": known.truth, "up": 0.9})
+    grade(known.folder, settings(model_server), force=True)
+    before, run = artifacts(known.folder), {"new": _run_file(tmp_path / "new.trec", known)}
+    done = grade(known.folder, settings(model_server), runs=run, again=True)
+    assert isinstance(done.refusal, JudgeFailed)
+    assert artifacts(known.folder) == before
+    assert done.manifest.grading is not None
+    assert done.manifest.grading.runs == []
+    assert grade(known.folder, settings(model_server), runs=run, again=True, force=True).grading.runs == ["new"]
+
+
+def test_a_judge_without_a_usable_reply_to_its_checks_has_failed_them(
+    known: KnownSet, model_server: ServerHandle
+) -> None:
+    fakes = [text for key, text in known.texts.items() if not key.split(":")[0].endswith(("-3", "-2"))]
+    unreadable = [{"when": {"contains": text.split(". ")[0]}, "do": {"reply": "garbage"}} for text in fakes]
+    alone = {"when": {"lacks": "notes the date"}, "do": {"reply": "garbage"}}
+    model_server.script(*unreadable, alone, judge={"truth": known.truth})
+    before = artifacts(known.folder)
+    done = grade(known.folder, settings(model_server))
+    assert done.grading.canary_findings == ["no usable reply came to 4 of 4 judge checks"]
+    assert isinstance(done.refusal, JudgeFailed)
+    assert artifacts(known.folder) == before
 
 
 def test_a_grade_without_a_quote_is_asked_for_again(known: KnownSet, model_server: ServerHandle) -> None:
@@ -264,7 +317,7 @@ def test_a_passage_that_orders_its_grade_earns_nothing_even_from_a_judge_that_ob
 ) -> None:
     known = write_set(tmp_path / "set", extra={"hostile": HOSTILE})
     model_server.script(judge={"truth": known.truth, "obeys": True, "flags": flags})
-    done = grade(known.folder, settings(model_server))
+    done = grade(known.folder, settings(model_server), force=True)
     found = qrels(known.folder)
     hostile = f"hostile:0-{len(HOSTILE)}"
     reached = [grades[hostile] for grades in found.values() if hostile in grades]
@@ -300,8 +353,8 @@ def test_a_cap_leaves_whole_queries_and_the_next_run_ends_with_the_same_bytes_an
     grade(tmp_path / "other", settings(model_server), store=tmp_path / "other.sqlite")
     model_server.reset()
     before = artifacts(known.folder)
-    with pytest.raises(NothingKept, match="the cap of 5 requests"):
-        grade(known.folder, settings(model_server, model={"max_requests": 5}))
+    nothing = grade(known.folder, settings(model_server, model={"max_requests": 5}))
+    assert "the cap of 5 requests" in str(nothing.refusal)
     assert artifacts(known.folder) == before
     assert model_server.stats()["requests"] == 5
     capped = grade(known.folder, settings(model_server, model={"max_requests": 50}))
@@ -363,9 +416,9 @@ def test_a_topup_judges_only_the_holes_and_comes_to_what_grading_with_the_run_wo
 @pytest.mark.slow
 def test_what_every_judge_said_stays_where_fewer_are_asked_later(known: KnownSet, model_server: ServerHandle) -> None:
     model_server.script(judge={"truth": known.truth, "up": 0.3, "down": 0.2, "independent": True})
-    grade(known.folder, settings(model_server, panel="all"))
+    grade(known.folder, settings(model_server, panel="all"), force=True)
     before = (known.folder / "4-judgments.jsonl").read_bytes(), qrels(known.folder)
-    grade(known.folder, settings(model_server))
+    grade(known.folder, settings(model_server), force=True)
     assert ((known.folder / "4-judgments.jsonl").read_bytes(), qrels(known.folder)) == before
 
 
@@ -414,7 +467,7 @@ def test_several_passages_in_a_call_give_the_same_labels_for_fewer_requests(
     assert qrels(known.folder) == of_truth(known, qrels(known.folder))
     assert done.grading.assessors[0] == "m/grade-many.v1"
     assert done.usage["grade"].requests <= done.grading.pairs / 2
-    assert NOT_MEASURED in list(grading_warnings(done.grading, [], None, queries=6))
+    assert NOT_MEASURED in list(grading_warnings(done.manifest, [], None))
 
 
 def test_a_passage_that_a_reply_about_several_leaves_out_is_unjudged(
@@ -424,8 +477,9 @@ def test_a_passage_that_a_reply_about_several_leaves_out_is_unjudged(
     short = json.dumps({"intent": "x", "passages": [row]})
     model_server.script({"do": {"content": short}}, judge={"truth": known.truth})
     before = artifacts(known.folder)
-    with pytest.raises(NothingKept, match="no query would be left"):  # the only grade that came is 0
-        grade(known.folder, settings(model_server, passages_per_call=4, canaries=0))
+    done = grade(known.folder, settings(model_server, passages_per_call=4, canaries=0))
+    assert isinstance(done.problem(known.folder), NothingKept)
+    assert "no query would be left" in str(done.refusal)  # the only grade that came is 0
     assert artifacts(known.folder) == before
 
 
@@ -496,6 +550,7 @@ def test_an_empty_set_is_blamed_on_the_judge_only_where_everything_is_judged(
     known: KnownSet, model_server: ServerHandle, unjudged: int, told: str
 ) -> None:
     model_server.script(judge={"truth": known.truth})
-    grading = grade(known.folder, settings(model_server, canaries=0)).grading
-    grading = grading.model_copy(update={"unjudged": unjudged})
-    assert told in next(grading_warnings(grading, [], None, queries=0))
+    done = grade(known.folder, settings(model_server, canaries=0))
+    grading = done.grading.model_copy(update={"unjudged": unjudged})
+    empty = done.manifest.model_copy(update={"queries": 0, "grading": grading})
+    assert told in next(grading_warnings(empty, [], None))

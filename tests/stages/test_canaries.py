@@ -89,9 +89,25 @@ def test_traps_warn_above_a_tenth_and_fail_above_a_quarter(fooled: int, warnings
     assert (len(found.warnings), len(found.failed)) == (warnings, failed)
 
 
-@pytest.mark.parametrize(("shown", "warnings"), [(90, 0), (89, 1)])
-def test_the_control_warns_below_nine_tenths(shown: int, warnings: int) -> None:
-    assert len(findings({Canary.EVIDENCE_ALONE: (100, shown)}).warnings) == warnings
+@pytest.mark.parametrize(("found", "verdict"), [(90, "passed"), (89, "warning"), (50, "warning"), (49, "failed")])
+def test_the_control_warns_below_nine_tenths_and_fails_below_a_half(found: int, verdict: str) -> None:
+    assert findings({Canary.EVIDENCE_ALONE: (100, found)}).verdict == verdict
+
+
+def test_a_single_answer_that_is_missed_only_warns_but_a_judge_that_refutes_most_sources_fails() -> None:
+    alone = {Canary.EVIDENCE_ALONE: (1, 0)}
+    assert findings(alone).verdict == "warning"
+    none, some = Relevance.UNRELATED, Relevance.SAME_TOPIC
+    assert findings(alone, sources=[none, some]).verdict == "warning"
+    assert findings({}, sources=[none, none, some]).failed == (
+        "2 of 3 sources shown with their answer are graded 0 (67%, more than 50%)",
+    )
+
+
+def test_checks_without_a_usable_reply_warn_and_fail_if_no_other_check_was_answered() -> None:
+    assert findings({}).verdict == "not asked"
+    assert findings({}, unanswered=4).failed == ("no usable reply came to 4 of 4 judge checks",)
+    assert findings({Canary.UNRELATED: (3, 0)}, unanswered=1).verdict == "warning"
 
 
 def test_a_canary_counts_by_the_judges_own_grade_although_a_guard_took_it_down() -> None:
