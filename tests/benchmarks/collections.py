@@ -40,11 +40,11 @@ def is_collection(folder: Path) -> bool:
 
 def load(folder: Path) -> Collection:
     """Return one collection; a document's text is its title and its text, queries without a positive are left out."""
-    rows = _rows(folder / "corpus.jsonl")
+    rows = read_rows(folder / "corpus.jsonl")
     position = {str(row["_id"]): number for number, row in enumerate(rows)}
     documents = [_text(row) for row in rows]
     judged = _gains(folder / "qrels.tsv", position)
-    asked = [row for row in _rows(folder / "queries.jsonl") if judged.get(str(row["_id"]))]
+    asked = [row for row in read_rows(folder / "queries.jsonl") if judged.get(str(row["_id"]))]
     sample = " ".join(documents[:: max(1, len(documents) // 200)])
     return Collection(
         name=folder.name,
@@ -56,7 +56,8 @@ def load(folder: Path) -> Collection:
     )
 
 
-def _rows(path: Path) -> list[dict[str, object]]:
+def read_rows(path: Path) -> list[dict[str, object]]:
+    """Return the objects of a file of JSON Lines."""
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines if line.strip()]
 

@@ -1,10 +1,12 @@
-"""How well sets of simulated queries order retrieval systems, held against people's queries and judgments.
+"""How well sets of queries made without people order retrieval systems, held against people's queries and judgments.
 
 ``python -m tests.benchmarks.offline_validity [--collections DIR] [--only NAME ...] [--recipes ...] [--json FILE]``
+``python -m tests.benchmarks.offline_validity --generator local`` adds queries that the bundled model writes.
 
 Sixteen lexical systems are ranked by mean nDCG@10 twice: with a collection's own queries and judgments, and with
-queries simulated from its documents, where the source document is the one relevant one. Kendall's tau-b says how far
-the two rankings agree, averaged over seeds. The ceiling is the agreement of two random halves of the human queries.
+queries made from its documents, where the source document is the one relevant one. Kendall's tau-b says how far the
+two rankings agree, averaged over seeds, with a 95 % interval over the queries of a set: the set is drawn anew from its
+queries, people's ranking stays. The ceiling is the agreement of two random halves of the human queries.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ import asyncio
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +31,13 @@ from goldbench.schemas.query import Assignment, Constraints, QueryKind, QuerySty
 from tests.benchmarks.azzopardi import Azzopardi
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
 from tests.benchmarks.systems import LEXICAL, Analyzers, Corpus, ndcg
+from tests.benchmarks.written_queries import CACHE, OPTIONS, Written, written
 
 RECIPES: tuple[RecipeName, ...] = ("terms", "held-out", "mixed")
 BASELINES = ("Azzopardi popular", "Azzopardi discriminative")
 SEEDS = (1, 2, 3)
 QUERIES = 300
-SPLITS = 100
+SPLITS, RESAMPLES = 100, 1_000
 FEWEST_QUERIES = 20
 BRIEF = Assignment(kind=QueryKind.FACT, style=QueryStyle.KEYWORDS)
 CEILING = "human, two halves"
@@ -49,64 +52,117 @@ class Simulated:
     masked: dict[int, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Tau-b with people's ranking, its interval, and of how many queries; ``by_model`` is the share a model wrote."""
+
+    tau: float
+    low: float
+    high: float
+    queries: int
+    by_model: float | None = None
+
+
 def main() -> None:
     """Measure every collection and print one table for each, then the means."""
     options = _options()
     folders = sorted(folder for folder in options.collections.iterdir() if is_collection(folder))
     chosen = [folder for folder in folders if not options.only or folder.name in options.only]
-    results: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, Agreement]] = {}
     for folder in chosen:
         start = time.perf_counter()
         collection = load(folder)
         if len(collection.queries) < FEWEST_QUERIES:
             print(f"{folder.name}: {len(collection.queries)} judged queries, too few to rank systems by\n")
             continue
-        results[folder.name] = measure(collection, options.recipes, options.seeds, options.queries)
+        made = _made(folder, options)
+        results[folder.name] = measure(collection, options.recipes, options.seeds, options.queries, made)
         _print_table(collection, results[folder.name], time.perf_counter() - start)
+        if options.json:
+            figures = {name: {kind: asdict(one) for kind, one in found.items()} for name, found in results.items()}
+            options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     _print_means(results)
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Kendall's tau between human and simulated rankings of systems.")
+    parser = argparse.ArgumentParser(description="Kendall's tau between people's rankings of systems and others.")
     parser.add_argument("--collections", type=Path, default=collections_folder(), help="folder of BEIR-style folders")
     parser.add_argument("--only", nargs="+", default=[], help="names of the folders to measure")
     parser.add_argument("--recipes", nargs="*", default=list(RECIPES), choices=RECIPES)
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
-    parser.add_argument("--queries", type=int, default=QUERIES, help="simulated queries per set")
+    parser.add_argument("--queries", type=int, default=QUERIES, help="queries per set")
+    parser.add_argument("--generator", choices=sorted(OPTIONS), help="also measure sets that goldbench build writes")
+    parser.add_argument("--cache", type=Path, default=CACHE, help="folder for those sets and the model's answers")
     parser.add_argument("--json", type=Path, help="file for the figures")
     return parser.parse_args()
 
 
+def _made(folder: Path, options: argparse.Namespace) -> dict[str, Sequence[Written]]:
+    """Return the queries of the chosen generator, if one is chosen."""
+    if options.generator is None:
+        return {}
+    return {options.generator: written(folder, options.generator, count=options.queries, cache=options.cache)}
+
+
 def measure(
-    collection: Collection, recipes: Sequence[RecipeName], seeds: Sequence[int], count: int
-) -> dict[str, float]:
-    """Return tau-b with the human ranking for every recipe and baseline, and the ceiling."""
+    collection: Collection,
+    recipes: Sequence[RecipeName],
+    seeds: Sequence[int],
+    count: int,
+    made: Mapping[str, Sequence[Written]] | None = None,
+) -> dict[str, Agreement]:
+    """Return tau-b with the human ranking for every recipe, baseline and written set, and the ceiling.
+
+    Args:
+        collection: Documents, queries and judgments.
+        recipes: Recipes of simulated queries.
+        seeds: Seeds of the simulated sets.
+        count: Most queries of a simulated set.
+        made: Queries that a build has written, by name.
+    """
     analyzers = Analyzers(collection.documents, language=collection.language, spaceless=collection.spaceless)
     corpus = Corpus(collection.documents, analyzers)
     human = ndcg(corpus.top(collection.queries), collection.gains)
     baseline = Azzopardi(collection.documents, spaceless=collection.spaceless)
 
-    def tau(make: Callable[[int], Simulated]) -> float:
-        taus = []
-        for seed in seeds:
-            simulated = make(seed)
-            indexed = corpus.replaced(simulated.masked) if simulated.masked else corpus
-            gains = [{source: 1.0} for source in simulated.sources]
-            scores = ndcg(indexed.top(simulated.queries), gains)
-            taus.append(kendalltau(human.mean(axis=1), scores.mean(axis=1)).statistic)
-        return statistics.fmean(taus)
+    def agreement(make: Callable[[int], Simulated]) -> Agreement:
+        return _mean_of([_agreement(human, _scores(corpus, make(seed))) for seed in seeds])
 
     out = {CEILING: _ceiling(human)}
+    for name, queries in (made or {}).items():
+        found = _agreement(human, _scores(corpus, Simulated([q.text for q in queries], [q.source for q in queries])))
+        out[f"goldbench {name}"] = replace(found, by_model=statistics.fmean(query.by_model for query in queries))
     out |= {
-        f"goldbench {recipe}": tau(lambda seed, r=recipe: simulate(collection, r, seed, count)) for recipe in recipes
+        f"goldbench {recipe}": agreement(lambda seed, r=recipe: simulate(collection, r, seed, count))
+        for recipe in recipes
     }
-    out["Azzopardi popular"] = tau(lambda seed: _simulated(baseline.queries("popular", seed=seed, count=count)))
-    out["Azzopardi discriminative"] = tau(
-        lambda seed: _simulated(baseline.queries("discriminative", seed=seed, count=count))
-    )
+    for kind in ("popular", "discriminative"):
+        out[f"Azzopardi {kind}"] = agreement(
+            lambda seed, k=kind: _simulated(baseline.queries(k, seed=seed, count=count))
+        )
     return out
+
+
+def _scores(corpus: Corpus, made: Simulated) -> np.ndarray:
+    indexed = corpus.replaced(made.masked) if made.masked else corpus
+    return ndcg(indexed.top(made.queries), [{source: 1.0} for source in made.sources])
+
+
+def _agreement(human: np.ndarray, scores: np.ndarray) -> Agreement:
+    """Return tau-b of the two rankings, and its interval over the queries of ``scores``."""
+    ranking, count = human.mean(axis=1), scores.shape[1]
+    random = np.random.default_rng(0)
+    drawn = [
+        kendalltau(ranking, scores[:, random.integers(count, size=count)].mean(axis=1)).statistic
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    return Agreement(float(kendalltau(ranking, scores.mean(axis=1)).statistic), float(low), float(high), count)
+
+
+def _mean_of(found: Sequence[Agreement]) -> Agreement:
+    means = (statistics.fmean(getattr(one, name) for one in found) for name in ("tau", "low", "high"))
+    return Agreement(*means, queries=min(one.queries for one in found))
 
 
 def simulate(collection: Collection, recipe: RecipeName, seed: int, count: int) -> Simulated:
@@ -140,35 +196,37 @@ def _simulated(pairs: object) -> Simulated:
     return Simulated([query for _, query in drawn], [position for position, _ in drawn])
 
 
-def _ceiling(scores: np.ndarray) -> float:
-    """Return the mean tau-b between the rankings of two random halves of the queries."""
+def _ceiling(scores: np.ndarray) -> Agreement:
+    """Return the mean tau-b between the rankings of two random halves of the queries, and the spread of the splits."""
     random = np.random.default_rng(0)
     taus = []
     for _ in range(SPLITS):
         order = random.permutation(scores.shape[1])
         first, second = np.array_split(order, 2)
         taus.append(kendalltau(scores[:, first].mean(axis=1), scores[:, second].mean(axis=1)).statistic)
-    return statistics.fmean(taus)
+    low, high = np.quantile(taus, [0.025, 0.975])
+    return Agreement(statistics.fmean(taus), float(low), float(high), scores.shape[1] // 2)
 
 
-def _print_table(collection: Collection, taus: dict[str, float], seconds: float) -> None:
+def _print_table(collection: Collection, found: dict[str, Agreement], seconds: float) -> None:
     print(
         f"{collection.name}: {len(collection.documents)} documents, {len(collection.queries)} judged queries, "
         f"language {collection.language or 'not known'}, {len(LEXICAL)} systems, {seconds:.0f} s"
     )
-    for name, value in taus.items():
-        print(f"  {name:26} {value:6.2f}")
+    for name, one in found.items():
+        share = "" if one.by_model is None else f", {one.by_model:.0%} written by the model"
+        print(f"  {name:26} {one.tau:6.2f}  ({one.low:5.2f} to {one.high:.2f})  {one.queries} queries{share}")
     print(flush=True)
 
 
-def _print_means(results: dict[str, dict[str, float]]) -> None:
+def _print_means(results: dict[str, dict[str, Agreement]]) -> None:
     if not results:
         print("no collection found: a folder with corpus.jsonl, queries.jsonl and qrels.tsv")
         return
     names = list(next(iter(results.values())))
     print(f"mean of {len(results)} collections (Kendall's tau-b with the ranking by human queries and judgments)")
     for name in names:
-        values = [taus[name] for taus in results.values()]
+        values = [found[name].tau for found in results.values()]
         print(f"  {name:26} {statistics.fmean(values):6.2f}   {min(values):5.2f} to {max(values):.2f}")
 
 

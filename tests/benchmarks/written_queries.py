@@ -1,0 +1,73 @@
+"""Queries of a collection's documents as ``goldbench build`` writes them, in a process of its own.
+
+Documents, sets and a model's answers are kept in a cache folder, so that a second measurement asks the model nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.offline.generator import OfflineGenerator
+from tests.benchmarks.collections import read_rows
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = Path.home() / ".cache" / "goldbench" / "benchmarks"
+OPTIONS = {"local": ("--model", "local"), "offline": ("--generator", "offline")}
+_DONE = (0, 3)  # exit codes of a build that wrote a set
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A query, the position of the document it was written from, and whether a model wrote it."""
+
+    text: str
+    source: int
+    by_model: bool
+
+
+def written(folder: Path, generator: str, *, count: int, cache: Path, options: Sequence[str] = ()) -> list[Written]:
+    """Return the queries that a build writes from the documents of a collection.
+
+    Args:
+        folder: A folder of a collection; see ``collections``.
+        generator: A key of ``OPTIONS``.
+        count: Number of queries to ask for.
+        cache: Folder for documents, sets and answers.
+        options: Further options of the build.
+
+    Raises:
+        RuntimeError: The build failed; its last line is in the message.
+    """
+    place = cache / generator / folder.name
+    place.mkdir(parents=True, exist_ok=True)
+    documents = place / "documents.jsonl"
+    _write_documents(folder, documents)
+    command = (
+        sys.executable, "-m", "goldbench", "build", str(documents), "--no-chunk", "--queries", str(count),
+        "--id-field", "id", "--title-field", "title", "--text-field", "text", "--out", str(place / "gold"), "--replace",
+        "--answers", str(place / "answers.sqlite"), *OPTIONS[generator], *options,
+    )  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    (place / "build.log").write_text(done.stdout + done.stderr, encoding="utf-8")
+    if done.returncode not in _DONE:
+        raise RuntimeError(f"{folder.name}: build ended with {done.returncode}: {done.stderr.strip()[-500:]}")
+    return [
+        Written(query.text, int(query.chunk_id[1:]), query.generator != OfflineGenerator.name)
+        for query in GoldFolder(place / "gold").queries.read()
+    ]
+
+
+def _write_documents(folder: Path, path: Path) -> None:
+    """Write the documents that have words, a title standing in for a text that is missing."""
+    with path.open("w", encoding="utf-8") as lines:
+        for position, row in enumerate(read_rows(folder / "corpus.jsonl")):
+            title, text = (str(row.get(field) or "").strip() for field in ("title", "text"))
+            if text or title:
+                record = {"id": f"d{position}", "title": title, "text": text or title}
+                lines.write(json.dumps(record, ensure_ascii=False) + "\n")
