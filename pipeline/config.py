@@ -212,9 +212,9 @@ class Config(Record):
         return self.model.key_from_environment()
 
     def uses_model(self) -> bool:
-        """Whether a model writes the queries: as asked, or for ``auto`` when a key or a base URL is set."""
+        """Whether a model writes the queries: as asked, or for ``auto`` when a key, a server or a model file is set."""
         if self.generate.generator is Generator.AUTO:
-            return bool(self.api_key() or self.model.base_url)
+            return bool(self.api_key() or self.model.base_url or self.model.needs_no_server)
         return self.generate.generator is Generator.MODEL
 
 

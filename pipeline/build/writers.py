@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from goldbench.pipeline.config import Config, Generator
 from goldbench.pipeline.errors import UsageError, explained
+from goldbench.pipeline.llm.local.model_file import find_model
 from goldbench.pipeline.llm.prices import check_price
 from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
 from goldbench.pipeline.ports import ChatModel, Stored, Writing
@@ -63,9 +64,10 @@ class ModelWriter:
         self._usage: Mapping[str, StageUsage] = {}
         self._prompts = {name: prompt_of(name, config.generate.prompts) for name in prompts_of(config)}
         self.prompts = {name: prompt.sha256 for name, prompt in self._prompts.items()}
-        server = ModelSettings.of(config.model).shown_url()
+        settings = ModelSettings.of(config.model)
+        place = "on this machine" if settings.file else f"at {settings.shown_url()}"
         asked = "are replayed from stored answers of" if replay else "are written by"
-        self.announcement = f"Queries {asked} {config.model.name} at {server}{reason}; answers: {answers}."
+        self.announcement = f"Queries {asked} {config.model.name} {place}{reason}; answers: {answers}."
 
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  it needs no corpus
@@ -188,11 +190,39 @@ async def writer_for(
             run = "replay" if replay else "dry run"
             raise UsageError(f"no model is named, and a {run} asks no server which it offers: give --model")
         config = config.model_copy(update={"model": config.model.model_copy(update={"name": await only_model(config)})})
+    config = with_local_models(config)
     check_price(ModelSettings.of(config.model))
     return ModelWriter(config, answers, reason, replay=replay)
 
 
+def with_local_models(config: Config) -> Config:
+    """Return the configuration with models that this machine runs by the names under which they are recorded.
+
+    Raises:
+        ModelUnavailable: The package with the bundled model is not installed.
+        InputError: A file cannot be read or is not a model.
+    """
+    asked = [name for name in (config.model.name, *config.grade.judges) if name is not None]
+    found = {name: file for name in asked if (file := find_model(name, config.model.base_url))}
+    if not found:
+        return config
+
+    def recorded(name: str) -> str:
+        return found[name].name if name in found else name
+
+    name, files = config.model.name, {file.name: file.path for file in found.values()}
+    judges = tuple(map(recorded, config.grade.judges))
+    return config.model_copy(
+        update={
+            "model": config.model.with_files(None if name is None else recorded(name), files),
+            "grade": config.grade.model_copy(update={"judges": judges}),
+        }
+    )
+
+
 def _reason(config: Config, chosen: Generator) -> str:
+    if config.model.needs_no_server:
+        return ""
     if chosen is Generator.OFFLINE:
         return f" (neither {config.model.api_key_env} nor a base URL is set)"
     return f" ({'a base URL' if config.model.base_url else config.model.api_key_env} is set)"

@@ -65,7 +65,9 @@ def ask(
 
     bench = load_bench(config, level=1, given=given) if config else None
     settings = bench.config if bench else load_config(None, given)
-    asks = not no_model and (replay or bool(settings.model.base_url or settings.api_key()))
+    asks = not no_model and (
+        replay or bool(settings.model.base_url or settings.api_key() or settings.model.needs_no_server)
+    )
     if asks and not settings.model.name:
         raise UsageError("no model is named: give --model, or --no-model to see passages only")
     loaded = load_gold(gold)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from goldbench.pipeline.build.flow import Finish
-from goldbench.pipeline.build.writers import only_model
+from goldbench.pipeline.build.writers import only_model, with_local_models
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder
@@ -53,13 +53,16 @@ async def judging(config: Config, *, asks: bool = True, replay: bool = False) ->
 
     Raises:
         UsageError: There is no model, or it is not clear which.
+        ModelUnavailable: The package with the bundled model is not installed.
+        InputError: The file of a model cannot be read or is not a model.
     """
     model = config.model
-    if not (replay or model.base_url or config.api_key()) or (model.name is None and not asks):
+    has_server = replay or model.base_url or config.api_key() or model.needs_no_server
+    if not has_server or (model.name is None and not asks):
         raise UsageError(NEEDS_A_MODEL.format(key=model.api_key_env))
-    if model.name is not None:
-        return config
-    return config.model_copy(update={"model": model.model_copy(update={"name": await only_model(config)})})
+    if model.name is None:
+        config = config.model_copy(update={"model": model.model_copy(update={"name": await only_model(config)})})
+    return with_local_models(config)
 
 
 @contextlib.contextmanager

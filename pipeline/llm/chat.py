@@ -17,7 +17,7 @@ from goldbench.pipeline.llm.reply import Misfit, read_answer
 from goldbench.pipeline.llm.reply_schema import schema_text
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.token_counts import tokens_at_most
-from goldbench.pipeline.llm.wire import Wire
+from goldbench.pipeline.llm.wire import Exchanges
 from goldbench.pipeline.ports import ChatRequest, Completion, Usage
 
 T = TypeVar("T", bound=BaseModel)
@@ -45,7 +45,7 @@ class ChatExchange:
     A refusal of a parameter changes the dialect of every later call and asks for another attempt at once.
     """
 
-    def __init__(self, wire: Wire, *, settings: ModelSettings, prices: PriceList, lessons: Lessons) -> None:
+    def __init__(self, wire: Exchanges, *, settings: ModelSettings, prices: PriceList, lessons: Lessons) -> None:
         """Store the client of the server, the model's settings, prices and dialect.
 
         Args:

@@ -103,6 +103,8 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
     body[dialect.length] = request.max_tokens + (settings.reasoning_tokens if dialect.thinks else 0)
     if request.temperature is not None and dialect.temperature:
         body["temperature"] = request.temperature
+    if settings.file is not None:
+        body["seed"] = request.variant  # with a seed, the same request has the same reply
     if dialect.format == "json_schema":
         schema = {"name": request.answer.__name__, "strict": True, "schema": answer_schema(request.answer)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}

@@ -25,12 +25,13 @@ from goldbench.pipeline.llm.layers.answer_record import AnswerRecord
 from goldbench.pipeline.llm.layers.repair import Repair
 from goldbench.pipeline.llm.layers.retry import Retry
 from goldbench.pipeline.llm.layers.vector_record import VectorRecord
+from goldbench.pipeline.llm.local.local_wire import fitted, open_local
 from goldbench.pipeline.llm.prices import PriceList, check_price
 from goldbench.pipeline.llm.rerank_endpoint import MOST_PASSAGES, RerankExchange, RerankSettings, rerank_key
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
 from goldbench.pipeline.llm.throttle import Gate, Snapshot
-from goldbench.pipeline.llm.wire import Wire, open_wire
+from goldbench.pipeline.llm.wire import Exchanges, Wire, open_wire
 from goldbench.pipeline.ports import ChatRequest, Completion, Embedder
 from goldbench.schemas.manifest import StageUsage
 
@@ -115,13 +116,22 @@ async def open_model(
         budget: What was spent on another path that shares the caps.
 
     Raises:
-        UsageError: A replay or a batch has no store, or there is a cap on money and a price is not known.
+        UsageError: A replay or a batch has no store, there is a cap on money and a price is not known, or batches are
+            asked of a model on this machine.
     """
+    if settings.file is not None and batch is not None:
+        raise UsageError("--batch: a model on this machine takes no batches; leave it out")
+    settings = fitted(settings)
     gate = Gate(settings, budget=budget or Budget(settings))
     async with contextlib.AsyncExitStack() as opened:
         wire = None
         if replay:
             chat = stacked([AnswerRecord(_needed(answers), gate=gate, replay=True)], _nobody)
+        elif settings.file is not None:
+            local = await opened.enter_async_context(open_local(settings))
+            lessons = await Lessons.recall(settings, answers)
+            gate.prove()
+            chat = _single_calls(local, gate, lessons, answers)
         else:
             check_price(settings)
             wire = await opened.enter_async_context(open_wire(settings))
@@ -167,7 +177,7 @@ async def open_reranker(
         yield RerankPath(_vectors(record, gate, prices, exchange), gate)
 
 
-def _single_calls(wire: Wire, gate: Gate, lessons: Lessons, answers: AnswerStore | None) -> Call[Any, Any]:
+def _single_calls(wire: Exchanges, gate: Gate, lessons: Lessons, answers: AnswerStore | None) -> Call[Any, Any]:
     prices = PriceList(gate.settings)
     exchange = ChatExchange(wire, settings=gate.settings, prices=prices, lessons=lessons)
     layers: list[Layer] = [

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from goldbench.pipeline.errors import UsageError
 from goldbench.schemas.record import Record
 from goldbench.schemas.settings import Setting
 
 OPENAI = "https://api.openai.com/v1"
+
+BUNDLED = "local"
+"""The name of the model that this machine runs without a download."""
 
 
 class Prices(NamedTuple):
@@ -48,6 +53,16 @@ def _named(name: str) -> str:
     return name
 
 
+def runs_here(name: str, base_url: str | None) -> bool:
+    """Whether a model's name means a file that this machine runs itself.
+
+    Args:
+        name: The model.
+        base_url: The server of the configuration; some name their models by files, too.
+    """
+    return name == BUNDLED or (base_url is None and name.lower().endswith(".gguf"))
+
+
 Url = Annotated[str, AfterValidator(_server)]
 
 
@@ -59,7 +74,7 @@ class Model(Record):
     """
 
     name: Annotated[str | None, Setting(
-        "Chat model's name at the server", "--model", "Model", "M", unset="the only one", example="qwen3",
+        "Chat model: name, local or .gguf", "--model", "Model", "M", unset="the only one", example="qwen3",
     )] = None  # fmt: skip
     base_url: Annotated[Url | None, Setting(
         "OpenAI-compatible base URL",
@@ -105,6 +120,28 @@ class Model(Record):
         "Price of output", unit="US dollars per million tokens", unset="the known price", example=1.6,
     )] = None  # fmt: skip
 
+    _files: Mapping[str, Path] = PrivateAttr(default_factory=dict)
+
+    def with_files(self, name: str | None, files: Mapping[str, Path]) -> Self:
+        """Return the table with the names of models that this machine runs, and the file of each.
+
+        Args:
+            name: The chat model, by its name if it has a file.
+            files: The file of each model by its recorded name.
+        """
+        copy = self.model_copy(update={"name": name})
+        copy._files = {**self._files, **files}  # noqa: SLF001  the copy's own
+        return copy
+
+    @property
+    def needs_no_server(self) -> bool:
+        """Whether this machine runs the chat model itself."""
+        return self.name is not None and (self.name in self._files or runs_here(self.name, self.base_url))
+
+    def file_of(self, name: str | None) -> Path | None:
+        """Return the file of a model that this machine runs, by its recorded name; None for one at a server."""
+        return self._files.get(name or "")
+
     def key_from_environment(self) -> str | None:
         """Return the API key from the environment, None where there is none."""
         return os.environ.get(self.api_key_env) or None
@@ -122,6 +159,8 @@ class ModelSettings(Model):
     base_url: Annotated[Url, AfterValidator(_without_password)] = OPENAI
     api_key: Annotated[str, AfterValidator(_sendable)] | None = Field(default=None, repr=False)
 
+    file: Path | None = None
+    """The GGUF file of a model that this machine runs itself, None for one at a server."""
     max_attempts: int = Field(default=10, ge=1)
     """Attempts of one call; the waits between ten of them span a minute, the usual window of a rate limit."""
     retry_s: float = Field(default=300.0, gt=0)
@@ -150,6 +189,9 @@ class ModelSettings(Model):
         """
         known = {name: value for name, value in table if value is not None}
         given = {**known, "name": table.name or "", "api_key": table.key_from_environment(), **changes}
+        file = table.file_of(given["name"])
+        if file is not None:
+            given |= {"file": file, "base_url": OPENAI, "api_key": None, "embedding": None}
         try:
             return cls.model_validate(given)
         except ValidationError as error:
@@ -166,13 +208,17 @@ class ModelSettings(Model):
 
     @property
     def prices(self) -> Prices | None:
-        """The prices that the user stated: both, or none."""
+        """The prices that the user stated: both, or none. A model on this machine costs nothing."""
+        if self.file is not None:
+            return Prices(0.0, 0.0)
         if self.usd_per_million_input is None or self.usd_per_million_output is None:
             return None
         return Prices(self.usd_per_million_input, self.usd_per_million_output)
 
     def shown_url(self) -> str:
         """Return the base URL without user name, password and query, fit for a message."""
+        if self.file is not None:
+            return "this machine"
         parts = urlsplit(self.base_url)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))

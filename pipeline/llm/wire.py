@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
@@ -66,6 +66,17 @@ async def _bound(response: httpx2.Response) -> None:
         most = MOST_COMPRESSED_BYTES
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     response.stream = BoundedStream(response.stream, most)
+
+
+class Exchanges(Protocol):
+    """Sends a body and returns the JSON of the response with its headers, as ``Wire`` does."""
+
+    @property
+    def url(self) -> str:
+        """The server, fit for a message."""
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, str]]:
+        """Return the JSON of the response and its headers; raises as ``Wire.post`` does."""
 
 
 class Wire:

@@ -75,9 +75,14 @@ class Models:
 
         Raises:
             RetrieverFailed: No chat model is named, or no server is known.
+            ModelUnavailable: The package with the bundled model is not installed.
+            InputError: The model's file cannot be read or is not a model.
         """
+        from goldbench.pipeline.build.writers import with_local_models
+
         if not self._configured().model.name:
             raise RetrieverFailed("no chat model is named: set name in [model]")
+        self._config = with_local_models(self._configured())
         path = self._path(self._server())
 
         async def ask(requests: Sequence[ChatRequest[Any]]) -> list[Completion[Any] | ModelError]:
@@ -126,7 +131,8 @@ class Models:
         from goldbench.pipeline.llm.server_settings import ModelSettings
 
         table = self._configured().model
-        if not (base_url or table.base_url or table.key_from_environment() or self._replay):
+        here = table.file_of(changes.get("name", table.name)) is not None
+        if not (here or base_url or table.base_url or table.key_from_environment() or self._replay):
             raise RetrieverFailed(f"needs a model: set {table.api_key_env} or a base URL")
         key = key_in(api_key_env) if api_key_env else table.key_from_environment()
         if base_url:

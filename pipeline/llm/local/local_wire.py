@@ -1,0 +1,177 @@
+"""Calls to a model that this machine runs: child processes that start when they are needed and end with the path."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from goldbench.pipeline.errors import ModelUnavailable
+from goldbench.pipeline.llm.exchange_end import ExchangeFailed, ParameterRefused
+from goldbench.pipeline.llm.local.model_child import ModelChild, start_child
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.wire import Wire, open_wire
+
+CONTEXT = 8192
+"""The longest prompt and reply together, in tokens; a longer prompt is refused."""
+_MOST_CHILDREN = 8
+_ENDS_BORNE = 1
+"""How many processes may end by themselves before the run ends."""
+_LOOKS, _LOOK_S = 10, 0.05
+
+Message = dict[str, Any]
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    """A process, the client of its server, and the fixed part of the last prompt, which the process still holds."""
+
+    child: ModelChild
+    wire: Wire
+    opened: contextlib.AsyncExitStack
+    fixed: list[Message] | None = None
+
+    async def close(self) -> str:
+        await self.opened.aclose()
+        return await self.child.end()
+
+
+def children_at_once() -> int:
+    """Return how many processes of one thread this machine bears: its processor cores that are idle now, at most 8."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return max(1, min(_MOST_CHILDREN, round(cores - busy)))
+
+
+def fitted(settings: ModelSettings) -> ModelSettings:
+    """Return the settings, for a model of this machine with as many calls in flight as its processes may run."""
+    if settings.file is None:
+        return settings
+    return settings.model_copy(update={"concurrency": min(settings.concurrency, children_at_once())})
+
+
+class LocalWire:
+    """Answers like the client of a server, by processes that each work on one call at a time.
+
+    The same request has the same reply in any order, beside any other and in any process: a process reads the fixed
+    part of a prompt once, as one batch, and then each time exactly the rest. The bytes of a reply depend on where the
+    part that a process remembers ends, so a short call first sets it back to the fixed part.
+    """
+
+    def __init__(self, settings: ModelSettings) -> None:
+        """Take the model; no process is started yet.
+
+        Args:
+            settings: The file, and how many calls may be in flight: as many processes start at most.
+        """
+        self._settings, self.url = settings, settings.shown_url()
+        self._free = asyncio.Semaphore(settings.concurrency)
+        self._lanes: list[_Lane] = []
+        self._idle: list[_Lane] = []
+        self._starting = self._ends = 0
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, str]]:
+        """Return the JSON of the response and its headers; raises as ``Wire.post`` does.
+
+        Raises:
+            ModelUnavailable: The model cannot be loaded, or its process ended a second time.
+        """
+        fixed = fixed_part(body["messages"])
+        while True:
+            async with self._taken(fixed) as lane:
+                try:
+                    return await _exchange(lane, path, body, fixed)
+                except ExchangeFailed:
+                    if not await _ends_now(lane):
+                        raise
+                await self._bury(lane)
+
+    async def close(self) -> None:
+        """End every process."""
+        await asyncio.gather(*(lane.close() for lane in self._lanes))
+
+    @contextlib.asynccontextmanager
+    async def _taken(self, fixed: list[Message]) -> AsyncIterator[_Lane]:
+        """Lend a process: one that holds the fixed part of the prompt, a new one, or any other."""
+        async with self._free:
+            lane = next((one for one in self._idle if one.fixed == fixed), None)
+            if lane is None and len(self._lanes) + self._starting < self._settings.concurrency:
+                lane = await self._start()
+            lane = lane or self._idle[0]
+            if lane in self._idle:
+                self._idle.remove(lane)
+            try:
+                yield lane
+            finally:
+                if lane in self._lanes:
+                    self._idle.append(lane)
+
+    async def _start(self) -> _Lane:
+        assert self._settings.file is not None
+        self._starting += 1
+        try:
+            child = await start_child(self._settings.file, self._settings.name, context=CONTEXT)
+        finally:
+            self._starting -= 1
+        opened = contextlib.AsyncExitStack()
+        server = self._settings.model_copy(update={"base_url": child.url, "api_key": child.key, "file": None})
+        lane = _Lane(child, await opened.enter_async_context(open_wire(server)), opened)
+        self._lanes.append(lane)
+        return lane
+
+    async def _bury(self, lane: _Lane) -> None:
+        """Forget a process that has ended.
+
+        Raises:
+            ModelUnavailable: It is not the first one.
+        """
+        self._lanes.remove(lane)
+        ending = await lane.close()
+        self._ends += 1
+        if self._ends > _ENDS_BORNE:
+            raise ModelUnavailable(
+                f"{self._settings.file}: the process of the model ended {self._ends} times (last with {ending}); "
+                "every answer so far is kept: free memory or take a smaller model, then run again"
+            )
+
+
+async def _ends_now(lane: _Lane) -> bool:
+    """Return whether the process has ended, which is known a little later than the end of its connection."""
+    for _ in range(_LOOKS):
+        if lane.child.ended:
+            return True
+        await asyncio.sleep(_LOOK_S)
+    return lane.child.ended
+
+
+def fixed_part(messages: list[Message]) -> list[Message]:
+    """Return what prompts of one kind have in common: every message, the last one without its text."""
+    return [*messages[:-1], {**messages[-1], "content": ""}]
+
+
+async def _exchange(
+    lane: _Lane, path: str, body: Mapping[str, Any], fixed: list[Message]
+) -> tuple[dict[str, Any], Mapping[str, str]]:
+    known = lane.fixed == fixed
+    lane.fixed = None
+    first = {"model": body["model"], "messages": fixed, "max_tokens": 1, "temperature": 0, "cache_prompt": known}
+    try:
+        await lane.wire.post(path, first)
+    except ParameterRefused:  # a template that takes no empty message
+        return await lane.wire.post(path, {**body, "cache_prompt": False})
+    found = await lane.wire.post(path, {**body, "cache_prompt": True})
+    lane.fixed = fixed
+    return found
+
+
+@contextlib.asynccontextmanager
+async def open_local(settings: ModelSettings) -> AsyncIterator[LocalWire]:
+    """Open the path to the model in a file; its processes end with it."""
+    wire = LocalWire(settings)
+    try:
+        yield wire
+    finally:
+        await wire.close()

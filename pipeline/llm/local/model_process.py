@@ -1,0 +1,78 @@
+"""The process that serves one model with llama.cpp: ``model_child`` starts it and tells it the file.
+
+One slot and one thread: with a second slot or a second thread, the floating-point sums of a reply would depend on its
+neighbours and on the number of processor cores, and threads that wait for one another stand still on a busy machine.
+
+It listens on a free port that the system chooses, so no port can be taken. It writes one line, its address, and ends
+when its input ends: with the command, however that ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+
+
+def main() -> None:
+    """Read the order from standard input, load the model and serve it until the input ends."""
+    with contextlib.suppress(ValueError, OSError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command receives it and closes the input
+    order = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    reports = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)  # llama.cpp may print parts of prompts; standard error is read until the address is known
+    address = _serve(order["file"], name=order["name"], key=order["key"], context=order["context"])
+    os.dup2(nowhere, 2)
+    reports.write(address.encode() + b"\n")
+    reports.close()
+    threading.Event().wait()
+
+
+def _serve(file: str, *, name: str, key: str, context: int) -> str:
+    """Start the server and return its address.
+
+    Args:
+        file: The GGUF file.
+        name: The name that replies give the model.
+        key: The key that every request must carry.
+        context: The longest prompt and reply together, in tokens.
+    """
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = file
+    params.model_alias = {name}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [key]
+    params.n_ctx = context
+    params.n_parallel = 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    params.n_threads_http = 2
+    params.n_gpu_layers = 0  # sums on a graphics card differ from card to card
+    params.cache_ram_mib = 0  # with a cache of prompts, replies were seen to belong to other prompts
+    params.cache_idle_slots = False
+    params.ui = False
+    params.offline = True
+    params.verbosity = 0
+    server = xllamacpp.Server(params)
+    _KEPT.append(server)
+    return str(server.listening_address)
+
+
+_KEPT: list[object] = []
+"""The server, which would end with its last reference."""
+
+
+def _end_with_input() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Calls to the real bundled model in its real child processes."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import psutil
+import pytest
+from pydantic import BaseModel, Field
+
+from goldbench.pipeline.build.writers import with_local_models
+from goldbench.pipeline.config import config_of
+from goldbench.pipeline.llm.local import local_wire
+from goldbench.pipeline.llm.model_path import open_model
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.store import AnswerStore
+from goldbench.pipeline.ports import ChatRequest
+from tests.llm.local.installed import needs_local_model
+
+
+class Colour(BaseModel):
+    colour: str = Field(max_length=12)
+
+
+def _request(number: int = 0, *, system: str = "You name colours.", variant: int = 0) -> ChatRequest[Colour]:
+    asked = f"Thing {number}: which colour has {['grass', 'snow', 'blood', 'the sea'][number % 4]}?"
+    return ChatRequest("try", "try.v1", system, asked, Colour, temperature=0.8, max_tokens=24, variant=variant)
+
+
+def _settings(**changes: object) -> ModelSettings:
+    needs_local_model()
+    config = with_local_models(config_of({"model": {"name": "local", **changes}}, {}))
+    return ModelSettings.of(config.model)
+
+
+def _children() -> list[psutil.Process]:
+    return [one for one in psutil.Process().children(recursive=True) if "model_process" in " ".join(one.cmdline()[-1:])]
+
+
+async def test_the_model_answers_is_free_of_charge_and_its_process_ends_with_the_path(tmp_path: Path) -> None:
+    settings = _settings(max_usd=0)
+    with AnswerStore(tmp_path / "answers.sqlite") as answers:
+        async with open_model(settings, answers=answers) as path:
+            assert not _children()  # started when it is needed
+            first = await path.complete(_request())
+            assert _children()
+        assert not _children()
+        assert first.answer.colour
+        assert first.model.startswith("SmolLM2-135M-Instruct.Q4_1@")
+        assert first.usage.usd == 0
+        async with open_model(settings, answers=answers) as path:
+            again = await path.complete(_request())
+            assert again.replayed
+            assert again.answer == first.answer
+            assert not _children()  # every answer came from the store
+
+
+@pytest.mark.slow
+async def test_a_reply_depends_neither_on_order_nor_on_neighbours_nor_on_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(local_wire, "children_at_once", lambda: 2)
+    other = "You are a painter who names colours in one word, and knows the names of four hundred of them."
+    requests = [_request(number, system=system) for number in range(8) for system in ("You name colours.", other)]
+
+    async def replies(order: list[int], settings: ModelSettings) -> list[str]:
+        async with open_model(settings) as path:
+            found = await asyncio.gather(*(path.complete(requests[one]) for one in order), return_exceptions=True)
+        by_number = dict(zip(order, found, strict=True))
+        return [repr(by_number[number]) for number in range(len(requests))]
+
+    one_process, up_to_two = _settings(concurrency=1), _settings(concurrency=2)
+    forward = list(range(len(requests)))
+    expected = await replies(forward, one_process)
+    assert len({reply for reply in expected if "colour=" in reply}) > 2
+    assert await replies(forward[::-1], one_process) == expected
+    assert await replies([*forward[::2], *forward[1::2]], up_to_two) == expected
+
+
+@pytest.mark.slow
+async def test_another_variant_draws_another_reply() -> None:
+    async with open_model(_settings()) as path:
+        drawn = {(await path.complete(_request(variant=variant))).answer.colour for variant in range(6)}
+    assert len(drawn) > 1
+
+
+async def test_a_process_that_dies_is_replaced_once() -> None:
+    async with open_model(_settings()) as path:
+        await path.complete(_request())
+        (child,) = _children()
+        child.kill()
+        child.wait()
+        assert (await path.complete(_request(1))).answer.colour
