@@ -33,6 +33,7 @@ class ModelOptions(TypedDict, total=False):
     model: str | None
     base_url: str | None
     concurrency: int | None
+    timeout: float | None
     deadline: float | None
     max_requests: int | None
     max_tokens: int | None

@@ -146,7 +146,7 @@ async def generate(run: Run) -> Counts:
                 brief=functools.partial(brief_for, config),
                 cluster_of=run.selection.cluster_of,
                 concurrency=writing.at_once
-                or 2 * config.model.concurrency,  # so that a slot is never idle while an answer is being stored
+                or 2 * config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
                 advance=step.advance,
             )
             async with calls_shown(writing, step, run.progress):

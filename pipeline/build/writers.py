@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 GENERATE, REWRITE = "generate.v1", "rewrite.v1"
 
-PATIENCE_S = 30.0
-"""Seconds after which a call is named on the screen, or after a quarter of the time it may take."""
-
 WAVE = 100_000
 """How many chunks (or pairs to judge) are worked on at once with batches: enough to put a whole wave into one batch."""
 
@@ -83,7 +80,7 @@ class ModelWriter:
                         self._critics(chat),
                         at_once=WAVE if self.batches else None,
                         traffic=None if self.batches or self._replay else chat.snapshot,
-                        patience_s=min(PATIENCE_S, settings.timeout_seconds / 4),
+                        patience_s=settings.patience_s,
                     )
                 finally:
                     self._usage = chat.usage()

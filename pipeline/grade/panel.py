@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench.pipeline.build.writers import PATIENCE_S, open_answers, prompt_of
+from goldbench.pipeline.build.writers import open_answers, prompt_of
 from goldbench.pipeline.config import Config, Panel
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.llm.budget import Budget
 from goldbench.pipeline.llm.model_path import ModelPath, open_model
 from goldbench.pipeline.llm.prices import check_price
 from goldbench.pipeline.llm.rehearsal import PlannedStage, Planning, recollect
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.server_settings import PATIENCE_S, ModelSettings
 from goldbench.pipeline.ports import ChatModel, Traffic
 from goldbench.pipeline.stages.judge import Judge, ManyJudge, assessor
 from goldbench.prompts.loader import Prompt
@@ -111,7 +111,7 @@ def assemble(
         canary_many=ManyJudge(model=main, name=name, prompt=many, stage=CANARY) if many else None,
         everybody=config.grade.panel is Panel.ALL,
         traffic=traffic,
-        patience_s=min(PATIENCE_S, config.model.timeout_seconds / 4),
+        patience_s=config.model.patience_s,
     )
 
 

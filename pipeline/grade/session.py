@@ -291,7 +291,7 @@ def _asking(gold: GradableSet, panel: Assessors, work: Work, *, advance: Callabl
     return Asking(
         gold=gold,
         panel=panel,
-        concurrency=WAVE if work.panel.batches else 2 * work.panel.config.model.concurrency,
+        concurrency=WAVE if work.panel.batches else 2 * work.panel.config.model.calls_at_once,
         advance=advance,
         known=known,
         known_checks=known_checks,

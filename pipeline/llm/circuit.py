@@ -14,9 +14,9 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 5.0
 class Circuit:
     """The server's health, from how calls end.
 
-    One connection that is not made opens the circuit; so do broken, unavailable or timed-out calls of three different
-    requests with nothing good between them. While it is open one call goes out at a time, after a pause that doubles,
-    and its failure is not counted against the call.
+    One connection that is not made opens the circuit; so do broken or unavailable calls of three different requests
+    with nothing good between them. While it is open one call goes out at a time, after a pause that doubles, and its
+    failure is not counted against the call. A server that accepts a call and gives no answer in time is slow, not gone.
     """
 
     unreachable_s: float
@@ -34,7 +34,7 @@ class Circuit:
         Args:
             cause: Why it failed, None for an answer.
             label: The call's name.
-            ailing: Whether it ended in a time-out or HTTP 503.
+            ailing: Whether it ended in HTTP 503.
             spoke: Whether the server answered in HTTP, as it does while it loads a model.
             now: The monotonic time in seconds.
         """

@@ -28,12 +28,22 @@ class Cause(Enum):
 
 
 class ExchangeFailed(Exception):
-    """An exchange failed and another attempt may work. ``kind`` is a short stable word without content."""
+    """An exchange failed and another attempt may work. ``kind`` is a short stable word without content.
+
+    ``after_s`` is how long a call that ran out of time was waited for, in seconds.
+    """
 
     def __init__(
-        self, cause: Cause, kind: str, *, retry_after_s: float | None = None, allowance: Allowance | None = None
+        self,
+        cause: Cause,
+        kind: str,
+        *,
+        retry_after_s: float | None = None,
+        allowance: Allowance | None = None,
+        after_s: float = 0.0,
     ) -> None:
         self.cause, self.kind, self.retry_after_s, self.allowance = cause, kind, retry_after_s, allowance
+        self.after_s = after_s
         super().__init__(kind)
 
 

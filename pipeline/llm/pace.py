@@ -1,15 +1,23 @@
-"""How many calls at once and how many per minute: the user's limits, the server's headers, the server's refusals."""
+"""How many calls at once, how many per minute, and how long each may take: limits of the user and of the server."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from statistics import median
 
 from goldbench.pipeline.llm.headers import Allowance
 
 _WINDOW_S = 60.0
 _DEFAULT_RESET_S = 1.0
 """Seconds until a limit is taken to be full again where the server does not say."""
+
+_FIRST_WIDTH = 4
+"""Calls in flight at first if the user sets no number."""
+_RATES_KEPT = 20
+"""The number of recent answers whose speed says how long a call may take."""
+_MARGIN = 2.0
+"""A call may take this many times the seconds that its longest answer would take at the measured speed."""
 
 
 class Width:
@@ -19,30 +27,86 @@ class Width:
     overloaded server the width becomes ``width * (1 - f / 2)``, and it grows by a sixteenth of the cap when at most
     half did. One 429 in five therefore costs little, and a server that refuses everything soon gets one call at a time.
 
+    With ``comfortable_s`` the width begins at 4. It doubles while answers take no longer than these seconds on average,
+    and shrinks in proportion once they take more than twice as long: a slow server is not given calls that would only
+    wait there (by Little's law their number is the rate of answers times the seconds that each takes).
+
     Source: the proportional decrease of DCTCP (Alizadeh et al., SIGCOMM 2010, eq. 2) without its moving average.
     """
 
-    def __init__(self, cap: int) -> None:
-        self.cap = cap
-        self._width = float(cap)
-        self._left, self._overloaded, self._size = cap, 0, cap
+    def __init__(self, cap: int, *, comfortable_s: float | None = None) -> None:
+        self.cap, self._comfortable_s = cap, comfortable_s
+        self._width = float(cap if comfortable_s is None else min(cap, _FIRST_WIDTH))
+        self._left = self._size = self.now
+        self._overloaded, self._seconds = 0, list[float]()
 
     @property
     def now(self) -> int:
         """The number of calls that may be in flight, 1 or more."""
         return max(1, int(self._width))
 
-    def hear(self, *, overloaded: bool) -> None:
-        """Take in how one call ended."""
+    def hear(self, *, overloaded: bool, seconds: float | None = None) -> None:
+        """Take in how one call ended.
+
+        Args:
+            overloaded: Whether the server wanted fewer calls, or gave no answer in time.
+            seconds: How long its answer took, None without an answer.
+        """
         self._left -= 1
         self._overloaded += overloaded
+        if seconds is not None:
+            self._seconds.append(seconds)
         if self._left > 0:
             return
         share = self._overloaded / self._size
-        grown = self._width * (1 - share / 2) + (max(1.0, self.cap / 16) if share <= 0.5 else 0.0)
+        if self._comfortable_s is not None and not share:
+            grown = self._width * self._growth(self._comfortable_s)
+        else:
+            grown = self._width * (1 - share / 2) + (max(1.0, self.cap / 16) if share <= 0.5 else 0.0)
         self._width = min(float(self.cap), max(1.0, grown))
         self._left = self._size = self.now
-        self._overloaded = 0
+        self._overloaded, self._seconds = 0, []
+
+    def _growth(self, comfortable_s: float) -> float:
+        """Return the factor by which the width changes after a round without an overload."""
+        mean = sum(self._seconds) / len(self._seconds) if self._seconds else 0.0
+        if mean <= comfortable_s:
+            return 2.0
+        return comfortable_s / mean if mean > 2 * comfortable_s else 1.0
+
+
+@dataclass(slots=True)
+class Tempo:
+    """The speed of the answers so far, and how long a call may take.
+
+    ``fixed_s`` is the user's limit. Without one a call may take ``limit_s`` seconds, or longer if its longest answer
+    would take longer at the measured speed; a call that ran out of time doubles ``limit_s`` for those after it.
+    """
+
+    fixed_s: float | None
+    limit_s: float
+    calls: int = 0
+    seconds: float = 0.0
+    output_tokens: int = 0
+    _rates: deque[float] = field(default_factory=lambda: deque(maxlen=_RATES_KEPT))
+
+    def longest_s(self, max_tokens: int) -> float:
+        """Return the seconds that a call may take whose answer has at most this many tokens."""
+        if self.fixed_s is not None:
+            return self.fixed_s
+        return max(self.limit_s, _MARGIN * max_tokens / median(self._rates)) if self._rates else self.limit_s
+
+    def answered(self, seconds: float, tokens: int) -> None:
+        """Take in the seconds and the tokens of one answer."""
+        self.calls += 1
+        self.seconds += seconds
+        self.output_tokens += tokens
+        if tokens and seconds > 0:
+            self._rates.append(tokens / seconds)
+
+    def expired(self, given_s: float) -> None:
+        """Take in that a call ended without an answer after these seconds, although the server had accepted it."""
+        self.limit_s = max(self.limit_s, 2 * given_s)
 
 
 @dataclass(slots=True)

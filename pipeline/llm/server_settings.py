@@ -19,6 +19,10 @@ OPENAI = "https://api.openai.com/v1"
 
 BUNDLED = "local"
 """The name of the model that this machine runs without a download."""
+MOST_CALLS = 64
+"""Calls in flight at once if the user sets no number; fewer while a server is slow."""
+PATIENCE_S = 30.0
+"""Seconds after which a call is named on the screen; calls that take longer are not made more at once."""
 
 
 class Prices(NamedTuple):
@@ -87,12 +91,15 @@ class Model(Record):
         "Length of its vectors, where it can shorten them", unset="the full length", example=256,
     )] = None  # fmt: skip
     api_key_env: Annotated[str, Setting("Environment variable that holds the API key")] = "OPENAI_API_KEY"
-    concurrency: Annotated[int, Field(ge=1, le=4096), Setting(
-        "Most calls in flight at once", "--concurrency", "Limits", "N", unit="calls",
-    )] = 64  # fmt: skip
+    concurrency: Annotated[int | None, Field(ge=1, le=4096), Setting(
+        "Most calls in flight at once", "--concurrency", "Limits", "N", unit="calls", unset="up to 64", example=8,
+    )] = None  # fmt: skip
     temperature: Annotated[float, Field(ge=0, le=2), Setting("Sampling temperature of written queries")] = 0.8
     max_answer_tokens: Annotated[int, Field(ge=64), Setting("Longest answer asked for", unit="tokens")] = 1500
-    timeout_seconds: Annotated[float, Field(gt=0), Setting("Longest time of one call", unit="seconds")] = 120
+    timeout_seconds: Annotated[float | None, Field(gt=0), Setting(
+        "Longest time of one call",
+        "--timeout", "Limits", "S", unit="seconds", unset="120 s, more if slow", example=600,
+    )] = None  # fmt: skip
     deadline_minutes: Annotated[float | None, Field(gt=0), Setting(
         "Stop calling the model after N minutes",
         "--deadline", "Limits", "MIN", unit="minutes", unset="no limit", example=60,
@@ -142,6 +149,16 @@ class Model(Record):
         """Return the file of a model that this machine runs, by its recorded name; None for one at a server."""
         return self._files.get(name or "")
 
+    @property
+    def calls_at_once(self) -> int:
+        """The most calls in flight at once: as set, else 64."""
+        return MOST_CALLS if self.concurrency is None else self.concurrency
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds after which a call is named on the screen, or after a quarter of the time that is set."""
+        return PATIENCE_S if self.timeout_seconds is None else min(PATIENCE_S, self.timeout_seconds / 4)
+
     def key_from_environment(self) -> str | None:
         """Return the API key from the environment, None where there is none."""
         return os.environ.get(self.api_key_env) or None
@@ -161,6 +178,8 @@ class ModelSettings(Model):
 
     file: Path | None = None
     """The GGUF file of a model that this machine runs itself, None for one at a server."""
+    first_timeout_s: float = Field(default=120.0, gt=0)
+    """Seconds that the first calls may take if the user sets no limit; a slow server gets more."""
     max_attempts: int = Field(default=10, ge=1)
     """Attempts of one call; the waits between ten of them span a minute, the usual window of a rate limit."""
     retry_s: float = Field(default=300.0, gt=0)

@@ -14,9 +14,9 @@ from goldbench.pipeline.llm.budget import Budget, Reservation
 from goldbench.pipeline.llm.circuit import Circuit
 from goldbench.pipeline.llm.exchange_end import Cause
 from goldbench.pipeline.llm.headers import Allowance
-from goldbench.pipeline.llm.pace import Rates, Width
+from goldbench.pipeline.llm.pace import Rates, Tempo, Width
 from goldbench.pipeline.llm.prices import Accounts
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.server_settings import PATIENCE_S, ModelSettings
 from goldbench.pipeline.ports import Usage
 from goldbench.pipeline.text.display import dollars
 
@@ -29,7 +29,6 @@ _OLDEST_SHOWN = 3
 _LONGEST_WAIT_S = 300.0
 """The longest wait in seconds that a server's headers are believed; ``retry_s`` can make it shorter."""
 
-_AILING = frozenset({"timeout", "http-503"})
 NOT_JSON = "the server answers with something that is not JSON (is the base URL right, with its /v1?)"
 
 REFUSALS_BEFORE_END = 5
@@ -94,7 +93,8 @@ class Gate:
 
     def __init__(self, settings: ModelSettings, *, budget: Budget) -> None:
         self.settings, self.budget, self.accounts = settings, budget, Accounts()
-        self._width = Width(settings.concurrency)
+        self._width = Width(settings.calls_at_once, comfortable_s=PATIENCE_S if settings.concurrency is None else None)
+        self.tempo = Tempo(settings.timeout_seconds, settings.first_timeout_s)
         self._rates = Rates(
             settings.requests_per_minute, settings.tokens_per_minute, longest_s=min(_LONGEST_WAIT_S, settings.retry_s)
         )
@@ -156,9 +156,12 @@ class Gate:
             self._proven = self._proven or cause is None
             if cause is Cause.LEARNED:  # the next call goes alone too, or many would repeat what was just learnt
                 self._ticks_left = max(self._ticks_left, HEAD_START_TICKS)
-            self._width.hear(overloaded=cause is Cause.OVERLOADED)
+            seconds = now - ticket.since
+            self._width.hear(overloaded=cause is Cause.OVERLOADED, seconds=seconds if cause is None else None)
+            if cause is None:
+                self.tempo.answered(seconds, usage.output_tokens)
             # A reply that is not JSON may be another server's page: it does not count as having reached the server.
-            ailing, spoke = ending.fault in _AILING, ending.fault.startswith(("http-", "rate-limit"))
+            ailing, spoke = ending.fault == "http-503", ending.fault.startswith(("http-", "rate-limit"))
             self.circuit.hear(cause, ticket.label, ailing=ailing, spoke=spoke, now=now)
             self._rates.hear(ending.allowance, call=ticket.number, tokens=ticket.want.tokens, now=now)
         if self._queue:
@@ -174,6 +177,18 @@ class Gate:
         self._refused.add(label)
         if not self._done and len(self._refused) >= REFUSALS_BEFORE_END:
             self.close(f"{reason}; each of the first {len(self._refused)} calls ended like this")
+
+    def gave_up(self, seconds: float) -> None:
+        """Take in that a call was given up after several time-outs; close the gate if no call was ever answered.
+
+        Args:
+            seconds: The longest time that the call was given.
+        """
+        if not self._done:
+            self.close(
+                f"{self.settings.shown_url()}: the server accepts calls, but answered none within {seconds:.0f} s: "
+                "see whether it is loading or busy, use a smaller model, or give --concurrency 1 and a longer --timeout"
+            )
 
     def prove(self) -> None:
         """Take in that the server's dialect is known, so that no call has to go ahead alone."""

@@ -219,7 +219,7 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
     Raises:
         UsageError: A variable of the environment names a proxy that is not valid.
     """
-    limits = httpx2.Limits(max_connections=max(100, settings.concurrency), max_keepalive_connections=None)
+    limits = httpx2.Limits(max_connections=max(100, settings.calls_at_once), max_keepalive_connections=None)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
     try:
         http = openai.DefaultAsyncHttpxClient(

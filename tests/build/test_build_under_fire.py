@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from goldbench.pipeline.goldset.publication import read_manifest
 from tests.build.test_build import artifacts, corpus, lines
 from tests.conftest import ROOT, SETTINGS, Goldbench
 from tests.model_server.fixture import ServerHandle
@@ -203,6 +204,18 @@ def test_a_model_that_cannot_answer_is_given_up_after_fifty_chunks(
     assert "each of the first 50 chunks failed" in done.stderr
     assert model_server.stats()["requests"] <= 2 * (50 + 3 * 8)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_server_that_writes_five_tokens_per_second_for_ever_is_served_to_the_end(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+) -> None:
+    corpus(tmp_path / "docs", 6)
+    model_server.script(tokens_per_s=5, slots=1)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 2, *url)
+    assert done.returncode in {0, 3}, done.stderr
+    assert "start it" not in done.stderr
+    assert read_manifest(tmp_path / "run").failures == []
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.errors import LimitReached, UsageError
+from goldbench.pipeline.llm.pace import Tempo, Width
 from goldbench.pipeline.llm.prices import check_price
 from goldbench.pipeline.llm.server_settings import Model, ModelSettings
 from tests.llm.conftest import Opener, verdict_request
@@ -110,6 +111,40 @@ async def test_no_more_calls_are_in_flight_than_allowed(open_path: Opener, model
     async with open_path(concurrency=7) as path:
         await _ask(path, 60)
     assert model_server.stats()["in_flight_max"] == 7
+
+
+async def test_calls_in_flight_begin_with_few_and_grow_while_answers_come_fast(
+    open_path: Opener, model_server: ServerHandle
+):
+    model_server.script(latency_ms=100)
+    async with open_path() as path:
+        await _ask(path, 4)
+        assert model_server.stats()["in_flight_max"] <= 4
+        await _ask(path, 240, start=4)
+    assert 32 < model_server.stats()["in_flight_max"] <= 64
+
+
+@pytest.mark.parametrize(("seconds", "width"), [(1.0, 64), (30.0, 64), (31.0, 4), (60.0, 4), (120.0, 1)])
+def test_the_width_follows_the_seconds_that_answers_take(seconds: float, width: int):
+    sought = Width(64, comfortable_s=30.0)
+    for _ in range(1000):
+        sought.hear(overloaded=False, seconds=seconds)
+    assert sought.now == width
+
+
+def test_the_time_of_a_call_follows_the_measured_speed_unless_it_is_fixed():
+    tempo = Tempo(None, 120.0)
+    assert tempo.longest_s(1500) == 120.0
+    tempo.answered(20.0, 100)  # 5 tokens per second
+    assert tempo.longest_s(1500) == 600.0
+    assert tempo.longest_s(100) == 120.0
+    tempo.expired(120.0)
+    tempo.expired(120.0)
+    assert tempo.longest_s(100) == 240.0
+    fixed = Tempo(7.0, 120.0)
+    fixed.answered(20.0, 100)
+    fixed.expired(7.0)
+    assert fixed.longest_s(1500) == 7.0
 
 
 async def test_a_cancelled_call_gives_its_slot_back(open_path: Opener, model_server: ServerHandle):

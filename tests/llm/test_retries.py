@@ -103,6 +103,39 @@ async def test_a_call_takes_no_longer_than_its_timeout(open_path: Opener, model_
     assert time.monotonic() - start < 3
 
 
+async def test_a_server_that_works_slowly_is_waited_for_ever_longer_and_never_called_down(
+    open_path: Opener, model_server: ServerHandle
+):
+    model_server.script(tokens_per_s=25, slots=1)
+    async with open_path(first_timeout_s=0.1, never_reached_s=0.1) as path:
+        answers = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(4)))
+        assert not path.snapshot().server_gone
+        assert path.gate.tempo.calls == 4
+        assert path.gate.tempo.longest_s(100) > 4
+    assert len(answers) == 4
+
+
+async def test_a_server_that_accepts_calls_and_answers_none_is_said_to_be_slow_not_down(
+    open_path: Opener, model_server: ServerHandle
+):
+    model_server.script({"do": {"hang": True}})
+    async with open_path(first_timeout_s=0.05, never_reached_s=0.1) as path:
+        with pytest.raises(CallFailed, match=r"no answer came within 0.4 s \(4 attempts\)"):
+            await path.complete(verdict_request(0))
+        with pytest.raises(ModelUnavailable, match="accepts calls, but answered none within") as caught:
+            await path.complete(verdict_request(1))
+    assert "start it" not in str(caught.value)
+
+
+async def test_a_time_out_that_the_user_fixed_is_kept(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"nth": [2, 3, 4, 5]}, "do": {"hang": True}})
+    async with open_path(timeout_seconds=0.2) as path:
+        await path.complete(verdict_request(0))
+        with pytest.raises(CallFailed, match=r"within 0.2 s \(4 attempts\)"):
+            await path.complete(verdict_request(1))
+        await path.complete(verdict_request(2))
+
+
 async def test_a_slow_body_is_waited_for(open_path: Opener, model_server: ServerHandle):
     model_server.script({"do": {"slow_body_ms": 500}})
     async with open_path() as path:

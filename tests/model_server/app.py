@@ -137,6 +137,9 @@ class ModelServer:
                 await asyncio.sleep(3600)
             due = arrived + scenario.latency(action)
             code, reply, headers = self._decide(request, kind, body, action, answer)
+            if kind == "chat" and code == 200 and not await self._written(request, reply):
+                status = "abandoned"
+                return web.Response()
             if due > time.monotonic():  # making the answer up is part of the latency
                 await asyncio.sleep(due - time.monotonic())
             status = str(code)
@@ -148,6 +151,17 @@ class ModelServer:
         finally:
             self._answering.discard(task)
             counters.leave(kind, status)
+
+    async def _written(self, request: web.Request, reply: Any) -> bool:
+        """Take the time that a reply takes in a free slot; return False, without work, if nobody waits for it."""
+        rate = self.scenario.settings["tokens_per_s"]
+        if rate is None:
+            return True
+        async with self.scenario.slots:
+            if request.transport is None or request.transport.is_closing():
+                return False
+            await asyncio.sleep(reply["usage"]["completion_tokens"] / rate)
+        return True
 
     def _decide(
         self, request: web.Request, kind: str, body: dict[str, Any], action: dict[str, Any], answer: Any

@@ -10,6 +10,7 @@
 - ``api_key``: what the bearer token must be; ``models``: the ids served (any, when empty); ``usage``: report tokens
 - ``rate_limit``: ``{"rpm": n}``: answers 429 above n requests a minute and says so in ``x-ratelimit-*`` headers
 - ``judge``: how pairs of a query and a passage are graded, see ``judge.py``
+- ``tokens_per_s``: how fast a reply is written; ``slots``: how many replies at once, the others wait (any, when None)
 - ``headers``: sent with every answer; ``dimensions``: of embeddings; ``batch_s``: how long a batch takes
 
 A rule applies to the requests its ``when`` describes (all conditions hold; counts are per kind of request, from 1):
@@ -28,6 +29,7 @@ and the first one that applies says what to ``do``:
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
 from collections import Counter
@@ -49,6 +51,8 @@ DEFAULTS: dict[str, Any] = {
     "batch_s": 0.2,
     "batch_end": "completed",
     "judge": None,
+    "tokens_per_s": None,
+    "slots": None,
     "seed": 0,
 }
 
@@ -61,6 +65,7 @@ class Scenario:
         if unknown:
             raise ValueError(f"unknown in the script: {sorted(unknown)}")
         self.settings = {**DEFAULTS, **script.get("settings", {})}
+        self.slots = asyncio.Semaphore(self.settings["slots"] or 10_000)
         self.rules: list[dict[str, Any]] = script.get("rules", [])
         self._used: Counter[int] = Counter()
         self._seen: Counter[str] = Counter()

@@ -42,11 +42,12 @@ class Admission:
 
     async def complete(self, request: Q, below: Call[Q, R]) -> R:
         """Return the result of one exchange; raises as ``below`` does, and ``LimitReached``."""
-        label, want = call_label(request), self._prices.reservation(*self._most_tokens(request))
+        label, most = call_label(request), self._most_tokens(request)
+        want = self._prices.reservation(*most)
         ticket = await self._gate.enter(label, want)
         outcome: HasReply | Exception | None = None  # None: cancelled
         try:
-            outcome = result = await self._timed(request, below)
+            outcome = result = await self._timed(request, below, max_tokens=most[1])
         except Exception as error:
             outcome = error
             self._warn(label, error)
@@ -61,9 +62,9 @@ class Admission:
             sent = ending is None or ending.cause is not Cause.UNREACHABLE
             self._gate.accounts.book(request.stage, requests=sent, usage=usage)
 
-    async def _timed(self, request: Q, below: Call[Q, R]) -> R:
+    async def _timed(self, request: Q, below: Call[Q, R], *, max_tokens: int) -> R:
         settings, deadline = self._gate.settings, self._gate.budget.remaining_s()
-        seconds = settings.timeout_seconds
+        seconds = self._gate.tempo.longest_s(max_tokens)
         try:
             async with asyncio.timeout(seconds if deadline is None else min(seconds, max(0.0, deadline))):
                 return await below(request)
@@ -71,7 +72,8 @@ class Admission:
             pass
         if deadline is not None and deadline <= seconds:
             raise LimitReached("deadline", f"the deadline of {settings.deadline_s:g} s passed during a call")
-        raise ExchangeFailed(Cause.OVERLOADED, "timeout")
+        self._gate.tempo.expired(seconds)
+        raise ExchangeFailed(Cause.OVERLOADED, "timeout", after_s=seconds)
 
     def _warn(self, label: str, error: Exception) -> None:
         """Let the gate know of a failure that may concern every call."""

@@ -21,11 +21,12 @@ R = TypeVar("R")
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
 _LESSONS = 8
+_MOST_TIMEOUTS = 4
+"""Give a call up after this many time-outs. Each attempt has twice the time of the one before, 120 to 960 s."""
 _log = logging.getLogger(__name__)
 _MEANING = {
     "connect": "no connection was made",
     "connection": "the connection broke",
-    "timeout": "no answer came in time",
     "rate-limit": "the server asked for fewer calls",
     "too-long": "the response is longer than any answer",
     "not-json": "the response is not JSON",
@@ -82,6 +83,9 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Call
         failed = error
     meaning = _MEANING.get(failed.kind, f"the server answers {failed.kind.upper().replace('-', ' ')}")
     attempts = max(1, patience.attempts)
+    if failed.kind == "timeout":
+        gate.gave_up(failed.after_s)
+        meaning = f"no answer came within {failed.after_s:g} s"
     message = f"{label()}: {meaning} ({amount(attempts, 'attempt')})"
     raise CallFailed(failed.kind, message, attempts=attempts)
 
@@ -97,7 +101,7 @@ class _Patience:
 
     def __init__(self, gate: Gate) -> None:
         self._gate, self._settings = gate, gate.settings
-        self.attempts = self._lessons = 0
+        self.attempts = self._lessons = self._timeouts = 0
         self._waited_s = 0.0
 
     def wait_s(self, state: RetryCallState) -> float:
@@ -109,7 +113,8 @@ class _Patience:
         if self._gate.circuit.is_open:  # the gate waits for the server, and gives up for every call when it must
             return 0.0
         self.attempts += 1
-        seconds = self._pause_s(failed.retry_after_s)
+        self._timeouts += failed.kind == "timeout"
+        seconds = 0.0 if failed.kind == "timeout" else self._pause_s(failed.retry_after_s)
         self._waited_s += seconds
         left = self._gate.budget.remaining_s()  # past the deadline the gate refuses the next attempt
         return seconds if left is None else min(seconds, max(0.0, left))
@@ -119,6 +124,7 @@ class _Patience:
         return (
             self._lessons >= _LESSONS
             or self.attempts >= self._settings.max_attempts
+            or self._timeouts >= _MOST_TIMEOUTS
             or self._waited_s > self._settings.retry_s
         )
 

@@ -50,7 +50,7 @@ def fitted(settings: ModelSettings) -> ModelSettings:
     """Return the settings, for a model of this machine with as many calls in flight as its processes may run."""
     if settings.file is None:
         return settings
-    return settings.model_copy(update={"concurrency": min(settings.concurrency, children_at_once())})
+    return settings.model_copy(update={"concurrency": min(settings.calls_at_once, children_at_once())})
 
 
 class LocalWire:
@@ -68,7 +68,7 @@ class LocalWire:
             settings: The file, and how many calls may be in flight: as many processes start at most.
         """
         self._settings, self.url = settings, settings.shown_url()
-        self._free = asyncio.Semaphore(settings.concurrency)
+        self._free = asyncio.Semaphore(settings.calls_at_once)
         self._lanes: list[_Lane] = []
         self._idle: list[_Lane] = []
         self._starting = self._ends = 0
@@ -98,7 +98,7 @@ class LocalWire:
         """Lend a process: one that holds the fixed part of the prompt, a new one, or any other."""
         async with self._free:
             lane = next((one for one in self._idle if one.fixed == fixed), None)
-            if lane is None and len(self._lanes) + self._starting < self._settings.concurrency:
+            if lane is None and len(self._lanes) + self._starting < self._settings.calls_at_once:
                 lane = await self._start()
             lane = lane or self._idle[0]
             if lane in self._idle:
