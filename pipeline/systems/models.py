@@ -82,7 +82,7 @@ class Models:
 
         if not self._configured().model.name:
             raise RetrieverFailed("no chat model is named: set name in [model]")
-        self._config = with_local_models(self._configured())
+        self._config = with_local_models(self._configured(), runs=not self._replay)
         path = self._path(self._server())
 
         async def ask(requests: Sequence[ChatRequest[Any]]) -> list[Completion[Any] | ModelError]:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import secrets
 import sys
 from dataclasses import dataclass
@@ -19,6 +20,12 @@ _KEPT = frozenset(
     {"HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "USERPROFILE"}
 )
 """The variables of the environment that the process gets; keys are not among them."""
+_LOG = 2**16
+"""How many bytes of a log are kept."""
+_NO_MEMORY = (
+    r"annot allocate memory|insufficient memory|failed to allocate|bad_alloc|temporarily unavailable|MemoryError"
+)
+_DAMAGED = r"corrupted|incomplete|failed to read|exceeds|invalid|failed to load model from"
 MODULE = "goldbench.pipeline.llm.local.model_process"
 
 
@@ -49,43 +56,71 @@ async def start_child(file: Path, name: str, *, context: int) -> ModelChild:
         context: The longest prompt and reply together, in tokens.
 
     Raises:
-        ModelUnavailable: The process ended before its server listened.
+        ModelUnavailable: The process cannot be started, or ended before its server listened.
     """
     environment = {name: value for name, value in os.environ.items() if name.upper() in _KEPT}
+    environment["GGML_NO_BACKTRACE"] = "1"  # a failed assertion would start a debugger
     environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", MODULE),
-        env=environment,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C in the terminal reaches the command alone
-    )
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", MODULE),
+            env=environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C in the terminal reaches the command alone
+        )
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        raise ModelUnavailable(f"{file}: no process can be started for the model ({reason}): free memory") from None
     try:
         key = secrets.token_urlsafe(24)
-        url = await _address(process, {"file": str(file), "name": name, "key": key, "context": context})
+        url, log = await _reported(process, {"file": str(file), "name": name, "key": key, "context": context})
     except BaseException:
         await _ended(process)
         raise
     if not url:
         ending = await _ended(process)
-        raise ModelUnavailable(f"{file}: the model cannot be loaded (its process ended with {ending})")
+        raise ModelUnavailable(f"{file}: {why_not_loaded(log, ending)}")
     return ModelChild(process, f"{url}/v1", key)
 
 
-async def _address(process: asyncio.subprocess.Process, order: dict[str, object]) -> str:
-    """Send the order and return the address that the process reports; empty if it ends instead."""
+async def _reported(process: asyncio.subprocess.Process, order: dict[str, object]) -> tuple[str, str]:
+    """Send the order and return the address that the process reports (empty if it ends), and its log until then."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    log = asyncio.ensure_future(process.stderr.read())  # read on, or a full pipe would stop the process
-    try:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            process.stdin.write(json.dumps(order).encode() + b"\n")
-            await process.stdin.drain()
-        return (await process.stdout.readline()).decode("ascii", "replace").strip()
-    finally:
-        log.cancel()
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(json.dumps(order).encode() + b"\n")
+        await process.stdin.drain()
+    address, log = await asyncio.gather(process.stdout.readline(), _tail(process.stderr))
+    return address.decode("ascii", "replace").strip(), log.decode("utf-8", "replace")
+
+
+async def _tail(log: asyncio.StreamReader) -> bytes:
+    """Read a log to its end and return its first part; the process closes it when the model is loaded."""
+    first = b""
+    while piece := await log.read(4096):
+        first = (first + piece)[:_LOG]
+    return first
+
+
+def why_not_loaded(log: str, ending: str) -> str:
+    """Return why a process ended before its model was loaded, and what to do about it.
+
+    Args:
+        log: What the process wrote to standard error.
+        ending: The signal or the exit code with which it ended.
+    """
+    if re.search(_NO_MEMORY, log) or ending == "signal 9":
+        return "not enough memory to load the model: free memory, raise the limit (ulimit -v) or take a smaller model"
+    if kind := re.search(r"unknown model architecture: '([\w.-]{1,40})'", log):
+        return f"this version of xllamacpp does not know models of the kind {kind[1]}: install a newer one"
+    if re.search(_DAMAGED, log):
+        return "the file is damaged or incomplete: download it again"
+    if re.search(r"^(ImportError|AttributeError|TypeError)", log, re.MULTILINE):
+        return "the installed xllamacpp does not work here: install the version of goldbench's extra local again"
+    return f"the model cannot be loaded (its process ended with {ending}): try another file"
 
 
 async def _ended(process: asyncio.subprocess.Process) -> str:

