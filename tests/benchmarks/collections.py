@@ -42,7 +42,7 @@ def load(folder: Path) -> Collection:
     """Return one collection; a document's text is its title and its text, queries without a positive are left out."""
     rows = read_rows(folder / "corpus.jsonl")
     position = {str(row["_id"]): number for number, row in enumerate(rows)}
-    documents = [_text(row) for row in rows]
+    documents = [text_of(row) for row in rows]
     judged = _gains(folder / "qrels.tsv", position)
     asked = [row for row in read_rows(folder / "queries.jsonl") if judged.get(str(row["_id"]))]
     sample = " ".join(documents[:: max(1, len(documents) // 200)])
@@ -62,7 +62,8 @@ def read_rows(path: Path) -> list[dict[str, object]]:
         return [json.loads(line) for line in lines if line.strip()]
 
 
-def _text(row: dict[str, object]) -> str:
+def text_of(row: dict[str, object]) -> str:
+    """Return the title and the text of a document."""
     parts = [str(row.get(field) or "").strip() for field in ("title", "text")]
     return "\n\n".join(part for part in parts if part)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.offline.generator import OfflineGenerator
-from tests.benchmarks.collections import read_rows
+from tests.benchmarks.collections import read_rows, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path.home() / ".cache" / "goldbench" / "benchmarks"
@@ -64,10 +64,9 @@ def written(folder: Path, generator: str, *, count: int, cache: Path, options: S
 
 
 def _write_documents(folder: Path, path: Path) -> None:
-    """Write the documents that have words, a title standing in for a text that is missing."""
+    """Write the documents that have words, each with the text that the systems search."""
     with path.open("w", encoding="utf-8") as lines:
         for position, row in enumerate(read_rows(folder / "corpus.jsonl")):
-            title, text = (str(row.get(field) or "").strip() for field in ("title", "text"))
-            if text or title:
-                record = {"id": f"d{position}", "title": title, "text": text or title}
+            if text := text_of(row):
+                record = {"id": f"d{position}", "title": str(row.get("title") or "").strip(), "text": text}
                 lines.write(json.dumps(record, ensure_ascii=False) + "\n")
