@@ -97,11 +97,12 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _made(folder: Path, options: argparse.Namespace) -> dict[str, Sequence[Written]]:
-    """Return the queries of the chosen generator, if one is chosen."""
+def _made(folder: Path, options: argparse.Namespace) -> dict[str, list[Sequence[Written]]]:
+    """Return the sets of the chosen generator, one for each seed, if a generator is chosen."""
     if options.generator is None:
         return {}
-    return {options.generator: written(folder, options.generator, count=options.queries, cache=options.cache)}
+    name, count, cache = options.generator, options.queries, options.cache
+    return {name: [written(folder, name, count=count, seed=seed, cache=cache) for seed in options.seeds]}
 
 
 def measure(
@@ -109,7 +110,7 @@ def measure(
     recipes: Sequence[RecipeName],
     seeds: Sequence[int],
     count: int,
-    made: Mapping[str, Sequence[Written]] | None = None,
+    made: Mapping[str, Sequence[Sequence[Written]]] | None = None,
 ) -> dict[str, Agreement]:
     """Return tau-b with the human ranking for every recipe, baseline and written set, and the ceiling.
 
@@ -118,7 +119,7 @@ def measure(
         recipes: Recipes of simulated queries.
         seeds: Seeds of the simulated sets.
         count: Most queries of a simulated set.
-        made: Queries that a build has written, by name.
+        made: Sets that a build has written, by name.
     """
     analyzers = Analyzers(collection.documents, language=collection.language, spaceless=collection.spaceless)
     corpus = Corpus(collection.documents, analyzers)
@@ -129,9 +130,12 @@ def measure(
         return _mean_of([_agreement(human, _scores(corpus, make(seed))) for seed in seeds])
 
     out = {CEILING: _ceiling(human)}
-    for name, queries in (made or {}).items():
-        found = _agreement(human, _scores(corpus, Simulated([q.text for q in queries], [q.source for q in queries])))
-        out[f"goldbench {name}"] = replace(found, by_model=statistics.fmean(query.by_model for query in queries))
+    for name, sets in (made or {}).items():
+        found = _mean_of(
+            [_agreement(human, _scores(corpus, _simulated((q.source, q.text) for q in queries))) for queries in sets]
+        )
+        share = statistics.fmean(query.by_model for queries in sets for query in queries)
+        out[f"goldbench {name}"] = replace(found, by_model=share)
     out |= {
         f"goldbench {recipe}": agreement(lambda seed, r=recipe: simulate(collection, r, seed, count))
         for recipe in recipes

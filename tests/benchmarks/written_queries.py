@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,15 +30,15 @@ class Written:
     by_model: bool
 
 
-def written(folder: Path, generator: str, *, count: int, cache: Path, options: Sequence[str] = ()) -> list[Written]:
+def written(folder: Path, generator: str, *, count: int, seed: int, cache: Path) -> list[Written]:
     """Return the queries that a build writes from the documents of a collection.
 
     Args:
         folder: A folder of a collection; see ``collections``.
         generator: A key of ``OPTIONS``.
         count: Number of queries to ask for.
+        seed: Seed of the build, which draws the documents.
         cache: Folder for documents, sets and answers.
-        options: Further options of the build.
 
     Raises:
         RuntimeError: The build failed; its last line is in the message.
@@ -50,16 +49,16 @@ def written(folder: Path, generator: str, *, count: int, cache: Path, options: S
     _write_documents(folder, documents)
     command = (
         sys.executable, "-m", "goldbench", "build", str(documents), "--no-chunk", "--queries", str(count),
-        "--id-field", "id", "--title-field", "title", "--text-field", "text", "--out", str(place / "gold"), "--replace",
-        "--answers", str(place / "answers.sqlite"), *OPTIONS[generator], *options,
+        "--id-field", "id", "--title-field", "title", "--text-field", "text", "--out", str(place / f"gold-{seed}"),
+        "--replace", "--seed", str(seed), "--answers", str(place / "answers.sqlite"), *OPTIONS[generator],
     )  # fmt: skip
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    (place / "build.log").write_text(done.stdout + done.stderr, encoding="utf-8")
+    (place / f"build-{seed}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
     if done.returncode not in _DONE:
         raise RuntimeError(f"{folder.name}: build ended with {done.returncode}: {done.stderr.strip()[-500:]}")
     return [
         Written(query.text, int(query.chunk_id[1:]), query.generator != OfflineGenerator.name)
-        for query in GoldFolder(place / "gold").queries.read()
+        for query in GoldFolder(place / f"gold-{seed}").queries.read()
     ]
 
 
