@@ -39,6 +39,14 @@ class OfflineRecipe(StrEnum):
     MIXED = "mixed"
 
 
+class PromptStyle(StrEnum):
+    """How a model is asked for queries. ``auto`` takes small for models of this machine below 3 billion parameters."""
+
+    AUTO = "auto"
+    FULL = "full"
+    SMALL = "small"
+
+
 class Documents(Record):
     """How files and rows become documents."""
 
@@ -109,6 +117,9 @@ class Generation(Record):
     recipe: Annotated[OfflineRecipe, Setting(
         "How queries are simulated offline", "--offline-recipe", "Queries",
     )] = OfflineRecipe.TERMS  # fmt: skip
+    prompt_style: Annotated[PromptStyle, Setting(
+        "How a model is asked; small: one sentence at a time",
+    )] = PromptStyle.AUTO  # fmt: skip
     queries: Annotated[int | None, Field(ge=1), Setting(
         "Number of queries to write", "--queries", "Queries", "N", unit="queries", unset="up to 300", example=100,
     )] = None  # fmt: skip
@@ -196,6 +207,8 @@ class Config(Record):
             del data["model"], data["critics"]
         del data["documents"]["strict"]
         data["generate"].pop("prompts", None)
+        if self.generate.prompt_style is not PromptStyle.SMALL:
+            del data["generate"]["prompt_style"]
         return data
 
     def fingerprint(self, prompts: Mapping[str, str]) -> str:

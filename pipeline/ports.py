@@ -52,6 +52,7 @@ class ChatRequest(Generic[T]):
 
     ``stage`` names the account that the call is booked to, ``prompt`` the prompt file and version (``generate.v1``),
     ``answer`` the schema that the reply must fit. ``variant`` tells apart two deliberate repeats of the same words.
+    ``examples`` are earlier turns, each a question and its reply; ``weighed`` asks for the reply's likelihood.
     """
 
     stage: str
@@ -62,6 +63,8 @@ class ChatRequest(Generic[T]):
     temperature: float | None = None
     max_tokens: int = 1024
     variant: int = 0
+    examples: tuple[tuple[str, str], ...] = ()
+    weighed: bool = False
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -70,13 +73,28 @@ class ChatRequest(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class Likelihood:
+    """How likely a model finds its reply: the natural logarithms of its tokens' likelihoods, mean and least.
+
+    Only the text of the reply counts, not the JSON around it.
+    """
+
+    mean: float
+    least: float
+
+
+@dataclass(frozen=True, slots=True)
 class Completion(Generic[T]):
-    """An answer that fits its schema. ``replayed`` is true where it came from the store and cost nothing now."""
+    """An answer that fits its schema. ``replayed`` is true where it came from the store and cost nothing now.
+
+    ``likelihood`` is None where it was not asked for, or the server does not give it.
+    """
 
     answer: T
     model: str
     usage: Usage
     replayed: bool = False
+    likelihood: Likelihood | None = None
 
 
 class ChatModel(Protocol):
@@ -126,6 +144,8 @@ class Brief:
     constraints: Constraints
     language: str | None
     """The language to write in (ISO 639-1), None where the chunk's language is not known."""
+    own_words: bool = True
+    """Whether the generator can say a thing in other words; a small model cannot, and is not asked to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Prompts as files: ``<name>.v<n>.md`` with TOML front matter, ``# System`` and ``# User``; checked, then filled."""
+"""Prompts as files: ``<name>.v<n>.md`` with TOML front matter, ``# System`` and ``# User``; checked, then filled.
+
+Between the two, any number of ``# Example`` and ``# Reply`` pairs are turns that a model is shown before the question.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 _FILE_NAME = re.compile(r"(?P<name>[a-z][a-z0-9-]*)\.v(?P<version>[1-9]\d*)\.md")
 _PARTS = re.compile(r"\A\+\+\+\n(?P<head>.*?)\n\+\+\+\n# System\n(?P<system>.*?)\n# User\n(?P<user>.*)\Z", re.DOTALL)
+_EXAMPLE, _REPLY = re.compile(r"^# Example\n", re.MULTILINE), "\n# Reply\n"
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 
 
@@ -29,6 +33,8 @@ class Prompt:
     system: str
     user: str
     sha256: str
+    examples: tuple[tuple[str, str], ...] = ()
+    """Earlier turns, each a question and its reply, as they are sent."""
 
     def render(self, **values: str) -> tuple[str, str]:
         """Return the system and the user message. Values are inserted once and never searched for placeholders.
@@ -65,7 +71,12 @@ def parse(prompt_id: str, text: str) -> Prompt:
     if used != declared:
         raise PromptError(f"prompt {prompt_id}: declares {sorted(declared)}, uses {sorted(used)}")
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return Prompt(prompt_id, description, declared, parts["system"].strip(), parts["user"].strip(), digest)
+    system, *shown = _EXAMPLE.split(parts["system"])
+    turns = [tuple(map(str.strip, example.split(_REPLY))) for example in shown]
+    if _REPLY in system or any(len(turn) != 2 for turn in turns):
+        raise PromptError(f"prompt {prompt_id}: every '# Example' needs one '# Reply'")
+    examples = tuple((question, reply) for question, reply in turns)
+    return Prompt(prompt_id, description, declared, system.strip(), parts["user"].strip(), digest, examples)
 
 
 @cache

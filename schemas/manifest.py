@@ -134,6 +134,7 @@ class Manifest(VersionedRecord):
     generator: str
     evidence_level: str
     model: str | None = None
+    generators: dict[str, int] = Field(default_factory=dict)
     prompts: dict[str, str] = Field(default_factory=dict)
     config_sha256: str
     documents: int

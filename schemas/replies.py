@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated
+from functools import cache, lru_cache
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -98,6 +98,12 @@ class PassageOrder(Answer):
     numbers: list[int] = Field(description="The numbers of the passages, the most relevant first, each once.")
 
 
+class ChosenQuestion(Answer):
+    """The reply to a small model's prompt; ``chosen_question`` says which questions there are."""
+
+    question: str = Field(description="The question that the sentence answers best.")
+
+
 @cache
 def rewritten_queries(count: int) -> type[RewrittenQueries]:
     """Return the schema of exactly ``count`` rewritten queries, none of them blank."""
@@ -112,6 +118,14 @@ def passage_order(count: int) -> type[PassageOrder]:
     number = Annotated[int, Field(ge=1, le=count)]
     limits = Field(min_length=1, description=_described(PassageOrder, "numbers"))
     return create_model("PassageOrder", __base__=PassageOrder, numbers=(list[number], limits))
+
+
+@lru_cache(maxsize=4096)
+def chosen_question(questions: tuple[str, ...]) -> type[ChosenQuestion]:
+    """Return the schema of one of the given questions: a question that is not among them does not fit."""
+    one_of = Literal[questions]  # type: ignore[valid-type]  # known only when it runs
+    described = Field(description=_described(ChosenQuestion, "question"))
+    return create_model("ChosenQuestion", __base__=ChosenQuestion, question=(one_of, described))
 
 
 def _described(answer: type[Answer], field: str) -> str | None:

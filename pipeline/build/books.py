@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from goldbench.pipeline.build.waves import Drawn
-from goldbench.pipeline.config import Config
+from goldbench.pipeline.config import Config, Generator
 from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY
 from goldbench.pipeline.goldset.folder import stamp
 from goldbench.pipeline.goldset.own_version import own_version
-from goldbench.pipeline.offline.notice import notice
+from goldbench.pipeline.offline.notice import notice, small_model_notice
 from goldbench.pipeline.ports import QueryGenerator
 from goldbench.schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
 
@@ -87,7 +87,8 @@ class Books:
             **stamp(self.started),
             generator=generator.name,
             evidence_level=generator.evidence_level,
-            model=config.model.name if generator.evidence_level == "model" else None,
+            model=config.model.name if config.generate.generator is Generator.MODEL else None,
+            generators=dict(sorted(Counter(query.generator for query in drawn.queries).items())),
             prompts=dict(prompts),
             config_sha256=config.fingerprint(prompts),
             documents=documents,
@@ -99,6 +100,14 @@ class Books:
             usage=dict(usage),
             packages={name: importlib.metadata.version(name) for name in SHAPING_PACKAGES},
         )
+
+
+def warning(config: Config) -> str:
+    """Return the warning for queries that are simulated, or formed from sentences by a small model."""
+    generate = config.generate
+    if generate.generator is Generator.MODEL:
+        return small_model_notice(config.model.name or "a small model")
+    return notice(generate.recipe.value)
 
 
 def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[str, object]:
@@ -118,11 +127,12 @@ def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[s
     }
     if config.documents.no_chunk:
         metadata["chunk"] = "ready chunks, as given"
-    if generator.evidence_level == "smoke":
-        metadata["recipe"] = config.generate.recipe.value
-        metadata["notice"] = notice(config.generate.recipe.value)
-    else:
+    if config.generate.generator is Generator.MODEL:
         metadata["model"] = config.model.name
+    else:
+        metadata["recipe"] = config.generate.recipe.value
+    if generator.evidence_level == "smoke":
+        metadata["notice"] = warning(config)
     if any(query.masked for query in drawn.queries):
         metadata["masked"] = (
             f"The sentences asked about are taken out of the corpus here; {CHUNKS} and original_text in "

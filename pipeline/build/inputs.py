@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from goldbench.pipeline.config import Config
+from goldbench.pipeline.config import Config, PromptStyle
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
@@ -73,7 +73,8 @@ def brief_for(config: Config, chunk: Chunk) -> Brief:
         chunk.chunk_id, seed=settings.seed, kinds=settings.kinds, styles=settings.styles, personas=settings.personas
     )
     language = settings.constraints.language or detect_language(chunk.text)
-    return Brief(chunk=chunk, assignment=asked, constraints=settings.constraints, language=language)
+    own_words = settings.prompt_style is not PromptStyle.SMALL
+    return Brief(chunk, asked, settings.constraints, language, own_words=own_words)
 
 
 def first_brief(config: Config, found: Found) -> Brief:

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from goldbench.pipeline.config import Config, Generator
-from goldbench.pipeline.errors import UsageError, explained
+from goldbench.pipeline.config import Config, Generation, Generator, PromptStyle
+from goldbench.pipeline.errors import NotAsked, UsageError, explained
 from goldbench.pipeline.llm.local.model_file import find_model
 from goldbench.pipeline.llm.prices import check_price
 from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
-from goldbench.pipeline.ports import ChatModel, Stored, Writing
+from goldbench.pipeline.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
+from goldbench.pipeline.stages.ask import SmallModelGenerator
 from goldbench.pipeline.stages.critique import ModelCritics
 from goldbench.pipeline.stages.generate import ModelGenerator
 from goldbench.prompts.loader import Prompt, PromptError, load
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import StageUsage
+from goldbench.schemas.query import Candidate
 
 if TYPE_CHECKING:
     from goldbench.pipeline.llm.rehearsal import Planning
     from goldbench.pipeline.llm.store import AnswerStore
 
-GENERATE, REWRITE = "generate.v1", "rewrite.v1"
+GENERATE, REWRITE, ASK = "generate.v1", "rewrite.v1", "ask.v1"
+
+SMALL_MODEL = 3e9
+"""Parameters below which a model is asked for one sentence at a time: long instructions come back as content."""
 
 WAVE = 100_000
 """How many chunks (or pairs to judge) are worked on at once with batches: enough to put a whole wave into one batch."""
@@ -39,10 +46,7 @@ class OfflineWriter:
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:
         """Fit the generator to the corpus."""
-        from goldbench.pipeline.offline.generator import OfflineGenerator
-
-        generate = self.config.generate
-        yield Writing(OfflineGenerator(chunks, recipe=generate.recipe.value, seed=generate.seed))
+        yield Writing(simulation(self.config.generate, chunks))
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return nothing: nothing was called."""
@@ -67,7 +71,7 @@ class ModelWriter:
         self.announcement = f"Queries {asked} {config.model.name} {place}{reason}; answers: {answers}."
 
     @contextlib.asynccontextmanager
-    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  it needs no corpus
+    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:
         """Open the path to the model."""
         from goldbench.pipeline.llm.model_path import open_model
 
@@ -76,7 +80,7 @@ class ModelWriter:
             async with open_model(settings, answers=answers, replay=self._replay, batch=self.batches) as chat:
                 try:
                     yield Writing(
-                        self._generator(chat),
+                        self._generator(chat, lambda: simulation(self.config.generate, chunks)),
                         self._critics(chat),
                         at_once=WAVE if self.batches else None,
                         traffic=None if self.batches or self._replay else chat.snapshot,
@@ -93,10 +97,12 @@ class ModelWriter:
         with recollect(self._answers) as known:
             items = {GENERATE: self.config.generate.constraints.per_chunk}
             chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
-            yield Writing(self._generator(chat), self._critics(chat)), chat
+            yield Writing(self._generator(chat, NotSimulated), self._critics(chat)), chat
 
-    def _generator(self, chat: ChatModel) -> ModelGenerator:
+    def _generator(self, chat: ChatModel, simulated: Callable[[], QueryGenerator]) -> QueryGenerator:
         generate, model = self.config.generate, self.config.model
+        if generate.prompt_style is PromptStyle.SMALL:
+            return SmallModelGenerator(model=chat, prompt=self._prompts[ASK], simulation=simulated())
         return ModelGenerator(
             model=chat,
             prompt=self._prompts[GENERATE],
@@ -119,6 +125,37 @@ class ModelWriter:
     def usage(self) -> Mapping[str, StageUsage]:
         """Return what the calls so far cost, by stage."""
         return self._usage
+
+
+def simulation(settings: Generation, chunks: Iterable[Chunk]) -> QueryGenerator:
+    """Return the generator that simulates queries from the words of these chunks."""
+    from goldbench.pipeline.offline.generator import OfflineGenerator
+
+    return OfflineGenerator(chunks, recipe=settings.recipe.value, seed=settings.seed)
+
+
+class NotSimulated:
+    """The simulation of a dry run: it reads no corpus, and every query of its own is a stand-in."""
+
+    name = "not simulated"
+    evidence_level = "smoke"
+
+    async def propose(self, brief: Brief) -> Proposal:  # noqa: ARG002  nothing is looked at
+        """Leave the query open.
+
+        Raises:
+            NotAsked: Always.
+        """
+        raise NotAsked("not simulated, this is a dry run")
+
+    async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> None:
+        """Return nothing: there is no query.
+
+        Args:
+            brief: As in `propose`.
+            candidate: The rejected query.
+            complaint: Why it was rejected.
+        """
 
 
 @contextlib.contextmanager
@@ -155,7 +192,8 @@ def prompt_of(name: str, folder: Path | None) -> Prompt:
 
 def prompts_of(config: Config) -> tuple[str, ...]:
     """Return the ids of the prompts a run with a model uses."""
-    return (GENERATE, REWRITE, *(critic.prompt_id for critic in config.critics.use))
+    asking = (ASK,) if config.generate.prompt_style is PromptStyle.SMALL else (GENERATE, REWRITE)
+    return (*asking, *(critic.prompt_id for critic in config.critics.use))
 
 
 async def writer_for(
@@ -189,7 +227,7 @@ async def writer_for(
             run = "replay" if replay else "dry run"
             raise UsageError(f"no model is named, and a {run} asks no server which it offers: give --model")
         config = config.model_copy(update={"model": config.model.model_copy(update={"name": await only_model(config)})})
-    config = with_local_models(config, runs=not replay)
+    config = with_prompt_style(with_local_models(config, runs=not replay))
     check_price(ModelSettings.of(config.model))
     return ModelWriter(config, answers, reason, replay=replay)
 
@@ -222,6 +260,23 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
             "grade": config.grade.model_copy(update={"judges": judges}),
         }
     )
+
+
+def with_prompt_style(config: Config) -> Config:
+    """Return the configuration with a definite way of asking: small for small models of this machine."""
+    if config.generate.prompt_style is not PromptStyle.AUTO:
+        return config
+    address = urlsplit(config.model.base_url or "").hostname
+    here = config.model.needs_no_server or address in {"127.0.0.1", "localhost", "::1"}
+    small = here and (parameters(config.model.name or "") or SMALL_MODEL) < SMALL_MODEL
+    style = PromptStyle.SMALL if small else PromptStyle.FULL
+    return config.model_copy(update={"generate": config.generate.model_copy(update={"prompt_style": style})})
+
+
+def parameters(model: str) -> float | None:
+    """Return how many parameters a model has by its name, None if that does not say: «qwen2.5-0.5b» has 5e8."""
+    found = re.search(r"(?<![\w.])(\d+(?:\.\d+)?)([mb])(?![a-z])", model.lower())
+    return float(found[1]) * {"m": 1e6, "b": 1e9}[found[2]] if found else None
 
 
 def _reason(config: Config, chosen: Generator) -> str:

@@ -144,17 +144,17 @@ def chunk(
 
 
 def _report(console: Console, messages: Console, result: Result, out: Path, config: Config) -> None:
-    from goldbench.pipeline.offline.notice import notice
-    from goldbench.pipeline.report.build_text import funnel, mixture, shortfall, spending
+    from goldbench.pipeline.build.books import warning
+    from goldbench.pipeline.report.build_text import funnel, mixture, shortfall, spending, writers_of
     from goldbench.pipeline.text.display import queries
 
     manifest = result.manifest
     console.print(funnel(manifest))
-    for line in (*mixture(manifest.mix), *spending(manifest.usage)):
+    for line in (*writers_of(manifest), *mixture(manifest.mix), *spending(manifest.usage)):
         console.print(line)
     for line in shortfall(manifest, limit=result.limit, target_met=result.target_met):
         messages.print(line, style="yellow")
     if manifest.evidence_level == "smoke":
-        messages.print(f"Warning: {notice(config.generate.recipe.value)}", style="yellow")
+        messages.print(f"Warning: {warning(config)}", style="yellow")
     console.print(f"\n{queries(manifest.queries)} in {out / DATASET} (also {out / BEIR}, {out / TREC})")
     console.print(f"Next: goldbench validate {out}")

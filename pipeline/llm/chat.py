@@ -12,6 +12,7 @@ from goldbench.pipeline.errors import AnswerRejected
 from goldbench.pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
 from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, ParameterRefused, Reply, ReplyRejected
 from goldbench.pipeline.llm.headers import allowance
+from goldbench.pipeline.llm.likelihoods import likelihood_of
 from goldbench.pipeline.llm.prices import PriceList
 from goldbench.pipeline.llm.reply import Misfit, read_answer
 from goldbench.pipeline.llm.reply_schema import schema_text
@@ -92,7 +93,7 @@ class ChatExchange:
 def input_at_most(request: ChatRequest[T]) -> int:
     """Return a cautious estimate of the tokens of a request, schema and earlier turns included."""
     earlier = request.earlier if isinstance(request, Repeat) else ()
-    turns = [text for turn in earlier for text in turn]
+    turns = [text for turn in (*earlier, *request.examples) for text in turn]
     return tokens_at_most(request.system, request.user, schema_text(request.answer), *turns) + 16
 
 
@@ -120,7 +121,7 @@ def answered(
     except Misfit as misfit:
         problems = misfit.problems
     else:
-        return Answered(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
+        return Answered(answer=answer, model=reply.model, usage=reply.usage, likelihood=reply.likelihood, reply=reply)
     message = f"the reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
     raise ReplyRejected("misfit", message, reply=reply, problems=problems)
 
@@ -134,6 +135,7 @@ def _reply(found: dict[str, Any], headers: Mapping[str, str], *, model: str, pri
         model=str(found.get("model") or model),
         usage=priced(usage_of(found), prices),
         allowance=allowance(headers),
+        likelihood=likelihood_of(_first_choice(found)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from goldbench.pipeline.ports import ChatRequest
 T = TypeVar("T", bound=BaseModel)
 
 _LONE = re.compile("[\ud800-\udfff]")
+_ROLES = ("user", "assistant")
 FORMATS = ("json_schema", "json_object", "text")
 
 _JSON_ONLY = (
@@ -45,6 +46,7 @@ class Dialect:
     length: str = "max_tokens"
     temperature: bool = True
     system: bool = True
+    likelihoods: bool = True
 
     @property
     def thinks(self) -> bool:
@@ -72,6 +74,7 @@ def dialect_for(settings: ModelSettings, remembered: str | None) -> Dialect:
         length=known.length,
         temperature=known.temperature and settings.sends_temperature,
         system=known.system,
+        likelihoods=known.likelihoods,
     )
 
 
@@ -97,9 +100,13 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     else:
         messages = [{"role": "user", "content": f"{system}\n\n{user}".strip()}]
+    if request.examples:
+        messages = _with_examples(messages, request.examples)
     for reply, complaint in request.earlier if isinstance(request, Repeat) else ():
         messages += [{"role": "assistant", "content": sendable(reply)}, {"role": "user", "content": complaint}]
     body: dict[str, Any] = {"model": settings.name, "messages": messages}
+    if request.weighed and dialect.likelihoods:
+        body |= {"logprobs": True, "top_logprobs": 1}
     body[dialect.length] = request.max_tokens + (settings.reasoning_tokens if dialect.thinks else 0)
     if request.temperature is not None and dialect.temperature:
         body["temperature"] = request.temperature
@@ -111,6 +118,14 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
     elif dialect.format == "json_object":
         body["response_format"] = {"type": "json_object"}
     return body
+
+
+def _with_examples(messages: list[dict[str, str]], examples: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return the messages with earlier turns before the question; instructions stay at the very beginning."""
+    turns = [text for turn in examples for text in turn]
+    shown = [{"role": _ROLES[place % 2], "content": text} for place, text in enumerate(turns)]
+    *instructions, question = messages
+    return [*instructions, *shown, question]
 
 
 def sendable(text: str) -> str:
@@ -147,6 +162,8 @@ def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: 
         return replace(dialect, length="max_tokens")
     if dialect.temperature and _is_about("temperature", param, message):
         return replace(dialect, temperature=False)
+    if dialect.likelihoods and _is_about("logprobs", param, message):
+        return replace(dialect, likelihoods=False)
     if dialect.system and any(word in message for word in _SYSTEM_WORDS):
         return replace(dialect, system=False)
     return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from goldbench.pipeline.errors import AnswerRejected, CallFailed
 from goldbench.pipeline.llm.headers import Allowance
-from goldbench.pipeline.ports import Usage
+from goldbench.pipeline.ports import Likelihood, Usage
 
 
 class Cause(Enum):
@@ -67,6 +67,7 @@ class Reply:
     model: str
     usage: Usage
     allowance: Allowance | None = field(default=None, repr=False)
+    likelihood: Likelihood | None = None
 
 
 class ReplyRejected(AnswerRejected):

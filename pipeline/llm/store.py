@@ -36,7 +36,10 @@ _LEASE_S, _HEARTBEAT_S = 60.0, 10.0
 
 @dataclass(frozen=True, slots=True)
 class StoredReply:
-    """A reply as it is stored. ``outcome`` is ``answer`` or the kind of rejection."""
+    """A reply as it is stored. ``outcome`` is ``answer`` or the kind of rejection.
+
+    ``message`` says why it was rejected; for an answer it holds the likelihood, or nothing.
+    """
 
     stage: str
     prompt: str

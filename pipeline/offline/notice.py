@@ -16,3 +16,12 @@ def notice(recipe: str) -> str:
         f"people's queries do with a mean tau of {mean} ({low} to {high} by collection); two halves of people's "
         "queries: .66. Use them for smoke tests and regressions of one system, not to choose a retriever."
     )
+
+
+def small_model_notice(model: str) -> str:
+    """Return the warning for queries that a small model asked about single sentences."""
+    return (
+        f"Questions about single sentences, asked by a small model ({model}); passages that it cannot serve have "
+        "simulated queries, marked in each query's generator. Such questions use the words of their sentence, so they "
+        "favour word matching. Use them for smoke tests and regressions of one system, not to choose a retriever."
+    )

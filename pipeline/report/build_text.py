@@ -64,6 +64,13 @@ def spending(usage: Mapping[str, StageUsage]) -> Iterator[str]:
         )
 
 
+def writers_of(manifest: Manifest) -> Iterator[str]:
+    """Yield a line that says how many queries each generator wrote, if there are several."""
+    if len(manifest.generators) > 1:
+        counts = ", ".join(f"{name} {count:,}" for name, count in manifest.generators.items())
+        yield f"queries by generator: {counts} (offline: simulated, for passages that the model cannot serve)"
+
+
 def mixture(mix: Mapping[str, Mapping[str, Asked]]) -> Iterator[str]:
     """Yield a line for the types and one for the styles of queries: how many were accepted and requested of each."""
     for name, rows in mix.items():

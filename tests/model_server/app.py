@@ -260,7 +260,9 @@ class ModelServer:
         if message:
             content, finish, refusal = message
             row = {"role": "assistant", "content": content, "refusal": refusal}
-            completion["choices"] = [{"index": 0, "message": row, "finish_reason": finish, "logprobs": None}]
+            completion["choices"] = [
+                {"index": 0, "message": row, "finish_reason": finish, "logprobs": _weighed(body, content)}
+            ]
         if self.scenario.settings["usage"]:
             completion["usage"] = {**usage, "total_tokens": sum(usage.values())}
         return completion
@@ -313,3 +315,11 @@ def _text(content: Any) -> str:
     if isinstance(content, list):
         return "\n".join(part["text"] for part in content if part.get("type") == "text")
     return content if isinstance(content, str) else ""
+
+
+def _weighed(body: dict[str, Any], content: str | None) -> dict[str, Any] | None:
+    """Return a likelihood for every four characters of a reply, if the request asks for likelihoods."""
+    if not body.get("logprobs") or content is None:
+        return None
+    pieces = [content[start : start + 4] for start in range(0, len(content), 4)]
+    return {"content": [{"token": piece, "logprob": -0.5, "top_logprobs": []} for piece in pieces]}

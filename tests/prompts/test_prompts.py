@@ -67,3 +67,11 @@ def test_a_users_own_prompt_goes_before_ours(tmp_path: Path) -> None:
 def test_an_unknown_id_is_refused(prompt_id: str) -> None:
     with pytest.raises(PromptError, match="prompt "):
         load(prompt_id)
+
+
+def test_examples_are_turns_before_the_question() -> None:
+    text = '+++\ndescription = "d"\nplaceholders = ["x"]\n+++\n# System\nDo.\n{}\n# User\n{{{{x}}}}\n'
+    prompt = parse("a.v1", text.format("# Example\nq1\n# Reply\nr1\n# Example\nq2\n\n# Reply\n\nr2\n"))
+    assert (prompt.system, prompt.examples) == ("Do.", (("q1", "r1"), ("q2", "r2")))
+    with pytest.raises(PromptError, match="needs one '# Reply'"):
+        parse("a.v1", text.format("# Example\nq1\n"))

@@ -13,6 +13,7 @@ from goldbench.pipeline.errors import AnswerRejected, ModelUnavailable
 from goldbench.pipeline.llm.chat import Answered
 from goldbench.pipeline.llm.exchange_end import Reply, ReplyRejected
 from goldbench.pipeline.llm.layers import Call
+from goldbench.pipeline.llm.likelihoods import dumped, loaded
 from goldbench.pipeline.llm.reply import Misfit, read_answer
 from goldbench.pipeline.llm.reply_schema import schema_text
 from goldbench.pipeline.llm.store import KEPT_REJECTIONS, AnswerStore, StoredReply
@@ -27,10 +28,12 @@ _FIRST_LOOK_S, _LONGEST_LOOK_S = 0.02, 0.25
 
 def request_key(request: ChatRequest[T], *, model: str) -> bytes:
     """Return the SHA-256 of everything that shapes an answer; the stage does not."""
-    parts = [
+    parts: list[object] = [
         "chat/1", model, request.prompt, request.system, request.user, schema_text(request.answer),
         request.temperature, request.max_tokens, request.variant,
     ]  # fmt: skip
+    if request.examples or request.weighed:  # other keys stay as they were before there were such requests
+        parts += [request.examples, request.weighed]
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
 
 
@@ -108,8 +111,9 @@ class AnswerRecord:
                     raise
                 stored = _stored(request, rejected.reply, outcome=rejected.kind, message=str(rejected))
             else:
-                stored = _stored(request, answered.reply, outcome="answer", message="")
-                completion = Completion(answered.answer, answered.model, answered.usage)
+                said = dumped(answered.likelihood)
+                stored = _stored(request, answered.reply, outcome="answer", message=said)
+                completion = Completion(answered.answer, answered.model, answered.usage, likelihood=answered.likelihood)
             await self._store.put(key, stored)
             kept = True
         finally:
@@ -137,7 +141,8 @@ def replayed(request: ChatRequest[T], stored: StoredReply) -> Completion[T]:
     except Misfit as misfit:
         problems = str(misfit)
     else:
-        return Completion(answer, stored.model, stored.usage, replayed=True)
+        likelihood = loaded(stored.message)
+        return Completion(answer, stored.model, stored.usage, replayed=True, likelihood=likelihood)
     message = f"{request.stage}: the stored reply does not fit {request.answer.__name__}: {problems}"
     raise AnswerRejected("misfit", message)
 

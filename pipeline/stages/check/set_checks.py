@@ -56,7 +56,7 @@ class SetChecks:
         if alike >= MOST_ALIKE:
             return Finding("duplicate", f"an earlier query is {alike:.0%} alike in its characters", alike)
         share = overlap(candidate.text, context.indexed_text, context.language) or 0.0
-        if share > LOW_OVERLAP and self._high >= self._high_allowed:
+        if context.own_words and share > LOW_OVERLAP and self._high >= self._high_allowed:
             reason = f"{share:.0%} of its words stand in the text, and enough queries are like that; use other words"
             return Finding("overlap-quota", reason, share, rewrite=True)
         if self._held_out_elsewhere(candidate):

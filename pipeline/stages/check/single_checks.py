@@ -66,6 +66,9 @@ _WHOLE_WORD_SCRIPTS = (
 SHORTEST_COPIED_RUN = 6
 """Words copied in a row from which a query is rejected."""
 
+LONGEST_COPIED_RUN = 10
+"""The same where the generator is a small model, which asks in the words of its sentence."""
+
 FEWEST_TERMS_OF_A_COPY = 5
 """Content terms from which a query is rejected if all of them stand in the chunk."""
 
@@ -174,15 +177,17 @@ def leak(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def copied(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a query that copies six or more words in a row."""
+    """Reject a query that copies six or more words in a row, ten or more if it is a small model's."""
     run = copied_run(candidate.text, context.indexed_text)
-    if run < SHORTEST_COPIED_RUN:
+    if run < (SHORTEST_COPIED_RUN if context.own_words else LONGEST_COPIED_RUN):
         return None
     return Finding("copied-run", f"it copies {run:.3g} words in a row from the text; use other words", run)
 
 
 def overlapping(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a query of five or more content terms that all stand in the chunk."""
+    """Reject a query of five or more content terms that all stand in the chunk, unless it is a small model's."""
+    if not context.own_words:
+        return None
     share = overlap(candidate.text, context.indexed_text, context.language)
     if share != 1.0 or len(set(content_terms(candidate.text, context.language))) < FEWEST_TERMS_OF_A_COPY:
         return None

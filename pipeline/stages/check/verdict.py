@@ -41,13 +41,15 @@ class CheckContext:
     """What a candidate is checked against.
 
     ``language`` is the requested language of the query (ISO 639-1), None if it is not known. ``indexed_text`` is the
-    chunk as retrievers will see it: its text without the words that are held out.
+    chunk as retrievers will see it: its text without the words that are held out. ``own_words`` is false where the
+    generator cannot say a thing in other words than the chunk's.
     """
 
     chunk: Chunk
     constraints: Constraints
     language: str | None
     indexed_text: str
+    own_words: bool = True
 
     @classmethod
     def of(cls, chunk: Chunk, candidate: Candidate, brief: Brief) -> CheckContext:
@@ -59,7 +61,7 @@ class CheckContext:
             brief: What was asked for.
         """
         language = brief.constraints.language or brief.language
-        return cls(chunk, brief.constraints, language, chunk.text_without(candidate.masked))
+        return cls(chunk, brief.constraints, language, chunk.text_without(candidate.masked), brief.own_words)
 
 
 def quoted(wording: str) -> str:
