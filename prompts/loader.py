@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parent
 _FILE_NAME = re.compile(r"(?P<name>[a-z][a-z0-9-]*)\.v(?P<version>[1-9]\d*)\.md")
 _PARTS = re.compile(r"\A\+\+\+\n(?P<head>.*?)\n\+\+\+\n# System\n(?P<system>.*?)\n# User\n(?P<user>.*)\Z", re.DOTALL)
 _EXAMPLE, _REPLY = re.compile(r"^# Example\n", re.MULTILINE), "\n# Reply\n"
-_NEEDED = frozenset({"passage", "passages", "query"})
+_NEEDED = frozenset({"passage", "passages", "query", "sentence"})
 """Placeholders that a prompt of the user's own may not leave out where the built-in prompt has them."""
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 
