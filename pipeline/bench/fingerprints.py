@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -11,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goldbench.pipeline.build.writers import with_local_models
+from goldbench.pipeline.errors import InputError, ModelUnavailable
 from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.systems.resolution import reached
 from goldbench.schemas.earlier_name import EARLIER_NAME
@@ -34,7 +37,10 @@ def fingerprint_of(
         corpus: The digest of the passages.
     """
     own = parts_with_settings(settings, point.system, bench.folder)
-    model = bench.config.model.model_dump(mode="json")
+    config = bench.config
+    with contextlib.suppress(InputError, ModelUnavailable):  # a system that asks the model will say so
+        config = with_local_models(config, runs=False)
+    model = config.model.model_dump(mode="json")
     shaping = {
         EARLIER_NAME: version("goldbench"),  # so that runs from before are used again
         "settings": own,

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from goldbench.pipeline.build.writers import with_local_models
 from goldbench.pipeline.config import Config
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.llm.local.local_wire import fitted
 from goldbench.pipeline.llm.probe import probe, probe_local
-from goldbench.pipeline.llm.server_settings import OPENAI
+from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
+from goldbench.pipeline.text.display import amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ async def examine(config: Config) -> list[Finding]:
     key = config.api_key()
     findings = [
         Finding("key", f"{config.model.api_key_env} is {'set' if key else 'not set'}"),
-        Finding("server", config.model.base_url or (OPENAI if key else "none")),
+        Finding("server", _server(config, key)),
         Finding("model", config.model.name or "not named"),
         Finding(
             "queries would be written by",
@@ -31,11 +35,30 @@ async def examine(config: Config) -> list[Finding]:
         ),
     ]
     if config.uses_model():
-        findings.append(await _reach(config, key))
+        findings.append(_loads(config) if config.model.needs_no_server else await _reach(config, key))
     for name, answer in (await probe_local()).items():
         says = "not listening" if answer.problem else f"listening at {answer.base_url}: {_listed(answer.models)}"
         findings.append(Finding(name, says, None if answer.problem else True))
     return findings
+
+
+def _server(config: Config, key: str | None) -> str:
+    if config.model.needs_no_server:
+        return "none needed: this machine runs the model"
+    return config.model.base_url or (OPENAI if key else "none")
+
+
+def _loads(config: Config) -> Finding:
+    """Return whether the file of the model and what runs it are here."""
+    try:
+        settings = ModelSettings.of(with_local_models(config).model)
+    except GoldbenchError as error:
+        return Finding("model file", str(error), good=False)
+    assert settings.file is not None
+    processes = amount(fitted(settings).calls_at_once, "process", "processes")
+    return Finding(
+        "model file", f"{settings.file}, recorded as {settings.name}; now {processes} would run it", good=True
+    )
 
 
 async def _reach(config: Config, key: str | None) -> Finding:

@@ -40,6 +40,7 @@ COMMANDS = {
     "feedback": "feedback.feedback",
     "ask": "ask.ask",
     "answers": "answers.app",
+    "models": "runnable_models.app",
     "prompts": "prompts.app",
     "validate": "validate.validate",
     "doctor": "doctor.doctor",

@@ -140,12 +140,20 @@ class DefaultGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
+class BareGroup(DefaultGroup):
+    """Subcommands of which the first is also run by the name of the group alone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer keeps its classes to itself
+        """Put the first subcommand where there are no arguments."""
+        return super().parse_args(ctx, args or [next(iter(self.commands))])
+
+
 def subcommands(summary: str, *, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
     """Return an empty group of subcommands.
 
     Args:
         summary: Its help, the first line at most 45 characters.
-        cls: `DefaultGroup` where the first subcommand may be left out.
+        cls: `DefaultGroup` where the first subcommand may be left out, `BareGroup` where it also needs no argument.
     """
     return typer.Typer(cls=cls, help=summary, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 

@@ -12,13 +12,12 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.llm.catalogue import runs_here
 from goldbench.schemas.record import Record
 from goldbench.schemas.settings import Setting
 
 OPENAI = "https://api.openai.com/v1"
 
-BUNDLED = "local"
-"""The name of the model that this machine runs without a download."""
 MOST_CALLS = 64
 """Calls in flight at once if the user sets no number; fewer while a server is slow."""
 PATIENCE_S = 30.0
@@ -55,16 +54,6 @@ def _named(name: str) -> str:
     if not name.strip():
         raise ValueError("no model is named")
     return name
-
-
-def runs_here(name: str, base_url: str | None) -> bool:
-    """Whether a model's name means a file that this machine runs itself.
-
-    Args:
-        name: The model.
-        base_url: The server of the configuration; some name their models by files, too.
-    """
-    return name == BUNDLED or (base_url is None and name.lower().endswith(".gguf"))
 
 
 Url = Annotated[str, AfterValidator(_server)]

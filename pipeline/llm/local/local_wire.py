@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.errors import ModelUnavailable
+from goldbench.pipeline.llm.catalogue import memory_needed
 from goldbench.pipeline.llm.exchange_end import ExchangeFailed, ParameterRefused
 from goldbench.pipeline.llm.local.model_child import ModelChild, start_child
 from goldbench.pipeline.llm.server_settings import ModelSettings
@@ -39,18 +42,35 @@ class _Lane:
         return await self.child.end()
 
 
-def children_at_once() -> int:
-    """Return how many processes of one thread this machine bears: its processor cores that are idle now, at most 8."""
+def children_at_once(file: Path) -> int:
+    """Return how many processes of one thread this machine bears: one per idle processor core, at most 8.
+
+    Fewer if the memory that is free now would not hold them. The replies do not depend on their number.
+
+    Args:
+        file: The model.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1, min(_MOST_CHILDREN, round(cores - busy)))
+    megabytes = _free_megabytes()
+    held = _MOST_CHILDREN if megabytes is None else int(megabytes / memory_needed(file.stat().st_size / 1e6))
+    return max(1, min(_MOST_CHILDREN, round(cores - busy), held))
+
+
+def _free_megabytes() -> float | None:
+    """Return the memory that Linux would give to new processes, None on other systems."""
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text("ascii"), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found[1]) * 1024 / 1e6 if found else None
 
 
 def fitted(settings: ModelSettings) -> ModelSettings:
     """Return the settings, for a model of this machine with as many calls in flight as its processes may run."""
     if settings.file is None:
         return settings
-    return settings.model_copy(update={"concurrency": min(settings.calls_at_once, children_at_once())})
+    return settings.model_copy(update={"concurrency": min(settings.calls_at_once, children_at_once(settings.file))})
 
 
 class LocalWire:

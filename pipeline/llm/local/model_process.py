@@ -23,6 +23,8 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command receives it and closes the input
     order = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
     reports = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)  # llama.cpp may print parts of prompts; standard error is read until the address is known
@@ -57,6 +59,8 @@ def _serve(file: str, *, name: str, key: str, context: int) -> str:
     params.n_gpu_layers = 0  # sums on a graphics card differ from card to card
     params.cache_ram_mib = 0  # with a cache of prompts, replies were seen to belong to other prompts
     params.cache_idle_slots = False
+    params.swa_full = True  # else a sliding window would forget the fixed part of a prompt
+    params.default_template_kwargs = {"date_string": json.dumps(_DATE)}
     params.ui = False
     params.offline = True
     params.fit_params = False  # would fit the context to the memory that is free just now
@@ -66,6 +70,10 @@ def _serve(file: str, *, name: str, key: str, context: int) -> str:
     return str(server.listening_address)
 
 
+_NICE = 5
+"""How far the process lets others go first, of at most 19."""
+_DATE = "26 Jul 2024"
+"""The date that templates of some models put into every prompt; the clock's would change replies from day to day."""
 _KEPT: list[object] = []
 """The server, which would end with its last reference."""
 

@@ -60,7 +60,7 @@ async def test_the_model_answers_is_free_of_charge_and_its_process_ends_with_the
 async def test_a_reply_depends_neither_on_order_nor_on_neighbours_nor_on_the_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(local_wire, "children_at_once", lambda: 2)
+    monkeypatch.setattr(local_wire, "children_at_once", lambda _: 2)
     other = "You are a painter who names colours in one word, and knows the names of four hundred of them."
     requests = [_request(number, system=system) for number in range(8) for system in ("You name colours.", other)]
 
@@ -92,3 +92,13 @@ async def test_a_process_that_dies_is_replaced_once() -> None:
         child.kill()
         child.wait()
         assert (await path.complete(_request(1))).answer.colour
+
+
+def test_a_machine_that_is_busy_or_small_runs_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(b"GGUF")
+    monkeypatch.setattr(local_wire.os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    for load, free, processes in ((0.2, 60_000, 8), (11.6, 60_000, 4), (40.0, 60_000, 1), (0.0, 600, 2), (0.0, 90, 1)):
+        monkeypatch.setattr(local_wire.os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
+        monkeypatch.setattr(local_wire, "_free_megabytes", lambda free=free: free)
+        assert local_wire.children_at_once(file) == processes

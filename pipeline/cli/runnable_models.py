@@ -1,0 +1,72 @@
+"""``goldbench models``: models that this machine can run itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goldbench.pipeline.cli.options import BareGroup, console_for, subcommands
+from goldbench.pipeline.errors import ModelUnavailable, UsageError
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.llm.catalogue import Offered
+
+app = subcommands("List or download models for this machine.\n\n`goldbench models` is short for list.", cls=BareGroup)
+
+
+@app.command("list")
+def list_models() -> None:
+    """List small models that --model can name.
+
+    Each runs without a server and without a network. Any other GGUF file does, too: --model path/to/model.gguf.
+    """
+    from goldbench.pipeline.llm.catalogue import CATALOGUE
+    from goldbench.pipeline.report.text_tables import aligned
+
+    rows = [("name", "MB", "memory", "languages", "licence", "state", "file")]
+    for one in CATALOGUE:
+        memory, file = f"{one.memory_megabytes / 1000:.1f} GB", f"{one.repository}/{one.file}".lstrip("/")
+        rows.append((one.name, f"{one.megabytes:,}", memory, _languages(one), one.licence, _state(one), file))
+    for line in aligned(rows, words=len(rows[0])):
+        typer.echo(line)
+
+
+@app.command()
+def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="A model of goldbench models.")]) -> None:
+    """Download a model into the Hub's cache.
+
+    A download that was cut goes on where it ended, and is checked by its SHA-256.
+    """
+    from goldbench.pipeline.llm.catalogue import CATALOGUE, offered
+    from goldbench.pipeline.llm.local.download import pull as download
+    from goldbench.pipeline.llm.local.model_file import bundled_file
+    from goldbench.pipeline.report.terminal import TerminalProgress
+
+    chosen = offered(name)
+    if chosen is None:
+        names = ", ".join(one.name for one in CATALOGUE)
+        raise UsageError(f"not a model of the catalogue: {name}; give one of {names}")
+    path = (
+        download(chosen, progress=TerminalProgress(console_for(stderr=True))) if chosen.repository else bundled_file()
+    )
+    typer.echo(f"{path}\nUse it with --model {chosen.name}")
+
+
+def _languages(model: Offered) -> str:
+    first = ", ".join(model.languages[:4])
+    return f"{first} + {len(model.languages) - 4}" if len(model.languages) > 4 else first or "over 100"
+
+
+def _state(model: Offered) -> str:
+    from goldbench.pipeline.errors import MissingExtra
+    from goldbench.pipeline.llm.local.download import cached
+    from goldbench.pipeline.llm.local.model_file import bundled_file
+
+    try:
+        if model.repository:
+            return "downloaded" if cached(model) else "-"
+        bundled_file()
+    except (MissingExtra, ModelUnavailable):
+        return "-"
+    return "installed"
