@@ -128,7 +128,7 @@ class Generation(Record):
     seed_queries: Annotated[tuple[str, ...], Setting("Real queries of your users; the model copies their style")] = ()
     personas: Annotated[tuple[str, ...], Setting("Who may ask, a phrase each; one is drawn per chunk")] = ()
     prompts: Annotated[Path | None, Setting(
-        "Folder of prompts that replace the built-in ones", unset="none", example="my-prompts",
+        "Folder of your prompts; relative paths begin at this file", unset="none", example="my-prompts",
     )] = None  # fmt: skip
     kinds: Annotated[dict[QueryKind, float], Field(min_length=1), Setting("Weights of what is asked")] = KINDS
     styles: Annotated[dict[QueryStyle, float], Field(min_length=1), Setting("Weights of how it is asked")] = STYLES
@@ -241,7 +241,16 @@ def load_config(path: Path | None, given: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: With every problem found: unknown keys, wrong types, impossible values.
     """
-    return config_of(read_toml(path) if path else {}, given, path=path)
+    return config_of(_from_here(read_toml(path), path.parent) if path else {}, given, path=path)
+
+
+def _from_here(data: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the tables of a file with the paths in them, which begin at the file's folder."""
+    for one in SETTINGS:
+        value = _value_at(data, one.path)
+        if one.type is Path and isinstance(value, str) and value:
+            put(data, one.path, str(folder / value))
+    return data
 
 
 def config_of(data: dict[str, Any], given: Mapping[str, Any], *, path: Path | None = None) -> Config:

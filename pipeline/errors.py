@@ -136,7 +136,11 @@ class CallFailed(ModelError):
 
 
 class AnswerRejected(CallFailed):
-    """An answer came but cannot be used: ``misfit``, ``refusal``, ``content-filter``, ``cut-off`` or ``empty``."""
+    """An answer came but cannot be used.
+
+    The kinds: ``misfit``, ``refusal``, ``content-filter``, ``empty``, ``cut-off`` (it ran on until the limit of its
+    tokens) and ``loop`` (it repeats itself).
+    """
 
 
 class LimitReached(ModelError):

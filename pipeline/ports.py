@@ -53,6 +53,7 @@ class ChatRequest(Generic[T]):
     ``stage`` names the account that the call is booked to, ``prompt`` the prompt file and version (``generate.v1``),
     ``answer`` the schema that the reply must fit. ``variant`` tells apart two deliberate repeats of the same words.
     ``examples`` are earlier turns, each a question and its reply; ``weighed`` asks for the reply's likelihood.
+    ``items`` is the most items of a list in the answer; a server may be told it, and no reply is refused for it.
     """
 
     stage: str
@@ -65,6 +66,7 @@ class ChatRequest(Generic[T]):
     variant: int = 0
     examples: tuple[tuple[str, str], ...] = ()
     weighed: bool = False
+    items: int | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +16,8 @@ FOLDER = Path(__file__).parent
 _FILE_NAME = re.compile(r"(?P<name>[a-z][a-z0-9-]*)\.v(?P<version>[1-9]\d*)\.md")
 _PARTS = re.compile(r"\A\+\+\+\n(?P<head>.*?)\n\+\+\+\n# System\n(?P<system>.*?)\n# User\n(?P<user>.*)\Z", re.DOTALL)
 _EXAMPLE, _REPLY = re.compile(r"^# Example\n", re.MULTILINE), "\n# Reply\n"
+_NEEDED = frozenset({"passage", "passages", "query", "sentence"})
+"""Placeholders that a prompt of the user's own may not leave out where the built-in prompt has them."""
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 
 
@@ -25,7 +27,10 @@ class PromptError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One version of one prompt. ``id`` is ``name.vN``; ``sha256`` is that of the file."""
+    """One version of one prompt. ``id`` is ``name.vN``; ``sha256`` is that of the file.
+
+    A prompt of the user's ``own`` may leave out placeholders of the built-in one.
+    """
 
     id: str
     description: str
@@ -35,15 +40,16 @@ class Prompt:
     sha256: str
     examples: tuple[tuple[str, str], ...] = ()
     """Earlier turns, each a question and its reply, as they are sent."""
+    own: bool = False
 
     def render(self, **values: str) -> tuple[str, str]:
         """Return the system and the user message. Values are inserted once and never searched for placeholders.
 
         Raises:
-            PromptError: A declared placeholder has no value, or a value no placeholder.
+            PromptError: A declared placeholder has no value, or a value no placeholder in a built-in prompt.
         """
-        if values.keys() != self.placeholders:
-            missing, unknown = self.placeholders - values.keys(), values.keys() - self.placeholders
+        missing, unknown = self.placeholders - values.keys(), values.keys() - self.placeholders
+        if missing or (unknown and not self.own):
             raise PromptError(f"prompt {self.id}: missing {sorted(missing)}, unknown {sorted(unknown)}")
         return _fill(self.system, values), _fill(self.user, values)
 
@@ -84,15 +90,28 @@ def load(prompt_id: str, folder: Path | None = None) -> Prompt:
     """Return a prompt by its id (``generate.v1``): from the user's folder if it has one, else from this folder.
 
     Raises:
-        PromptError: The prompt does not exist or is malformed.
+        PromptError: The prompt does not exist or is malformed, or the user's own lacks what it is about.
     """
     file_name = f"{prompt_id}.md"
     if not _FILE_NAME.fullmatch(file_name):
         raise PromptError(f"prompt {prompt_id}: an id looks like generate.v1")
-    for place in (folder, FOLDER):
-        if place is not None and (path := place / file_name).is_file():
-            return parse(prompt_id, path.read_text(encoding="utf-8"))
-    raise PromptError(f"prompt {prompt_id}: file {file_name} not found")
+    if folder is not None and (path := folder / file_name).is_file():
+        return _own(parse(prompt_id, path.read_text(encoding="utf-8")), path)
+    if not (FOLDER / file_name).is_file():
+        raise PromptError(f"prompt {prompt_id}: file {file_name} not found")
+    return parse(prompt_id, (FOLDER / file_name).read_text(encoding="utf-8"))
+
+
+def _own(prompt: Prompt, path: Path) -> Prompt:
+    """Return a prompt of the user's own, its placeholders compared with those of the built-in one."""
+    if not (FOLDER / path.name).is_file():
+        return prompt
+    known = load(prompt.id).placeholders
+    if unknown := sorted(prompt.placeholders - known):
+        raise PromptError(f"{path}: unknown placeholder {{{{{unknown[0]}}}}}; known are {', '.join(sorted(known))}")
+    if lacking := sorted((known & _NEEDED) - prompt.placeholders):
+        raise PromptError(f"{path}: does not use {{{{{lacking[0]}}}}}, which it is about; put it into # User")
+    return replace(prompt, own=True)
 
 
 def available() -> list[str]:

@@ -1,14 +1,30 @@
-"""What a model may answer: flat, every field described, reasons before verdicts, no ids."""
+"""What a model may answer: flat, every field described, reasons before verdicts, no ids.
+
+``most`` holds limits that a server is told, so that a reply ends; a longer reply is still read.
+"""
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
 from goldbench.schemas.judgment import Flag
 from goldbench.schemas.query import QueryKind, QueryStyle
+
+LONG, MIDDLE, SHORT = 800, 400, 200
+"""Characters of a sentence with room to spare, of a long phrase, and of a short one."""
+
+
+def most(length: int, **more: Any) -> dict[str, JsonValue]:  # noqa: ANN401  any JSON
+    """Return what a field tells a server alone.
+
+    Args:
+        length: Most characters of the text.
+        more: ``last=True`` puts the field at the end of the reply.
+    """
+    return {"sent": {"maxLength": length, **more}}
 
 
 class Answer(BaseModel):
@@ -20,12 +36,17 @@ class Answer(BaseModel):
 class GeneratedQuery(Answer):
     """One proposed query. Lengths are checked later, so that one long answer does not cost the whole reply."""
 
-    subject: str = Field(description="What the query is about, by name, in at most 8 words.")
-    evidence: str = Field(
-        description="The sentence of the document that answers the query, copied exactly, character by character."
+    subject: str = Field(
+        description="What the query is about, by name, in at most 8 words.", json_schema_extra=most(SHORT)
     )
-    query: str = Field(description="The query, as a user would type it.")
-    answer: str = Field(description="The answer the document gives, in at most 40 words.")
+    evidence: str = Field(
+        description="The sentence of the document that answers the query, copied exactly, character by character.",
+        json_schema_extra=most(LONG),
+    )
+    query: str = Field(description="The query, as a user would type it.", json_schema_extra=most(LONG))
+    answer: str = Field(
+        description="The answer the document gives, in at most 40 words.", json_schema_extra=most(MIDDLE)
+    )
     type: QueryKind = Field(description="What the query asks for.")
     style: QueryStyle = Field(description="How the query is put.")
 
@@ -34,7 +55,8 @@ class GeneratedQueries(Answer):
     """The reply to a generation prompt: candidates, or the reason why no good query exists."""
 
     skip_reason: str | None = Field(
-        description="Why no good query can be written about this text; null when there are candidates."
+        description="Why no good query can be written about this text; null when there are candidates.",
+        json_schema_extra=most(SHORT, last=True),
     )
     candidates: list[GeneratedQuery] = Field(description="The proposed queries, best first; empty when skipped.")
 
@@ -42,20 +64,25 @@ class GeneratedQueries(Answer):
 class Verdict(Answer):
     """The reply to a critic's prompt: the reason first, then the score."""
 
-    rationale: str = Field(description="One sentence: what decides the score.")
+    rationale: str = Field(description="One sentence: what decides the score.", json_schema_extra=most(MIDDLE))
     score: int = Field(ge=1, le=5, description="The score, from 1 to 5; 4 or more is good.")
 
 
 class Grade(Answer):
     """The reply to a judge's prompt about one passage: what was meant, the words that help, then the grade."""
 
-    intent: str = Field(description="What the query most likely wants to know, in at most 20 words.")
+    intent: str = Field(
+        description="What the query most likely wants to know, in at most 20 words.", json_schema_extra=most(SHORT)
+    )
     evidence: str = Field(
         description="The sentence of the passage that helps most, copied exactly, character by character; "
-        "empty if no sentence helps."
+        "empty if no sentence helps.",
+        json_schema_extra=most(LONG),
     )
     topic: int = Field(ge=0, le=3, description="How well the subject of the passage matches that of the query, 0 to 3.")
-    remark: str = Field(description="How far the passage can be trusted on this, in at most 15 words.")
+    remark: str = Field(
+        description="How far the passage can be trusted on this, in at most 15 words.", json_schema_extra=most(SHORT)
+    )
     grade: int = Field(ge=0, le=3, description="The grade by the rubric; in doubt the lower one.")
     flag: Flag = Field(description="What is odd about the pair; none if nothing is.")
 
@@ -66,7 +93,8 @@ class PassageGrade(Answer):
     number: int = Field(ge=1, description="The number of the passage.")
     evidence: str = Field(
         description="The sentence of this passage that helps most, copied exactly, character by character; "
-        "empty if no sentence helps."
+        "empty if no sentence helps.",
+        json_schema_extra=most(LONG),
     )
     topic: int = Field(ge=0, le=3, description="How well the subject of the passage matches that of the query, 0 to 3.")
     grade: int = Field(ge=0, le=3, description="The grade by the rubric; in doubt the lower one.")
@@ -76,7 +104,9 @@ class PassageGrade(Answer):
 class Grades(Answer):
     """The reply to a judge's prompt about several passages."""
 
-    intent: str = Field(description="What the query most likely wants to know, in at most 20 words.")
+    intent: str = Field(
+        description="What the query most likely wants to know, in at most 20 words.", json_schema_extra=most(SHORT)
+    )
     passages: list[PassageGrade] = Field(description="One entry for every passage, in their order.")
 
 

@@ -83,6 +83,16 @@ def test_a_key_or_a_base_url_chooses_the_model(monkeypatch: pytest.MonkeyPatch) 
     assert not load_config(None, {"generate": {"generator": Generator.OFFLINE}}).uses_model()
 
 
+def test_a_folder_of_prompts_begins_at_the_configuration_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "settings").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for given, found in (("mine", tmp_path / "settings" / "mine"), (f"{tmp_path}/mine", tmp_path / "mine")):
+        (tmp_path / "settings" / "my.toml").write_text(f'[generate]\nprompts = "{given}"\n', encoding="utf-8")
+        assert load_config(tmp_path / "settings" / "my.toml", {}).generate.prompts == found
+    assert load_config(None, {"generate": {"prompts": "mine"}}).generate.prompts == Path("mine")
+
+
 def test_the_fingerprint_does_not_depend_on_who_serves_the_model_or_how_fast() -> None:
     plain = Config()
     other = load_config(None, {"model": {"base_url": "http://127.0.0.1:1/v1", "concurrency": 3, "max_usd": 1.0}})

@@ -14,7 +14,7 @@ from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, Parameter
 from goldbench.pipeline.llm.headers import allowance
 from goldbench.pipeline.llm.likelihoods import likelihood_of
 from goldbench.pipeline.llm.prices import PriceList
-from goldbench.pipeline.llm.reply import Misfit, read_answer
+from goldbench.pipeline.llm.reply import Misfit, read_answer, repeats_itself
 from goldbench.pipeline.llm.reply_schema import schema_text
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.token_counts import tokens_at_most
@@ -28,8 +28,9 @@ CONTENT_FILTER = "the provider's content filter stopped it"
 _MEANING = {
     "refusal": "the model declined to answer",
     "content-filter": CONTENT_FILTER,
-    "cut-off": "the reply reached max_tokens before it was complete: allow more",
+    "cut-off": "the reply ran on until the limit of {} tokens",
     "empty": "the reply is empty",
+    "loop": "the reply repeats itself",
 }
 
 
@@ -69,6 +70,9 @@ class ChatExchange:
             found, headers = await self._wire.post("/chat/completions", body)
         except ParameterRefused as refused:
             failure = self._after_refusal(sent, refused)
+        except ExchangeFailed as failed:
+            stumbled = failed.kind == "http-500" and self._lessons.stumble(sent)
+            failure = ExchangeFailed(Cause.LEARNED, "parameters") if stumbled else failed
         else:
             await self._lessons.settle(sent)
             return answered(request, found, headers=headers, model=self._settings.name, prices=self._prices)
@@ -114,14 +118,18 @@ def answered(
     """
     reply = _reply(found, headers, model=model, prices=prices)
     outcome = _outcome(found, reply)
+    if outcome == "cut-off" and repeats_itself(reply.text):
+        outcome = "loop"
     if outcome:
-        raise ReplyRejected(outcome, _MEANING[outcome], reply=reply)
+        raise ReplyRejected(outcome, _MEANING[outcome].format(request.max_tokens), reply=reply)
     try:
         answer = read_answer(reply.text, request.answer)
     except Misfit as misfit:
         problems = misfit.problems
     else:
         return Answered(answer=answer, model=reply.model, usage=reply.usage, likelihood=reply.likelihood, reply=reply)
+    if repeats_itself(reply.text):
+        raise ReplyRejected("loop", _MEANING["loop"], reply=reply)
     message = f"the reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
     raise ReplyRejected("misfit", message, reply=reply, problems=problems)
 

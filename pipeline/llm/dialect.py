@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from goldbench.pipeline.llm.reply_schema import answer_schema, schema_text
+from goldbench.pipeline.llm.reply_schema import LIMITS, sent_schema, sent_text
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
 from goldbench.pipeline.ports import ChatRequest
@@ -20,6 +20,9 @@ T = TypeVar("T", bound=BaseModel)
 _LONE = re.compile("[\ud800-\udfff]")
 _ROLES = ("user", "assistant")
 FORMATS = ("json_schema", "json_object", "text")
+_LIMITS_KNOWN = '"limits"'
+_ERRORS_BORNE = 3
+"""Give up the limits in a schema after this many HTTP 500 of a server that has answered nothing yet."""
 
 _JSON_ONLY = (
     "\n\nReply with one JSON object and nothing else: no code fence, no words before or after it. "
@@ -29,6 +32,11 @@ _FORMAT_WORDS = (
     "response_format", "response format", "json_schema", "json_object", "json schema", "structured output",
     "structured_output", "guided", "grammar", "json mode",
 )  # fmt: skip
+_LIMIT_WORDS = {
+    "maxLength": ("maxlength", "minlength"), "maxItems": ("maxitems", "minitems"), "enum": ("enum",),
+    "pattern": ("pattern",),
+}  # fmt: skip
+_OTHER_FORMATS = ("json_object", "response_format.type", "'text'", "json mode")
 _SYSTEM_WORDS = (
     "system role", "role 'system'", 'role "system"', "developer instruction", "system message", "system prompt",
 )  # fmt: skip
@@ -40,13 +48,14 @@ _OTHER_WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How to put a question to one model of one server."""
+    """How to put a question to one model of one server; ``limits`` are those it takes in a schema."""
 
     format: str = "json_schema"
     length: str = "max_tokens"
     temperature: bool = True
     system: bool = True
     likelihoods: bool = True
+    limits: tuple[str, ...] = LIMITS
 
     @property
     def thinks(self) -> bool:
@@ -61,20 +70,28 @@ class Dialect:
     def loads(cls, text: str) -> Dialect:
         """Return the dialect that ``dumps`` wrote; one of another version gives the default."""
         try:
-            return cls(**json.loads(text))
+            found = cls(**json.loads(text))
+            return replace(found, limits=tuple(name for name in LIMITS if name in found.limits))
         except (TypeError, ValueError):
             return cls()
 
 
-def dialect_for(settings: ModelSettings, remembered: str | None) -> Dialect:
-    """Return the dialect of the first question: the remembered one, else the one that most servers take."""
-    known = Dialect.loads(remembered) if remembered else Dialect()
+def dialect_for(settings: ModelSettings, remembered: str | None, *, cautious: bool = False) -> Dialect:
+    """Return the dialect of the first question: the remembered one, else the one that most servers take.
+
+    Args:
+        settings: The model.
+        remembered: The dialect of an earlier run, None if there is none.
+        cautious: Whether a refusal is dear, so that a server that is not known is sent no limits.
+    """
+    known = Dialect.loads(remembered) if remembered else Dialect(limits=() if cautious else LIMITS)
     return Dialect(
         format=known.format if settings.response_format == "auto" else settings.response_format,
         length=known.length,
         temperature=known.temperature and settings.sends_temperature,
         system=known.system,
         likelihoods=known.likelihoods,
+        limits=known.limits,
     )
 
 
@@ -95,7 +112,7 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
     """
     system, user = sendable(request.system), sendable(request.user)
     if dialect.format != "json_schema":
-        system += _JSON_ONLY + schema_text(request.answer)
+        system += _JSON_ONLY + sent_text(request.answer)
     if dialect.system and system:
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     else:
@@ -113,8 +130,9 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
     if settings.file is not None:
         body["seed"] = request.variant  # with a seed, the same request has the same reply
     if dialect.format == "json_schema":
-        schema = {"name": request.answer.__name__, "strict": True, "schema": answer_schema(request.answer)}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        schema = sent_schema(request.answer, dialect.limits, request.items)
+        named = {"name": request.answer.__name__, "strict": True, "schema": schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": named}
     elif dialect.format == "json_object":
         body["response_format"] = {"type": "json_object"}
     return body
@@ -136,6 +154,8 @@ def sendable(text: str) -> str:
 def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_format: bool) -> Dialect | None:
     """Return the dialect to try next after a refusal, None where the refusal is about something else.
 
+    The limits in a schema are given up before the format: those that the refusal names, or all.
+
     Args:
         dialect: The dialect that was sent.
         error: The refusal: ``param``, ``code`` and ``message`` where the server gave them.
@@ -146,12 +166,18 @@ def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_fo
     param = str(error.get("param") or "").lower()
     message = f"{error.get('code') or ''} {error.get('message') or ''}".lower()
     simpler = _simpler_parameters(dialect, param, message, settled=settled)
-    if simpler or fixed_format or dialect.format == "text":
+    if simpler or dialect.format == "text":
         return simpler
-    about_format = any(word in param or word in message for word in _FORMAT_WORDS)
-    if about_format or not (settled or any(word in message for word in _OTHER_WORDS)):
-        return replace(dialect, format=FORMATS[FORMATS.index(dialect.format) + 1])
-    return None
+    refused = [name for name in dialect.limits if any(word in message for word in _LIMIT_WORDS[name])]
+    about_format = bool(refused) or any(word in param or word in message for word in _FORMAT_WORDS)
+    if not about_format and (settled or any(word in message for word in _OTHER_WORDS)):
+        return None
+    about_another = any(word in message for word in _OTHER_FORMATS)
+    if dialect.format == "json_schema" and dialect.limits and not about_another:
+        return replace(dialect, limits=tuple(name for name in dialect.limits if refused and name not in refused))
+    if fixed_format:
+        return None
+    return replace(dialect, format=FORMATS[FORMATS.index(dialect.format) + 1])
 
 
 def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: bool) -> Dialect | None:
@@ -177,22 +203,34 @@ def _is_about(name: str, param: str, message: str) -> bool:
 class Lessons:
     """What one run has learnt of a model's dialect. ``settled`` is true once the dialect has worked."""
 
-    def __init__(self, settings: ModelSettings, *, store: AnswerStore | None, remembered: str | None) -> None:
+    def __init__(
+        self, settings: ModelSettings, *, store: AnswerStore | None, remembered: str | None, cautious: bool = False
+    ) -> None:
         """Begin with what is remembered of the model.
 
         Args:
             settings: The server, the model and the response format.
             store: Remembers the dialect that works, None for nowhere.
             remembered: The dialect of an earlier run.
+            cautious: As in `dialect_for`.
         """
         self._settings, self._store = settings, store
-        self.dialect, self.settled = dialect_for(settings, remembered), remembered is not None
+        self.dialect = dialect_for(settings, remembered, cautious=cautious)
+        # What an earlier version remembered says nothing about limits.
+        self.settled = remembered is not None and _LIMITS_KNOWN in remembered
+        self._errors = 0
 
     @classmethod
-    async def recall(cls, settings: ModelSettings, store: AnswerStore | None) -> Lessons:
-        """Return the lessons of earlier runs, as the store remembers them."""
+    async def recall(cls, settings: ModelSettings, store: AnswerStore | None, *, cautious: bool = False) -> Lessons:
+        """Return the lessons of earlier runs, as the store remembers them.
+
+        Args:
+            settings: As in `Lessons`.
+            store: As in `Lessons`.
+            cautious: As in `dialect_for`.
+        """
         remembered = await store.dialect(settings.shown_url(), settings.name) if store else None
-        return cls(settings, store=store, remembered=remembered)
+        return cls(settings, store=store, remembered=remembered, cautious=cautious)
 
     async def settle(self, sent: Dialect | None) -> None:
         """Take in that the server answered a request of this dialect, None where the dialect is not known."""
@@ -211,3 +249,13 @@ class Lessons:
         if better is not None:
             self.dialect, self.settled = better, False
         return better is not None
+
+    def stumble(self, sent: Dialect) -> bool:
+        """Take in an HTTP 500, and return whether another dialect may work: some servers fail over limits."""
+        if self.settled or sent != self.dialect or sent.format != "json_schema" or not sent.limits:
+            return False
+        self._errors += 1
+        if self._errors < _ERRORS_BORNE:
+            return False
+        self.dialect = replace(sent, limits=())
+        return True

@@ -135,7 +135,7 @@ async def open_model(
         else:
             check_price(settings)
             wire = await opened.enter_async_context(open_wire(settings))
-            lessons = await Lessons.recall(settings, answers)
+            lessons = await Lessons.recall(settings, answers, cautious=batch is not None)
             if lessons.settled:
                 gate.prove()
             if batch is None:

@@ -19,6 +19,10 @@ _STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*[}\]])', re.DOTALL)
 _CURLY_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‟": '"'})
 _MAX_STARTS = 200
 _MAX_PROBLEMS = 8
+_END_LOOKED_AT, _LONGEST_RUN, _LEAST_TIMES, _LEAST_REPEATED = 1200, 200, 4, 60
+"""A loop is a run of up to 200 characters, 4 times or more and over at least 60 characters, at the end of a reply."""
+_LEAST_GROUPS = 30
+"""A reply of at least this many groups of four words is a loop if fewer than half of the groups are different."""
 
 
 class Misfit(ValueError):
@@ -50,6 +54,19 @@ def read_answer(text: str, answer: type[T]) -> T:
         except ValidationError as error:
             problems = _problems(error, answer)
     raise Misfit(problems) from None
+
+
+def repeats_itself(text: str) -> bool:
+    """Whether a reply that cannot be used is one run of characters over and over, or the same words again and again."""
+    end = text[-_END_LOOKED_AT:]
+    for length in range(1, _LONGEST_RUN + 1):
+        times = max(_LEAST_TIMES, -(-_LEAST_REPEATED // length))
+        run = end[-length:]
+        if len(end) >= times * length and end.endswith(run * times) and not run.isspace():
+            return True
+    words = text.split()
+    groups = list(zip(words, words[1:], words[2:], words[3:], strict=False))
+    return len(groups) >= _LEAST_GROUPS and len(set(groups)) < len(groups) / 2
 
 
 def _without_thinking(text: str) -> str:

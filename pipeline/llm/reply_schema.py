@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +22,14 @@ _LIMITS = {
     "minItems": "at least {} items",
     "maxItems": "at most {} items",
 }
-_DROPPED = {"title", "default", "examples", "uniqueItems", "deprecated", "$defs"}
+SENT = "sent"
+"""The key of ``json_schema_extra`` for limits that a server is told and a reply is not refused for."""
+_DROPPED = {"title", "default", "examples", "uniqueItems", "deprecated", "$defs", SENT}
+
+LIMITS = ("maxLength", "maxItems", "enum", "pattern")
+"""The limits that not every server takes in a schema: on texts, lists and integers, and the form of a text."""
+_MOST_VALUES = 16
+"""Integers with at most this many possible values are sent as a list of them."""
 
 
 @lru_cache(maxsize=128)
@@ -34,8 +42,8 @@ def schema_text(answer: type[BaseModel]) -> str:
 def answer_schema(answer: type[BaseModel]) -> dict[str, Any]:
     """Return the strict schema of an answer.
 
-    Limits on length, size and count move into the descriptions, because most servers refuse them; they are checked when
-    the answer is read.
+    Limits on length, size and count move into the descriptions; they are checked when the answer is read. What is sent
+    to a server is `sent_schema`; this one names the answer, so that stored replies are found again whatever is sent.
 
     Raises:
         TypeError: The model is recursive or has a mapping with free keys, which no strict schema can describe.
@@ -44,32 +52,84 @@ def answer_schema(answer: type[BaseModel]) -> dict[str, Any]:
     return _strict(full, full.get("$defs", {}), ())
 
 
-def _strict(node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
+@lru_cache(maxsize=512)
+def sent_schema(answer: type[BaseModel], limits: Collection[str] = (), items: int | None = None) -> dict[str, Any]:
+    """Return the strict schema of an answer with the limits that a server takes, in the order in which it is written.
+
+    The limits of ``json_schema_extra`` (key ``sent``) count as those of the field. A field with ``last`` there stands
+    at the end, whatever its place in the model.
+
+    Args:
+        answer: The model of the answer.
+        limits: The limits that the server takes, some of `LIMITS`.
+        items: The most items of a list at the top of the answer, None for any number.
+    """
+    full = answer.model_json_schema()
+    schema = _strict(full, full.get("$defs", {}), (), frozenset(limits))
+    if items is not None and "maxItems" in limits:
+        for part in schema["properties"].values():
+            if part.get("type") == "array":
+                part.setdefault("maxItems", items)
+    return schema
+
+
+@lru_cache(maxsize=512)
+def sent_text(answer: type[BaseModel]) -> str:
+    """Return `sent_schema` without limits as compact JSON, for servers that take a schema in words alone."""
+    return json.dumps(sent_schema(answer), ensure_ascii=False, separators=(",", ":"))
+
+
+def _strict(
+    node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...], sent: frozenset[str] | None = None
+) -> dict[str, Any]:
     if len(node.get("allOf", ())) == 1:
         node = {**node["allOf"][0], **_without(node, "allOf")}
     if "$ref" in node:
         name = node["$ref"].rsplit("/", 1)[-1]
         if name in above:
             raise TypeError(f"{name} contains itself: an answer must be flat")
-        return _strict({**definitions[name], **_without(node, "$ref")}, definitions, (*above, name))
+        return _strict({**definitions[name], **_without(node, "$ref")}, definitions, (*above, name), sent)
     strict = {key: value for key, value in node.items() if key not in _DROPPED and key not in _LIMITS}
     limits = [text.format(node[key]) for key, text in _LIMITS.items() if key in node]
     if limits:
         strict["description"] = f"{node.get('description', '')} ({', '.join(limits)})".strip()
     for key in ("anyOf", "oneOf"):
         if key in node:
-            strict = _without(strict, key) | {"anyOf": [_strict(part, definitions, above) for part in node[key]]}
+            parts = [{**part, SENT: node.get(SENT, {})} for part in node[key]]
+            strict = _without(strict, key) | {"anyOf": [_strict(part, definitions, above, sent) for part in parts]}
     if "const" in node:
         strict = _without(strict, "const") | {"enum": [node["const"]]}
     if "items" in node:
-        strict["items"] = _strict(node["items"], definitions, above)
-    return strict | _closed(node, definitions, above) if node.get("type") == "object" else strict
+        strict["items"] = _strict(node["items"], definitions, above, sent)
+    if sent is not None:
+        strict |= _kept_limits({**node, **node.get(SENT, {})}, sent)
+    return strict | _closed(node, definitions, above, sent) if node.get("type") == "object" else strict
 
 
-def _closed(node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
+def _kept_limits(node: dict[str, Any], sent: frozenset[str]) -> dict[str, Any]:
+    """Return the limits of a node that are sent as such; a form stands alone, as some servers forget one of the two."""
+    kind, form = node.get("type"), str(node.get("pattern", ""))
+    if kind == "string" and "enum" not in node and "const" not in node:
+        if "pattern" in sent and form.startswith("^") and form.endswith("$"):
+            return {"pattern": form}
+        return {key: node[key] for key in ("minLength", "maxLength") if key in node and "maxLength" in sent}
+    if kind == "array":
+        return {key: node[key] for key in ("minItems", "maxItems") if key in node and "maxItems" in sent}
+    if kind == "integer" and "enum" in sent and "minimum" in node and "maximum" in node:
+        values = range(node["minimum"], node["maximum"] + 1)
+        return {"enum": list(values)} if len(values) <= _MOST_VALUES else {}
+    return {}
+
+
+def _closed(
+    node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...], sent: frozenset[str] | None
+) -> dict[str, Any]:
     if "properties" not in node:
         raise TypeError("a mapping with free keys has no strict schema: list the fields")
-    fields = {name: _strict(part, definitions, above) for name, part in node["properties"].items()}
+    parts = node["properties"].items()
+    if sent is not None:
+        parts = sorted(parts, key=lambda named: named[1].get(SENT, {}).get("last", False))
+    fields = {name: _strict(part, definitions, above, sent) for name, part in parts}
     return {"properties": fields, "required": list(fields), "additionalProperties": False}
 
 

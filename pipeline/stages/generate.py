@@ -82,7 +82,7 @@ class ModelGenerator:
     async def propose(self, brief: Brief) -> Proposal:
         """Return the model's candidates for one chunk, with their evidence in the chunk's own words."""
         system, user = generation_prompt(self.prompt, brief, context=self.context, examples=self.examples)
-        answer = await self._ask("generate", self.prompt, system, user)
+        answer = await self._ask("generate", self.prompt, system, user, items=brief.constraints.per_chunk)
         if not answer.candidates:
             return Proposal(skip_reason=_one_line(answer.skip_reason or "")[:200] or "the model gave no query")
         wanted = answer.candidates[: brief.constraints.per_chunk]
@@ -102,12 +102,12 @@ class ModelGenerator:
             complaint=_one_line(complaint),
             **_shared(brief, candidate.text),
         )
-        answer = await self._ask("rewrite", self.rewrite_prompt, system, user)
+        answer = await self._ask("rewrite", self.rewrite_prompt, system, user, items=1)
         if not answer.candidates:
             return None
         return self._candidate(answer.candidates[0], brief).model_copy(update={"first_text": candidate.text})
 
-    async def _ask(self, stage: str, prompt: Prompt, system: str, user: str) -> GeneratedQueries:
+    async def _ask(self, stage: str, prompt: Prompt, system: str, user: str, *, items: int) -> GeneratedQueries:
         request = ChatRequest(
             stage=stage,
             prompt=prompt.id,
@@ -116,6 +116,7 @@ class ModelGenerator:
             answer=GeneratedQueries,
             temperature=self.temperature,
             max_tokens=self.max_answer_tokens,
+            items=items,
         )
         return (await self.model.complete(request)).answer
 

@@ -76,7 +76,7 @@ class _Assessor:
         """Return what the reply says about each pair; None for a pair that the reply does not grade exactly once."""
         raise NotImplementedError
 
-    async def _complete(self, answer: type[A], max_tokens: int, /, **values: str) -> A:
+    async def _complete(self, answer: type[A], max_tokens: int, items: int | None, /, **values: str) -> A:
         system, user = self.prompt.render(**values)
         request = ChatRequest(
             stage=self.stage,
@@ -86,6 +86,7 @@ class _Assessor:
             answer=answer,
             temperature=0.0,
             max_tokens=max_tokens,
+            items=items,
         )
         return (await self.model.complete(request)).answer
 
@@ -137,6 +138,7 @@ class Judge(_Assessor):
         reply = await self._complete(
             Grade,
             _ONE_ANSWER,
+            None,
             query=pair.query,
             answer=_answer(pair, mark),
             delimiter=mark,
@@ -170,6 +172,7 @@ class ManyJudge(_Assessor):
         reply = await self._complete(
             Grades,
             _ONE_ANSWER + _MANY_ANSWER * len(pairs),
+            len(pairs),
             query=pairs[0].query,
             delimiter=mark,
             passages=passages,

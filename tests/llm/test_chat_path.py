@@ -74,6 +74,8 @@ async def test_a_second_misfit_is_final(open_path: Opener, model_server: ServerH
         ("refusal", "refusal"),
         ("content-filter", "content-filter"),
         ("cut-off", "cut-off"),
+        ("loop", "loop"),
+        ("endless", "loop"),
         ("empty-choices", "empty"),
         ("empty-content", "empty"),
         ("null-content", "empty"),
@@ -88,6 +90,20 @@ async def test_what_cannot_be_repaired_is_not_asked_again(
             await path.complete(verdict_request())
     assert caught.value.kind == kind
     assert model_server.stats()["requests"] == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [("cut-off", "the reply ran on until the limit of 100 tokens"), ("endless", "the reply repeats itself")],
+)
+async def test_a_reply_that_does_not_end_is_called_that(
+    open_path: Opener, model_server: ServerHandle, reply: str, says: str
+):
+    model_server.script({"do": {"reply": reply}})
+    async with open_path() as path:
+        with pytest.raises(AnswerRejected) as caught:
+            await path.complete(verdict_request())
+    assert str(caught.value) == f"grade: {says}"
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 402])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from goldbench.pipeline.errors import CallFailed
 from goldbench.pipeline.llm.dialect import Dialect, learn
+from goldbench.pipeline.llm.store import AnswerStore
 from tests.llm.conftest import Opener, Verdict, verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -21,7 +23,7 @@ def _formats(server: ServerHandle) -> list[str | None]:
     ("settings", "used"),
     [
         ({}, ["json_schema"]),
-        ({"strict": True}, ["json_schema"]),
+        ({"strict": True}, ["json_schema", "json_schema"]),
         ({"json_schema": False}, ["json_schema", "json_object"]),
         ({"json_schema": False, "json_object": False}, ["json_schema", "json_object", None]),
     ],
@@ -93,7 +95,7 @@ async def test_a_refusal_that_says_nothing_is_taken_to_be_about_the_format_only_
         model_server.script({"do": {"status": 400, "body": {"error": "Bad Request"}}})
         with pytest.raises(CallFailed):
             await path.complete(verdict_request(1))
-    assert _formats(model_server) == ["json_schema", "json_object", "json_object"]
+    assert _formats(model_server) == ["json_schema", "json_schema", "json_object", "json_object"]
 
 
 async def test_a_server_that_refuses_everything_fails_the_call_in_a_few_requests(
@@ -104,7 +106,50 @@ async def test_a_server_that_refuses_everything_fails_the_call_in_a_few_requests
         with pytest.raises(CallFailed) as caught:
             await path.complete(verdict_request())
     assert caught.value.kind == "http-400"
-    assert model_server.stats()["requests"] == 3
+    assert model_server.stats()["requests"] == 4  # with limits, without, as an object, as text
+
+
+def _sent(server: ServerHandle) -> list[dict[str, Any]]:
+    return [row["body"]["response_format"]["json_schema"]["schema"]["properties"] for row in server.requests()]
+
+
+async def test_limits_are_sent_and_those_that_a_server_refuses_are_left_out_from_then_on(
+    open_path: Opener, model_server: ServerHandle
+):
+    model_server.script(strict=True)
+    async with open_path() as path:
+        await path.complete(verdict_request(0))
+        await path.complete(verdict_request(1))
+    first, second, third = _sent(model_server)
+    assert first["reason"]["minLength"] == 3
+    assert "minLength" not in second["reason"]
+    assert second == third
+    assert second["grade"]["enum"] == [0, 1, 2, 3]
+    model_server.reset()
+    async with open_path() as path:
+        await path.complete(verdict_request(2))
+    assert _sent(model_server) == [second]
+
+
+async def test_a_server_that_fails_over_limits_is_asked_without_them(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"contains": "minLength"}, "do": {"status": 500}})
+    async with open_path() as path:
+        await path.complete(verdict_request())
+    assert model_server.stats()["statuses"] == {"500": 3, "200": 1}
+
+
+async def test_a_dialect_that_an_earlier_version_remembered_is_tried_with_limits(
+    open_path: Opener, model_server: ServerHandle, tmp_path: Path
+):
+    earlier = '{"format": "json_schema", "length": "max_tokens", "system": true, "temperature": true}'
+    with AnswerStore(tmp_path / "answers.sqlite") as store:
+        await store.remember_dialect(model_server.base_url, "test-model", earlier)
+    model_server.script({"when": {"contains": "minLength"}, "do": {"status": 400, "body": {"error": "Bad Request"}}})
+    async with open_path() as path:
+        await path.complete(verdict_request())
+    first, second = _sent(model_server)
+    assert "minLength" in first["reason"]
+    assert "minLength" not in second["reason"]
 
 
 async def test_a_format_that_the_user_fixes_is_not_given_up(open_path: Opener, model_server: ServerHandle):
@@ -113,6 +158,20 @@ async def test_a_format_that_the_user_fixes_is_not_given_up(open_path: Opener, m
         with pytest.raises(CallFailed):
             await path.complete(verdict_request())
     assert model_server.stats()["requests"] == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "left"),
+    [
+        ("In context=('properties', 'rows', 'items'), 'maxLength' is not permitted.", ("maxItems", "enum", "pattern")),
+        ("response_schema.properties[grade].enum: only allowed for STRING type", ("maxLength", "maxItems", "pattern")),
+        ("failed to parse grammar", ()),
+        ("The provided JSON schema contains features not supported by xgrammar.", ()),
+    ],
+)
+def test_the_limits_that_a_refusal_names_are_given_up_or_all(message: str, left: tuple[str, ...]):
+    for fixed in (False, True):
+        assert learn(Dialect(), {"message": message}, settled=True, fixed_format=fixed) == Dialect(limits=left)
 
 
 def test_a_prompt_that_is_too_long_teaches_nothing():
@@ -128,7 +187,7 @@ def test_every_lesson_ends():
         assert dialect not in seen
         seen.add(dialect)
         dialect = learn(dialect, error, settled=False, fixed_format=False)
-        if len(seen) > 8:
+        if len(seen) > 10:
             pytest.fail("lessons go round in circles")
 
 

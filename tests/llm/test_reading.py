@@ -10,11 +10,40 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.llm.reply import Misfit, read_answer
+from goldbench.pipeline.llm.reply import Misfit, read_answer, repeats_itself
 from tests.llm.conftest import Verdict
 
 GOOD = '{"reason": "because {it} says so, \\"really\\"", "grade": 2}'
 ANSWER = Verdict(reason='because {it} says so, "really"', grade=2)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"query": "what is ' + "the pump of " * 12,
+        '{"query": "' + "a" * 80,
+        "水泵的水泵的" * 20,
+        '{"candidates": [' + '{"subject": "pump", "query": "What is a pump?"}, ' * 8,
+        " ".join(f"{number % 7} of the pumps" for number in range(60)),
+    ],
+)
+def test_a_reply_that_goes_round_in_circles_is_recognised(reply: str):
+    assert repeats_itself(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        GOOD,
+        " " * 500,
+        "Lines of a table: 0 0 0 0 0 0 0 0.",
+        '{"candidates": [' + ", ".join(f'{{"subject": "s{n}", "query": "What is number {n}?"}}' for n in range(12)),
+        "The crew greases the pump. The crew greases the valve. The crew greases the crane. Nobody greases the mast.",
+    ],
+)
+def test_a_reply_that_only_resembles_itself_does_not_repeat_itself(reply: str):
+    assert not repeats_itself(reply)
 
 
 @pytest.mark.parametrize(

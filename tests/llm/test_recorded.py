@@ -62,7 +62,7 @@ async def test_a_cancelled_question_is_asked_by_who_waits_for_it(open_path: Open
     assert not answered.replayed
 
 
-@pytest.mark.parametrize("reply", ["wrong-json", "refusal", "content-filter", "cut-off"])
+@pytest.mark.parametrize("reply", ["wrong-json", "refusal", "content-filter", "cut-off", "loop"])
 async def test_a_rejected_reply_that_was_paid_for_is_kept(open_path: Opener, model_server: ServerHandle, reply: str):
     model_server.script({"do": {"reply": reply}})
     outcomes = []

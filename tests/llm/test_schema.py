@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from enum import IntEnum
 from typing import Literal
 
@@ -9,7 +10,8 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, Field
 
-from goldbench.pipeline.llm.reply_schema import answer_schema, field_names
+from goldbench.pipeline.llm.reply_schema import LIMITS, answer_schema, field_names, schema_text, sent_schema
+from goldbench.schemas import replies
 from goldbench.schemas.replies import GeneratedQueries
 from tests.model_server.dialect import _loose
 
@@ -43,6 +45,42 @@ def test_limits_move_into_the_description():
     assert schema["properties"]["share"]["description"] == "(at least 0, at most 1)"
     assert "maximum" not in schema["properties"]["share"]
     assert schema["properties"]["rows"]["description"] == "(at least 1 items, at most 3 items)"
+
+
+@pytest.mark.parametrize("answer", [Outer, GeneratedQueries, replies.Grade, replies.Grades, replies.Verdict])
+def test_a_server_is_told_the_limits_that_it_takes(answer: type[BaseModel]):
+    schema = sent_schema(answer, LIMITS, 3)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert "$ref" not in str(schema)
+    for limit in ("maxLength", "maxItems"):
+        assert limit not in str(sent_schema(answer, tuple(one for one in LIMITS if one != limit), 3))
+
+
+def test_grades_are_sent_as_lists_of_values_and_the_reason_for_skipping_stands_last():
+    grade = sent_schema(replies.Grade, LIMITS)["properties"]
+    assert grade["grade"]["enum"] == grade["topic"]["enum"] == [0, 1, 2, 3]
+    assert grade["evidence"]["maxLength"] == 800
+    queries = sent_schema(GeneratedQueries, LIMITS, 2)
+    assert list(queries["properties"]) == queries["required"] == ["candidates", "skip_reason"]
+    assert queries["properties"]["candidates"]["maxItems"] == 2
+    assert queries["properties"]["skip_reason"]["anyOf"][0] == {"type": "string", "maxLength": 200}
+    long = {"skip_reason": "x" * 999, "candidates": []}
+    assert GeneratedQueries.model_validate(long).skip_reason == "x" * 999
+
+
+class Shaped(BaseModel):
+    question: str = Field(json_schema_extra={"sent": {"pattern": r"^[A-Z][^\n]*\?$", "maxLength": 80}})
+
+
+def test_a_form_is_sent_alone_because_some_servers_forget_the_length_beside_it():
+    assert sent_schema(Shaped, LIMITS)["properties"]["question"] == {"type": "string", "pattern": r"^[A-Z][^\n]*\?$"}
+    assert sent_schema(Shaped, ("maxLength",))["properties"]["question"] == {"type": "string", "maxLength": 80}
+
+
+def test_what_names_a_stored_answer_did_not_change_with_what_is_sent():
+    known = {GeneratedQueries: "388673b0298e", replies.Grade: "ee4f9439e260", replies.Verdict: "e592d1ef2aa8"}
+    for answer, digest in known.items():
+        assert hashlib.sha256(schema_text(answer).encode()).hexdigest()[:12] == digest
 
 
 def test_what_fits_the_model_fits_the_schema():

@@ -44,9 +44,10 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "list": lambda a: _as_text([a]),
     "garbage": lambda _: "qx %% zorp \x07 ]]}} not json at all \ud83d".encode("utf-8", "replace").decode(),
     "empty-content": lambda _: "",
+    "loop": lambda a: _as_text(a)[:40] + " the pump and the valve and" * 60,
 }
 
-KINDS = frozenset(_TEXTS) | {"empty-choices", "refusal", "content-filter", "cut-off", "null-content"}
+KINDS = frozenset(_TEXTS) | {"empty-choices", "endless", "refusal", "content-filter", "cut-off", "null-content"}
 
 
 def message_for(kind: str, answer: Any) -> Message | None:
@@ -59,6 +60,8 @@ def message_for(kind: str, answer: Any) -> Message | None:
         return "", "content_filter", None
     if kind == "null-content":
         return None, "stop", None
+    if kind == "endless":
+        return _TEXTS["loop"](answer), "length", None
     if kind == "cut-off":
         return _TEXTS["truncated"](answer), "length", None
     return _TEXTS[kind](answer), "stop", None

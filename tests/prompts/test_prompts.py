@@ -63,6 +63,30 @@ def test_a_users_own_prompt_goes_before_ours(tmp_path: Path) -> None:
     assert "You compose queries" not in load("generate.v1").system
 
 
+OWN = '+++\ndescription = "x"\nplaceholders = [{}]\n+++\n# System\n\nAsk in verse.\n\n# User\n\n{}\n'
+
+
+def test_a_users_own_prompt_may_leave_out_placeholders(tmp_path: Path) -> None:
+    (tmp_path / "generate.v1.md").write_text(OWN.format('"passage"', "{{passage}}"), encoding="utf-8")
+    given = dict.fromkeys(load("generate.v1").placeholders, "x") | {"passage": "The pump stands still."}
+    assert load("generate.v1", tmp_path).render(**given) == ("Ask in verse.", "The pump stands still.")
+
+
+@pytest.mark.parametrize(
+    ("placeholders", "user", "says"),
+    [
+        ('"language"', "{{language}}", r"generate.v1.md: does not use \{\{passage\}\}"),
+        ('"passage", "mood"', "{{passage}} {{mood}}", r"unknown placeholder \{\{mood\}\}; known are constraints, "),
+    ],
+)
+def test_a_users_own_prompt_needs_the_passage_and_knows_only_our_placeholders(
+    tmp_path: Path, placeholders: str, user: str, says: str
+) -> None:
+    (tmp_path / "generate.v1.md").write_text(OWN.format(placeholders, user), encoding="utf-8")
+    with pytest.raises(PromptError, match=says):
+        load("generate.v1", tmp_path)
+
+
 @pytest.mark.parametrize("prompt_id", ["generate", "../secret.v1", "generate.v0", "nowhere.v1"])
 def test_an_unknown_id_is_refused(prompt_id: str) -> None:
     with pytest.raises(PromptError, match="prompt "):

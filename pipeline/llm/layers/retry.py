@@ -20,7 +20,7 @@ Q = TypeVar("Q", bound=Request)
 R = TypeVar("R")
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
-_LESSONS = 8
+_LESSONS = 12
 _MOST_TIMEOUTS = 4
 """Give a call up after this many time-outs. Each attempt has twice the time of the one before, 120 to 960 s."""
 _log = logging.getLogger(__name__)
