@@ -15,7 +15,7 @@ from goldbench.pipeline.llm.local.model_file import find_model
 from goldbench.pipeline.llm.prices import check_price
 from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
 from goldbench.pipeline.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
-from goldbench.pipeline.stages.ask import SmallModelGenerator
+from goldbench.pipeline.stages.ask import SmallModelGenerator, are_abstracts
 from goldbench.pipeline.stages.critique import ModelCritics
 from goldbench.pipeline.stages.generate import ModelGenerator
 from goldbench.prompts.loader import Prompt, PromptError, load
@@ -80,7 +80,7 @@ class ModelWriter:
             async with open_model(settings, answers=answers, replay=self._replay, batch=self.batches) as chat:
                 try:
                     yield Writing(
-                        self._generator(chat, lambda: simulation(self.config.generate, chunks)),
+                        self._generator(chat, chunks),
                         self._critics(chat),
                         at_once=WAVE if self.batches else None,
                         traffic=None if self.batches or self._replay else chat.snapshot,
@@ -97,12 +97,18 @@ class ModelWriter:
         with recollect(self._answers) as known:
             items = {GENERATE: self.config.generate.constraints.per_chunk}
             chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
-            yield Writing(self._generator(chat, NotSimulated), self._critics(chat)), chat
+            yield Writing(self._generator(chat, None), self._critics(chat)), chat
 
-    def _generator(self, chat: ChatModel, simulated: Callable[[], QueryGenerator]) -> QueryGenerator:
+    def _generator(self, chat: ChatModel, chunks: Stored[Chunk] | None) -> QueryGenerator:
+        """Return the generator of the chosen way of asking; without chunks, the one of a dry run."""
         generate, model = self.config.generate, self.config.model
         if generate.prompt_style is PromptStyle.SMALL:
-            return SmallModelGenerator(model=chat, prompt=self._prompts[ASK], simulation=simulated())
+            return SmallModelGenerator(
+                model=chat,
+                prompt=self._prompts[ASK],
+                simulation=NotSimulated() if chunks is None else simulation(generate, chunks),
+                abstracts=chunks is not None and are_abstracts(chunks),
+            )
         return ModelGenerator(
             model=chat,
             prompt=self._prompts[GENERATE],

@@ -65,10 +65,13 @@ def spending(usage: Mapping[str, StageUsage]) -> Iterator[str]:
 
 
 def writers_of(manifest: Manifest) -> Iterator[str]:
-    """Yield a line that says how many queries each generator wrote, if there are several."""
-    if len(manifest.generators) > 1:
+    """Yield a line with the number of queries of each generator, if a model was asked and some are simulated."""
+    if manifest.model is not None and any(name.startswith("offline") for name in manifest.generators):
         counts = ", ".join(f"{name} {count:,}" for name, count in manifest.generators.items())
-        yield f"queries by generator: {counts} (offline: simulated, for passages that the model cannot serve)"
+        yield (
+            f"queries by generator: {counts} (offline: simulated, because the passage is not in English sentences "
+            "or the collection holds abstracts)"
+        )
 
 
 def mixture(mix: Mapping[str, Mapping[str, Asked]]) -> Iterator[str]:

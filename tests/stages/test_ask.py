@@ -6,7 +6,7 @@ import pytest
 
 from goldbench.pipeline.ports import Likelihood
 from goldbench.pipeline.stages.ask.forms import Form, forms
-from goldbench.pipeline.stages.ask.passages import why_not
+from goldbench.pipeline.stages.ask.passages import are_abstracts, why_not
 from goldbench.pipeline.stages.ask.small_model import FAIR, choices, is_at_least
 from goldbench.pipeline.stages.ask.statements import is_statement, statements, without_markup
 from goldbench.schemas.corpus import Chunk, Span
@@ -99,16 +99,24 @@ ENGLISH = "The pump must be drained before the first frost. The filter is cleane
 
 @pytest.mark.parametrize(
     ("text", "language", "served"),
-    [
-        (ENGLISH, "en", True),
-        (ENGLISH, "de", False),
-        (ENGLISH, None, False),
-        (ENGLISH.lower(), "en", False),
-        ("A method is described for the division of numbers. Results are given for this algorithm.", "en", False),
-    ],
+    [(ENGLISH, "en", True), (ENGLISH, "de", False), (ENGLISH, None, False), (ENGLISH.lower(), "en", False)],
 )
 def test_only_passages_that_the_model_can_serve_go_to_it(text: str, language: str | None, served: bool):
     assert (why_not(chunk(text), language) is None) is served
+
+
+class Held(list[Chunk]):
+    """Chunks in memory, as a stage reads stored ones."""
+
+    def at(self, position: int) -> Chunk:
+        return self[position]
+
+
+def test_a_collection_of_abstracts_is_recognised_by_a_tenth_of_its_passages():
+    abstract = chunk("A method is described for the division of numbers. Results are given for this algorithm.")
+    assert are_abstracts(Held([abstract, *[chunk(ENGLISH)] * 8]))
+    assert not are_abstracts(Held([abstract, *[chunk(ENGLISH)] * 20]))
+    assert not are_abstracts(Held())
 
 
 def test_the_subject_is_asked_for_only_if_nothing_else_can_be():

@@ -4,6 +4,7 @@
 at all, and ``small_model`` has the model choose.
 """
 
+from goldbench.pipeline.stages.ask.passages import are_abstracts
 from goldbench.pipeline.stages.ask.small_model import SmallModelGenerator
 
-__all__ = ["SmallModelGenerator"]
+__all__ = ["SmallModelGenerator", "are_abstracts"]

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 
 from goldbench.pipeline.stages.ask.english import (
     AUXILIARIES,
+    BE,
     HAVE,
     NO_ORDER,
+    TIME,
     Clause,
     base_verbs,
-    inside_sentence,
+    closes_well,
+    is_adverb,
     is_participle,
     is_subject,
+    readings,
     verb_forms,
 )
 
@@ -32,13 +36,17 @@ def _parts(main: str) -> list[str]:
 
 _LEAD = re.compile(
     r"((?:If|When|Whenever|Once|After|Before|As soon as|While|Unless|To|In order to|In|On|At|By|During|Between|Until"
-    r"|From|With|Since|For|Under|Because|Although) [^,;:]{3,90}), (.+)"
+    r"|From|With|Since|For|Under|Because|Although|Despite|Among|Within|Over|Throughout|Through|As of|Like|Unlike|Behind"
+    r"|Outside|Inside|Near|Across|According to) [^,;:]{3,90}), (.+)"
 )
+
+
+_TIME_LEAD = re.compile(rf"((?i:{TIME})) ((?:[A-Z]|the |an? ).+)")
 
 
 def leading(sentence: str) -> tuple[str, str]:
     """Return a leading clause or phrase, empty if there is none, and the clause after it as a sentence."""
-    found = _LEAD.fullmatch(sentence)
+    found = _TIME_LEAD.fullmatch(sentence) or _LEAD.fullmatch(sentence)
     if not found:
         return "", sentence
     return found[1], found[2][0].upper() + found[2][1:]
@@ -83,49 +91,56 @@ _BEFORE_PARTICIPLE = re.compile(
 )
 
 
-def _auxiliary(text: str, context: str) -> Clause | None:
+def _auxiliary(text: str, context: str) -> list[Clause]:
+    """Return the clause of the first auxiliary, in every reading of its subject."""
     found = re.match(rf"(.{{2,80}}?) ({'|'.join(AUXILIARIES)}) (?!that\b|not |no |never )(.+)", text)
     if not found or not is_subject(found[1]):
-        return None
-    rest = _BEFORE_PARTICIPLE.sub("", found[3], count=1) if _BEFORE_PARTICIPLE.match(found[3]) else found[3]
-    inside = inside_sentence(found[1], context)
-    if inside is None:
-        return None
-    if found[2] in HAVE and not is_participle(rest.split()[0]):
-        helper = {"has": "does", "have": "do", "had": "did"}[found[2]]
-        return Clause(found[1], inside, found[2], rest, helper, "have")
-    return Clause(found[1], inside, found[2], rest, found[2])
+        return []
+    verb, rest = found[2], _BEFORE_PARTICIPLE.sub("", found[3], count=1)
+    full = verb in HAVE and not is_participle(rest.split()[0])
+    helper, base = ({"has": "does", "have": "do", "had": "did"}[verb], "have") if full else (verb, "")
+    return [Clause(found[1], inside, verb, rest, helper, base) for inside in readings(found[1], context)]
 
 
-def _full_verb(text: str, context: str) -> Clause | None:
-    """Return the clause of the first word that is a known verb in a finite form."""
+_AFTER_PARTICIPLE = frozenset({"by", "on", "to", "with", "for", "in", "at", "from"})
+
+
+def _holds_finite_verb(words: list[str]) -> bool:
+    return any(word in AUXILIARIES or word in verb_forms() for word in words)
+
+
+def _full_verb(text: str, context: str) -> list[Clause]:
+    """Return the clause of the first word that is a known verb in a finite form, in every reading of its subject."""
     parts, known = text.split(), verb_forms()
-    for place in range(1, min(len(parts) - 1, 9)):
-        word, before = parts[place], parts[place - 1]
+    for place in range(1, min(len(parts) - 1, 10)):
+        word, after = parts[place], parts[place + 1]
         if not word.isalpha() or word in AUXILIARIES:
-            return None
-        plural = word in base_verbs() and re.search(r"[^s]s$", before) and not before[0].isupper()
-        if word not in known and not plural:
+            return []
+        subject = " ".join(parts[:place])
+        while subject and not closes_well(subject) and " " in subject:
+            subject = subject.rpartition(" ")[0] if is_adverb(subject.rpartition(" ")[2]) else ""
+        if not subject or not is_subject(subject) or after in {"of", *BE}:
             continue
-        subject, rest = " ".join(parts[:place]), " ".join(parts[place + 1 :])
-        inside = inside_sentence(subject, context) if is_subject(subject) else None
-        if inside is None or rest.split()[0] in {"of", "is", "are", "was", "were"}:
-            continue
-        if re.fullmatch(r"\w+(?:ing|ed)", parts[place + 1]) and word.endswith("s"):
+        if word.endswith("s") and re.fullmatch(r"\w+(?:ing|ed)", after):
             continue  # a noun («recent studies comparing», «the increases changed»), the verb is to come
-        base, helper = known.get(word, (word, "do"))
-        return Clause(subject, inside, word, rest, helper, base)
-    return None
+        if is_participle(word) and after in _AFTER_PARTICIPLE and _holds_finite_verb(parts[place + 2 : place + 9]):
+            continue  # it belongs to the subject («the system created by the emperor reflected …»)
+        head = re.split(r" (?:of|in|for|at|on|from|with) ", subject)[0].rpartition(" ")[2]
+        plural = word in base_verbs() and re.search(r"[^s]s$", head) and not head[0].isupper()
+        if word in known or plural:
+            base, helper = known.get(word, (word, "do"))
+            rest = " ".join(parts[place + 1 :])
+            return [Clause(subject, inside, word, rest, helper, base) for inside in readings(subject, context)]
+    return []
 
 
 def clauses(main: str, context: str) -> Iterator[Clause]:
-    """Yield the clauses of a sentence that can be told apart, in their order.
+    """Yield the clauses of a sentence that can be told apart, in their order, each in every reading.
 
     Args:
         main: The sentence after any leading clause.
         context: The text around it; shows which words are names.
     """
     for text in _parts(main):
-        found = _imperative(text) or _auxiliary(text, context) or _full_verb(text, context)
-        if found is not None:
-            yield found
+        order = _imperative(text)
+        yield from [order] if order else _auxiliary(text, context) or _full_verb(text, context)

@@ -40,10 +40,8 @@ _NO_START = frozenset(_listed("no_subject"))
 NO_ORDER = _NO_START | frozenset(_listed("no_order"))
 _INSIDE = frozenset(_listed("not_in_subject"))
 PRONOUNS = frozenset(_listed("pronouns"))
-_NAME = r"(?:[A-Z][\w.'’-]*|and|de|of|von|van)"
 GENERIC, _DEGREE = frozenset(_listed("generic")), frozenset(_listed("degree"))
-TRANSITIVE = frozenset(_listed("transitive"))
-_PERSON = re.compile(rf"(?:the )?{_NAME}(?: {_NAME})*$")
+TRANSITIVE, LIGHT = frozenset(_listed("transitive")), frozenset(_listed("light"))
 _PEOPLE = frozenset(_listed("people"))
 
 
@@ -128,8 +126,8 @@ def is_subject(text: str) -> bool:
     return bool(content_terms(text, ENGLISH))
 
 
-def inside_sentence(text: str, context: str) -> str | None:
-    """Return the beginning of a sentence as it stands inside one, None if its first letter cannot be decided.
+def readings(text: str, context: str) -> tuple[str, ...]:
+    """Return the beginning of a sentence as it stands inside one; two forms if its first word may be a name.
 
     Args:
         text: The first words of a sentence.
@@ -138,22 +136,22 @@ def inside_sentence(text: str, context: str) -> str | None:
     first = re.sub(r"\W+$", "", text.split(" ", 1)[0])
     lowered = text[0].lower() + text[1:]
     if first.lower() in _DETERMINERS | stop_words(ENGLISH):
-        return lowered
+        return (lowered,)
     stem = re.sub(r"['’]s$", "", first)
     following = text.split(" ")[1:2]
     if len(first) == 1 or re.search(r"[A-Z0-9]", first[1:]):
-        return text
+        return (text,)
     if re.search(rf"(?<=[a-z,;(] ){re.escape(stem.lower())}", context):
-        return lowered
+        return (lowered,)
     named = re.search(rf"(?<=[a-z,;(] ){re.escape(stem)}\b", context)
     if named or stem != first or (following and following[0][:1].isupper()):
-        return text
+        return (text,)
     common = re.search(r"(?:ing|tion|ness|ment|ity|ers|ies)s?$", first)
-    return lowered if common or first.lower() in base_verbs() | verb_forms().keys() else None
+    return (lowered,) if common or first.lower() in base_verbs() | verb_forms().keys() else (text, lowered)
 
 
 def whether_person(subject: str) -> bool | None:
-    """Return whether a subject is a person, None where it may be one by its capitals.
+    """Return whether a subject is a person, None where a name in it may be one.
 
     Args:
         subject: A subject as it stands inside a sentence.
@@ -161,7 +159,7 @@ def whether_person(subject: str) -> bool | None:
     head = re.split(r" (?:of|in|at|from|for|with) ", subject)[0].split()[-1].lower()
     if head in _PEOPLE:
         return True
-    return None if _PERSON.match(subject) else False
+    return None if re.search(r"\b[A-Z]", subject) else False
 
 
 _CLAUSE_END = re.compile(
@@ -171,8 +169,8 @@ _CLAUSE_END = re.compile(
 )
 _PHRASE_END = re.compile(
     r" (?:because|so that|in order to|owing to|due to|when|while|if|until|unless|as well as|such as|including|rather"
-    r"|instead|since|in|on|at|for|by|with|from|during|after|before|between|under|through|within|over|into|via|using"
-    r"|per|across|along|against|around|as)\b"
+    r"|instead|since|near|towards?|upon|among|below|above|behind|\w+ing (?:the|an?|its|their)|in|on|at|for|by|with|from"
+    r"|during|after|before|between|under|through|within|over|into|via|using|per|across|along|against|around|as)\b"
 )
 
 
@@ -181,8 +179,14 @@ def beginnings(rest: str) -> list[str]:
     end = _CLAUSE_END.search(rest)
     whole = rest[: end.start()] if end else rest
     found = [whole, *(whole[: mark.start()] for mark in reversed(list(_PHRASE_END.finditer(whole))))]
-    parts = dict.fromkeys(piece.strip() for piece in found)
+    parts = dict.fromkeys(_without_last_verb(piece.strip()) for piece in found)
     return [part for part in parts if part and closes_well(part) and (part == whole or " that " not in f"{part} ")]
+
+
+def _without_last_verb(text: str) -> str:
+    """Return a text without a second verb whose own object is cut off: «open the zone and look»."""
+    found = re.search(r" (?:and|or) (\w+)$", text)
+    return text[: found.start()] if found and found[1] in base_verbs() | verb_forms().keys() else text
 
 
 def closes_well(text: str) -> bool:
@@ -191,6 +195,9 @@ def closes_well(text: str) -> bool:
     if not words:
         return False
     last = words[-1]
-    return (
-        last not in stop_words(ENGLISH) and not last.endswith("ly") and last not in {"able", "due", "likely", "least"}
-    )
+    return last not in stop_words(ENGLISH) and not is_adverb(last)
+
+
+def is_adverb(word: str) -> bool:
+    """Return whether a word is an adverb by its shape or waits for another word as adverbs of degree do."""
+    return word.endswith("ly") or word in _DEGREE

@@ -53,7 +53,7 @@ def is_fit(question: str, sentence: str) -> bool:
     asked = set(content_terms(question, ENGLISH))
     return (
         len(words) <= MOST_WORDS
-        and FEWEST_TERMS <= len(asked) <= MOST_TERMS
+        and (FEWEST_TERMS <= len(asked) <= MOST_TERMS or (len(asked) == 1 and _NAMED.fullmatch(question) is not None))
         and not PRONOUNS & set(words)
         and not _POINTING.search(question)
         and question.count('"') % 2 == 0
@@ -63,7 +63,9 @@ def is_fit(question: str, sentence: str) -> bool:
     )
 
 
-_POINTING = re.compile(r"\b(?:of|to|from|for|in|on|at|with|by) that\b")
+_NAMED = re.compile(r"(?:What|Who) is (?:the )?[A-Z][\w.-]*\?")
+"""A question for one thing by its name, which one term can be."""
+_POINTING = re.compile(r"\b(?:of|to|from|for|in|on|at|with|by) that\b|\bsuch (?!as\b)")
 
 
 def _is_vague(question: str) -> bool:

@@ -52,11 +52,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallModelGenerator:
-    """Writes questions with a small model; ``simulation`` serves the chunks that the model cannot."""
+    """Writes questions with a small model; ``simulation`` serves the chunks that the model cannot, or all abstracts."""
 
     model: ChatModel
     prompt: Prompt
     simulation: QueryGenerator
+    abstracts: bool = False
     evidence_level: str = "smoke"
 
     @property
@@ -66,7 +67,7 @@ class SmallModelGenerator:
 
     async def propose(self, brief: Brief) -> Proposal:
         """Return the best questions about one chunk, best first, or those of the simulation."""
-        if why_not(brief.chunk, brief.language) is not None:
+        if self.abstracts or why_not(brief.chunk, brief.language) is not None:
             return await self.simulation.propose(brief)
         asked = await self._ask(brief)
         if not asked:

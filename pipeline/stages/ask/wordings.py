@@ -11,6 +11,7 @@ from goldbench.pipeline.stages.ask.english import (
     BE,
     ENGLISH,
     GENERIC,
+    LIGHT,
     NUMBER,
     PRONOUNS,
     TIME,
@@ -19,9 +20,9 @@ from goldbench.pipeline.stages.ask.english import (
     Clause,
     base_verbs,
     beginnings,
-    inside_sentence,
     is_participle,
     is_subject,
+    readings,
     verb_forms,
     whether_person,
 )
@@ -31,6 +32,9 @@ FEWEST_SAID = 3
 """Content terms that the rest of a clause needs if its subject is asked for; fewer would fit anything."""
 FEWEST_DONE_TO = 2
 """Content terms of an object that is asked for."""
+
+LONGEST_DEFINED = 5
+"""Words of a subject that is asked for by its name."""
 
 Wordings = Iterator[tuple[str, str]]
 
@@ -54,15 +58,15 @@ def wordings(sentence: str, context: str) -> Wordings:
         yield from _numbers(clause)
         yield from _occasion(clause)
         if clause.inside != READER:
-            yield from _complements(clause)
+            yield from _definitions(clause)
+            yield from _objects(clause)
             yield from _subjects(clause)
     yield from _apposition(main, context)
 
 
 def _apposition(main: str, context: str) -> Wordings:
     named = APPOSITION.match(main)
-    inside = inside_sentence(named[1], context) if named and is_subject(named[1]) else None
-    if inside is not None:
+    for inside in readings(named[1], context) if named and is_subject(named[1]) else ():
         yield "definition", f"{'Who' if whether_person(inside) else 'What'} is {inside}"
 
 
@@ -70,7 +74,7 @@ def _occasion(clause: Clause) -> Wordings:
     """Ask what happens, or is to be done, on the occasion that ends the clause."""
     found = re.search(
         r"(?<! even) (?:if|when|whenever|once|before|after|as soon as) (?:the|an?|you|your|no|there|water|\w+s) .+",
-        f" {clause.rest}",
+        f" {_NEXT_CLAUSE.split(clause.rest, maxsplit=1)[0]}",
     )
     if not found or not _holds_verb(found[0]):
         return
@@ -92,7 +96,7 @@ def _condition(lead: str, clause: str) -> Wordings:
     if not found or PRONOUNS & set(found[2].lower().split()) or len(found[2].split()) < 3:
         return
     after = f"{lead[0].lower()}{lead[1:]}"
-    addressed = "you" in found[2].lower().split()
+    addressed = re.search(r"\byou\b", found[2].lower())
     if is_order(clause) or re.match(r"[Yy]ou (?:should|must|need)", clause):
         yield "condition", f"What should I do {in_first_person(after)}"
     elif addressed or not _holds_verb(found[2]):
@@ -143,22 +147,29 @@ _NEXT_CLAUSE = re.compile(
 """Where a clause ends whose phrases may be asked for; what follows belongs to another verb."""
 
 
+_SAME_KIND = {"Where": r" (?:in|into|at|on) ", "How often": r" (?:every|once|twice) ", "How long": r" for "}
+"""Phrases of the kind that is asked for; a question that keeps one asks for what it says itself."""
+
+
 def _adjuncts(clause: Clause) -> Wordings:
     """Ask for the time, reason, duration, frequency, place or manner that a phrase of the clause gives."""
     rest = f" {_NEXT_CLAUSE.split(clause.rest, maxsplit=1)[0]}"
     for asked, pattern in _ADJUNCTS:
         for phrase in pattern.finditer(rest):
             before, after = rest[: phrase.start()].strip(), rest[phrase.end() :].strip()
+            if asked in _SAME_KIND and re.search(_SAME_KIND[asked], f" {before} "):
+                continue
             kept = [f"{before} {after}"] if after and not after.startswith((",", ";")) else []
-            for part in dict.fromkeys(end for text in (*kept, before) for end in beginnings(text)):
-                yield "adjunct", f"{asked} {clause.inverted(part)}"
+            for text in (*kept, before):
+                for part in beginnings(text)[:1]:
+                    yield "adjunct", f"{asked} {clause.inverted(part)}"
             if not before and clause.base:
                 yield "adjunct", f"{asked} {clause.inverted('')}"
 
 
 def _numbers(clause: Clause) -> Wordings:
     rest = clause.rest
-    counted = re.match(rf"(of |for |in |to )?{NUMBER} ((?:[a-z-]+ )?[a-z]+s)\b", rest)
+    counted = re.match(rf"(of |for |in |to )?{NUMBER} ((?:[a-z-]+ )?[a-z]+s(?: (?:a|an|per) \w+)?)\b", rest)
     if counted and clause.base and not re.search(TIME_UNIT, counted[2]):
         yield "number", f"How many {counted[2]} {clause.inverted((counted[1] or '').strip())}"
     share = re.match(rf"{NUMBER} ?(?:%|percent|per cent) of ((?:the |all )?[\w-]+(?: [a-z-]+)?)", rest)
@@ -185,38 +196,74 @@ _STRANDED = {
 }  # fmt: skip
 
 
-def _complements(clause: Clause) -> Wordings:
-    """Ask for what is called, defined, consisted of, or done to."""
-    rest = clause.rest
-    named = re.match(r"(?:called|known as|named|termed|referred to as) (?!by|after|to)", rest)
+_DEFINING = re.compile(r"(?:an?|the|one of) (?!great|good)")
+_TIED = re.compile(
+    r"(?:responsible for|based on|made of|made from|composed of|caused by|located in|named after|connected to)\b"
+)
+_DONE_BY = re.compile(r"((?:\w+ )?\w+(?:ed|en|wn|de|ld|lt|ht|t))\b[^,;:]*? by (?:the )?[A-Z]")
+
+
+def _definitions(clause: Clause) -> Wordings:
+    """Ask what something is called, or what it is."""
+    named = re.match(r"(?:called|known as|named|termed|referred to as) (?!by|after|to)", clause.rest)
     if clause.verb in BE and named:
         yield "definition", f"What {clause.inverted(named[0].strip())}"
-    elif clause.verb == "is" and re.match(r"(?:an?|the|one of) ", rest) and len(clause.subject.split()) <= 5:
+    elif clause.verb == "is" and _DEFINING.match(clause.rest) and len(clause.subject.split()) <= LONGEST_DEFINED:
         person = whether_person(clause.inside)
         if person is not True:
             yield "definition", f"What {clause.inverted('')}"
         if person is not False:
             yield "definition", f"Who {clause.inverted('')}"
-    agent = re.match(r"((?:\w+ )?\w+(?:ed|en|wn|de|ld|lt|ht|t))\b.*? by (?:the )?[A-Z]", rest)
-    if clause.verb in BE and agent and is_participle(agent[1].split()[-1]):
-        yield "object", f"Who {clause.inverted(agent[1])} by"
+
+
+def _objects(clause: Clause) -> Wordings:
+    """Ask who did something to the subject, what it is used for or tied to, or what it does something to."""
+    rest = clause.rest
+    if clause.verb in BE:
+        agent, tied = _DONE_BY.match(rest), _TIED.match(rest)
+        if agent and is_participle(agent[1].split()[-1]):
+            yield "object", f"Who {clause.inverted(agent[1])} by"
+        if tied:
+            yield "object", f"What {clause.inverted(tied[0])}"
     used = re.match(r"(?:be )?used (?:to|for|as)\b", rest)
     if used:
         yield "object", f"What {clause.inverted(used[0].replace(' to', ' for'))}"
-    tied = re.match(
-        r"(?:responsible for|based on|made of|made from|composed of|caused by|located in|named after|connected to)\b",
-        rest,
-    )
-    if tied and clause.verb in BE:
-        yield "object", f"What {clause.inverted(tied[0])}"
     if clause.base in _STRANDED and rest.startswith(_STRANDED[clause.base]):
         yield "object", f"What {clause.inverted(_STRANDED[clause.base])}"
-    elif (
-        clause.base in TRANSITIVE
-        and re.match(r"(?:an?|the|[a-z]+s|[a-z-]+ [a-z]+s|that|only|both)\b", rest)
-        and len(set(content_terms(re.split(r"[,;:]", rest)[0], ENGLISH))) >= FEWEST_DONE_TO
-    ):
-        yield "object", f"What {clause.inverted('')}"
+    elif clause.base in TRANSITIVE and _names_object(rest):
+        wide = clause.base in LIGHT and len(set(content_terms(clause.subject, ENGLISH))) < FEWEST_DONE_TO
+        if not wide:
+            yield "object", f"What {clause.inverted('')}"
+    yield from _objects_among_phrases(clause)
+
+
+def _objects_among_phrases(clause: Clause) -> Wordings:
+    """Ask for an object that a phrase follows, and keep the phrase: «What did Ribault erect near Jacksonville?»."""
+    verb, _, rest = (clause.base, " ", clause.rest) if clause.base else clause.rest.partition(" ")
+    if verb not in base_verbs() or (not clause.base and clause.verb not in _MODALS):
+        return
+    found = _OBJECT.match(_NEXT_CLAUSE.split(rest, maxsplit=1)[0])
+    if not found or (found[2] == "to" and found[3].split()[0] in base_verbs()) or verb in _LINKING:
+        return
+    for phrase in beginnings(f"{found[2]} {found[3]}")[:1]:
+        if len(phrase.split()) <= LONGEST_PHRASE:
+            yield "object", f"What {clause.inverted(phrase if clause.base else f'{verb} {phrase}')}"
+
+
+_MODALS = frozenset({"can", "could", "must", "should", "shall", "will", "would", "may", "might"})
+_LINKING = frozenset({"become", "remain", "seem", "appear", "begin", "go", "come", "continue", "tend", "try", "lie"})
+_OBJECT = re.compile(
+    r"((?:an?|the|several|many|some|two|three|four|five|six|new|its|their|his|her) (?:[\w'’-]+ ){1,5}?)"
+    r"(in|on|at|near|to|from|with|during|under|after|before|between|through|into|within|against|throughout) (.+)"
+)
+LONGEST_PHRASE = 7
+"""Words of a phrase that a question for an object keeps."""
+
+
+def _names_object(rest: str) -> bool:
+    """Return whether the rest of a clause begins with an object that says something."""
+    noun = re.match(r"(?:an?|the|(?!and\b|or\b)[a-z]+s|(?!and\b|or\b)[a-z-]+ [a-z]+s|that|only|both)\b", rest)
+    return bool(noun) and len(set(content_terms(re.split(r"[,;:]", rest)[0], ENGLISH))) >= FEWEST_DONE_TO
 
 
 def _subjects(clause: Clause) -> Wordings:
@@ -225,8 +272,8 @@ def _subjects(clause: Clause) -> Wordings:
         return
     if re.match(r"(?:for|in|at|on|by|from|with|as|of|to|up|so|very|quite|more|less|not|one of)\b", clause.rest):
         return
-    head = clause.subject.lower().split()[-1]
-    if head in GENERIC and len(set(content_terms(clause.subject, ENGLISH))) == 1:
+    head = re.split(r" (?:of|in|for|to|with) ", clause.subject.lower())[0].split()[-1]
+    if head in GENERIC or (clause.verb in BE and re.match(r"an? ", clause.rest)):
         return
     person = whether_person(clause.inside)
     asked = [word for word, fits in (("Who", person is not False), ("What", person is not True)) if fits]
