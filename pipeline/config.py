@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from goldbench.pipeline.errors import ConfigError
 from goldbench.pipeline.llm.server_settings import Model
@@ -28,7 +28,8 @@ class Generator(StrEnum):
 
     AUTO = "auto"
     MODEL = "model"
-    OFFLINE = "offline"
+    SIMULATED = "simulated"
+    OFFLINE = "offline"  # the earlier word for ``simulated``; sets on disk record it
 
 
 class OfflineRecipe(StrEnum):
@@ -133,6 +134,12 @@ class Generation(Record):
     kinds: Annotated[dict[QueryKind, float], Field(min_length=1), Setting("Weights of what is asked")] = KINDS
     styles: Annotated[dict[QueryStyle, float], Field(min_length=1), Setting("Weights of how it is asked")] = STYLES
     constraints: Constraints = Constraints()
+
+    @field_validator("generator")
+    @classmethod
+    def _recorded(cls, generator: Generator) -> Generator:
+        """Return the word that is recorded for a generator."""
+        return Generator.OFFLINE if generator is Generator.SIMULATED else generator
 
     @model_validator(mode="after")
     def _weights(self) -> Self:

@@ -81,6 +81,7 @@ def test_a_key_or_a_base_url_chooses_the_model(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     assert load_config(None, {}).uses_model()
     assert not load_config(None, {"generate": {"generator": Generator.OFFLINE}}).uses_model()
+    assert not load_config(None, {"generate": {"generator": Generator.SIMULATED}}).uses_model()
 
 
 def test_a_folder_of_prompts_begins_at_the_configuration_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _TABLES = ("documents", "chunk", "generate", "critics", "model")
 _PAID = (
     "out: a model's answers are stored beside the set, so that none is paid for twice: give out=, or answers= for the "
-    "store, or generator='offline' for simulated queries"
+    "store, or generator='simulated' for simulated queries"
 )
 
 

@@ -51,7 +51,7 @@ class BuildOptions(ModelOptions, total=False):
     strict: bool | None
     chunk_size: int | None
     chunk_overlap: int | None
-    generator: Literal["auto", "model", "offline"] | None
+    generator: Literal["auto", "model", "simulated", "offline"] | None
     offline_recipe: Literal["terms", "held-out", "mixed"] | None
     queries: int | None
     seed: int | None

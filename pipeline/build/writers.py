@@ -225,7 +225,7 @@ async def writer_for(
         if config.model.name is not None and asked is not chosen:
             key = config.model.api_key_env
             raise UsageError(
-                f"a model is named, but no server: set {key}, or give --base-url, --model local or --generator offline"
+                f"a model is named, but no server: set {key}, or give --base-url, --model local or --generator simulated"
             )
         return OfflineWriter(config, reason)
     if config.model.name is None:
@@ -305,4 +305,4 @@ async def only_model(config: Config) -> str:
     if len(answer.models) == 1:
         return answer.models[0]
     offers = f"it offers {', '.join(answer.models[:8])}" if answer.models else f"it {answer.problem or 'offers none'}"
-    raise UsageError(f"no model is named: give --model, or --generator offline ({answer.base_url}: {offers})")
+    raise UsageError(f"no model is named: give --model, or --generator simulated ({answer.base_url}: {offers})")

@@ -91,7 +91,7 @@ def test_messages_name_keywords_and_leave_everything_else() -> None:
     for said, told in (
         ("give another --out, or --replace to replace it", "give another out=, or replace=True to replace it"),
         ("--queries: not a valid value: 0", "queries: not a valid value: 0"),
-        ("give --base-url or --generator offline", "give base_url= or generator='offline'"),
+        ("give --base-url or --generator simulated", "give base_url= or generator='simulated'"),
         ("see goldbench build --help", "see goldbench build --help"),
         ("my--out.txt and dir/--out: not found", "my--out.txt and dir/--out: not found"),
         ("use --missing zero or --missing skip", "use missing='zero' or missing='skip'"),
