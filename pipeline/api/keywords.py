@@ -78,7 +78,7 @@ _KEYWORDS = frozenset({
     "out", "answers", "config", "missing", "scores", "match", "permutations", "resamples", "alpha",
     "split", "corpus", "queries", "qrels", "grades", "relevant_from", "evidence_level",
 })  # fmt: skip
-_VALUE = r"offline\b|zero\b|skip\b|text\b|-?\d(?:[\w.=,-]*\w)?"
+_VALUE = r"simulated\b|local\b|zero\b|skip\b|text\b|-?\d(?:[\w.=,-]*\w)?"
 """Values that messages put behind an option: ``--missing zero``, ``--relevant-from 1``, ``--grades 0=0,1..2=1``."""
 _OPTION = re.compile(rf"(?<![\w/.-])--([a-z][a-z0-9-]*)(?: ({_VALUE}))?(?=((?:, --[a-z0-9-]+)*:)?)")
 
