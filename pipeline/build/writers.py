@@ -225,7 +225,7 @@ async def writer_for(
         if config.model.name is not None and asked is not chosen:
             key = config.model.api_key_env
             raise UsageError(
-                f"a model is named, but no server: set {key}, or give --base-url, --model local or --generator simulated"
+                f"a model is named, but no server: set {key} or give --base-url, --model local or --generator simulated"
             )
         return OfflineWriter(config, reason)
     if config.model.name is None:
