@@ -18,6 +18,7 @@ from tests.benchmarks.collections import read_rows, text_of
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path.home() / ".cache" / "goldbench" / "benchmarks"
 OPTIONS = {"local": ("--model", "local"), "offline": ("--generator", "offline")}
+MOST_PER_DOCUMENT = 3
 _DONE = (0, 3)  # exit codes of a build that wrote a set
 
 
@@ -33,6 +34,8 @@ class Written:
 def written(folder: Path, generator: str, *, count: int, seed: int, cache: Path) -> list[Written]:
     """Return the queries that a build writes from the documents of a collection.
 
+    Documents that give too few queries are asked for up to three each.
+
     Args:
         folder: A folder of a collection; see ``collections``.
         generator: A key of ``OPTIONS``.
@@ -41,24 +44,33 @@ def written(folder: Path, generator: str, *, count: int, seed: int, cache: Path)
         cache: Folder for documents, sets and answers.
 
     Raises:
-        RuntimeError: The build failed; its last line is in the message.
+        RuntimeError: The build failed; its last lines are in the message.
     """
     place = cache / generator / folder.name
     place.mkdir(parents=True, exist_ok=True)
-    documents = place / "documents.jsonl"
-    _write_documents(folder, documents)
+    _write_documents(folder, place / "documents.jsonl")
+    found: list[Written] = []
+    for per_document in (1, MOST_PER_DOCUMENT):
+        if len(found) < count:
+            found = _built(place, generator, count, seed, per_document)
+    return found
+
+
+def _built(place: Path, generator: str, count: int, seed: int, per_document: int) -> list[Written]:
+    gold = place / f"gold-{seed}"
     command = (
-        sys.executable, "-m", "goldbench", "build", str(documents), "--no-chunk", "--queries", str(count),
-        "--id-field", "id", "--title-field", "title", "--text-field", "text", "--out", str(place / f"gold-{seed}"),
-        "--replace", "--seed", str(seed), "--answers", str(place / "answers.sqlite"), *OPTIONS[generator],
+        sys.executable, "-m", "goldbench", "build", str(place / "documents.jsonl"), "--no-chunk",
+        "--id-field", "id", "--title-field", "title", "--text-field", "text", "--out", str(gold), "--replace",
+        "--queries", str(count), "--per-chunk", str(per_document), "--seed", str(seed),
+        "--answers", str(place / "answers.sqlite"), *OPTIONS[generator],
     )  # fmt: skip
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     (place / f"build-{seed}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
     if done.returncode not in _DONE:
-        raise RuntimeError(f"{folder.name}: build ended with {done.returncode}: {done.stderr.strip()[-500:]}")
+        raise RuntimeError(f"{place.name}: build ended with {done.returncode}: {done.stderr.strip()[-500:]}")
     return [
         Written(query.text, int(query.chunk_id[1:]), query.generator != OfflineGenerator.name)
-        for query in GoldFolder(place / f"gold-{seed}").queries.read()
+        for query in GoldFolder(gold).queries.read()
     ]
 
 
