@@ -153,6 +153,22 @@ def test_word_salad_fails_and_sentences_pass(tmp_path: Path) -> None:
         assert found.values["95 % interval, low"] <= found.value <= found.values["95 % interval, high"]
 
 
+def test_word_salad_among_sentences_fails_by_its_generator(tmp_path: Path) -> None:
+    told, asked = sentences(1_500, seed=2), sentences(60, seed=1)
+    texts = asked[:40] + shuffled(asked[40:])
+    queries = {f"q{number:02}": text for number, text in enumerate(texts)}
+    corpus = {f"d{number}": text for number, text in enumerate(told)}
+    relevant = {query_id: [f"d{number}"] for number, query_id in enumerate(queries)}
+    folder = write_dataset(tmp_path / "set", queries=queries, corpus=corpus, relevant_docs=relevant)
+    material = read_described(folder)
+    writers = {query_id: "sentences" if query_id < "q40" else "salad" for query_id in queries}
+    notes = {query_id: {"generator": name} for query_id, name in writers.items()}
+    assert natural_order(material, seed=0).state is State.OK
+    found = natural_order(replace(material, notes=notes), seed=0)
+    assert found.state is State.FAIL
+    assert "Queries by salad: " in found.meaning
+
+
 def test_an_order_that_cannot_be_measured_is_absent_with_its_reason(tiny: Card) -> None:
     found = tiny.figure("natural word order")
     assert found.state is State.ABSENT
