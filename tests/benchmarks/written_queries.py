@@ -17,7 +17,7 @@ from tests.benchmarks.collections import read_rows, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path.home() / ".cache" / "goldbench" / "benchmarks"
-OPTIONS = {"local": ("--model", "local"), "offline": ("--generator", "offline")}
+OPTIONS = {"local": ("--model", "local"), "simulated": ("--generator", "simulated")}
 MOST_PER_DOCUMENT = 3
 _DONE = (0, 3)  # exit codes of a build that wrote a set
 
