@@ -249,6 +249,7 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
         MissingExtra: ``xllamacpp`` is not installed.
         ModelUnavailable: The package with the bundled model is not installed.
         InputError: A file cannot be read or is not a model.
+        UsageError: Two judges are the same file.
     """
     asked = [name for name in (config.model.name, *config.grade.judges) if name is not None]
     found = {name: file for name in asked if (file := find_model(name, config.model.base_url, runs=runs))}
@@ -260,6 +261,8 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
 
     name, files = config.model.name, {file.name: file.path for file in found.values()}
     judges = tuple(map(recorded, config.grade.judges))
+    if len(set(judges)) < len(judges):
+        raise UsageError("grade.judges: the same file is named twice; name other models")
     return config.model_copy(
         update={
             "model": config.model.with_files(None if name is None else recorded(name), files),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.build.test_build import corpus
+from tests.build.test_build import artifacts, corpus
 from tests.conftest import ROOT, posix
 from tests.llm.local.installed import needs_local_model
 
@@ -80,3 +82,34 @@ def test_a_process_that_ends_twice_ends_the_run_in_one_line(tmp_path: Path) -> N
         "free memory or take a smaller model, then run again"
     )
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_was_killed_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    needs_local_model()
+    documents = ROOT / "data" / "example" / "documents" / "manual"
+
+    def build(place: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "goldbench", "build", documents, "--out", f"{place}/run", "--queries", "14"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return subprocess.Popen(
+            [*command, "--model", "local"], cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL
+        )
+
+    killed = build("killed")
+    _waited(lambda: _answers(tmp_path / "killed") >= 4, 100)
+    killed.kill()
+    killed.wait()
+    paid = _answers(tmp_path / "killed")
+    assert not (tmp_path / "killed" / "run" / "dataset.json").exists()
+    assert [build(place).wait(100) for place in ("killed", "undisturbed")] == [0, 0]
+    assert artifacts(tmp_path / "killed" / "run") == artifacts(tmp_path / "undisturbed" / "run")
+    assert paid < _answers(tmp_path / "killed") == _answers(tmp_path / "undisturbed")
+
+
+def _answers(folder: Path) -> int:
+    """Return how many answers the store beside a set holds, 0 while there is none."""
+    try:
+        with closing(sqlite3.connect(f"file:{folder / 'answers.sqlite'}?mode=ro", uri=True)) as store:
+            return int(store.execute("SELECT count(*) FROM answers").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0

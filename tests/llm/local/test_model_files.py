@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from goldbench.pipeline.build.diagnosis import examine
+from goldbench.pipeline.build.writers import with_local_models
 from goldbench.pipeline.config import config_of
-from goldbench.pipeline.errors import InputError, ModelUnavailable
+from goldbench.pipeline.errors import InputError, ModelUnavailable, UsageError
 from goldbench.pipeline.llm.local import model_child
 from goldbench.pipeline.llm.local.model_child import start_child, why_not_loaded
 from goldbench.pipeline.llm.local.model_file import bundled_file, find_model
+from goldbench.pipeline.llm.server_settings import ModelSettings
 from tests.conftest import ROOT, Goldbench, posix
 from tests.llm.local.installed import needs_local_model
 
@@ -165,3 +167,16 @@ async def test_doctor_names_the_file_or_what_is_wrong_with_it(tmp_path: Path) ->
     found = {finding.what: finding for finding in await examine(wrong)}
     assert found["model file"].good is False
     assert "not a GGUF file" in found["model file"].says
+
+
+def test_one_file_judges_once(tmp_path: Path) -> None:
+    needs_local_model()
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    (tmp_path / "sub").mkdir()
+    names = [str(tmp_path / "m.gguf"), str(tmp_path / "sub" / ".." / "m.gguf")]
+    with pytest.raises(UsageError, match="the same file is named twice"):
+        with_local_models(config_of({"model": {"name": "local"}, "grade": {"judges": names}}, {}))
+    config = with_local_models(config_of({"model": {"name": "qwen3"}, "grade": {"judges": ["local", "x"]}}, {}))
+    assert (config.model.name, *config.grade.judges) == ("qwen3", "SmolLM2-135M-Instruct.Q4_1@b179c952", "x")
+    assert ModelSettings.of(config.model, name=config.grade.judges[0]).file == bundled_file()
+    assert ModelSettings.of(config.model).file is None
