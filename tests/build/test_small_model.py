@@ -61,6 +61,18 @@ def test_questions_come_with_their_sentence_and_other_languages_are_simulated(
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
+def test_replies_that_cannot_be_used_are_failures_with_their_reason(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+):
+    documents(tmp_path / "docs")
+    (tmp_path / "docs/de.md").unlink()
+    model_server.script({"do": {"content": '{"question": "Who wrote a question of its own?"}'}})
+    done = goldbench("build", "docs", "--base-url", model_server.base_url, "--model", "tiny-135m", "--out", "run")
+    assert done.returncode != 0
+    assert "does not fit ChosenQuestion" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "count"),
     [

@@ -120,9 +120,15 @@ def test_a_collection_of_abstracts_is_recognised_by_a_tenth_of_its_passages():
 
 
 def test_the_subject_is_asked_for_only_if_nothing_else_can_be():
-    subject, time = Form("What was coined in 1777?", "subject"), Form("When was the name coined?", "adjunct")
+    subject, time = Form("What was coined in 1777?", "subject", 2), Form("When was the name coined?", "adjunct", 2)
     assert choices([subject, time]) == [time]
     assert choices([subject]) == [subject]
+
+
+def test_a_short_question_is_preferred_to_a_long_one():
+    short, long = Form("When was it built?", "adjunct", 3), Form("When was it built and why?", "adjunct", 5)
+    assert choices([long, short]) == [short]
+    assert choices([long]) == [long]
 
 
 def test_a_question_with_one_very_unlikely_word_is_dropped():

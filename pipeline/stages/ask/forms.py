@@ -13,7 +13,7 @@ from goldbench.pipeline.stages.ask.english import ENGLISH, PRONOUNS
 from goldbench.pipeline.stages.ask.wordings import wordings
 from goldbench.pipeline.text.words import content_terms, terms
 
-FEWEST_TERMS, MOST_TERMS = 2, 6
+FEWEST_TERMS, MOST_TERMS = 2, 5
 """Content terms of a question: with fewer it is vague, with more it repeats the sentence."""
 LONGEST_COPY = 8
 """Words in a row that a question may share with its sentence."""
@@ -29,6 +29,8 @@ class Form:
 
     question: str
     asks: str
+    terms: int
+    """Different content terms of the question."""
 
 
 def forms(statement: str, context: str) -> list[Form]:
@@ -43,7 +45,7 @@ def forms(statement: str, context: str) -> list[Form]:
     for asks, wording in wordings(sentence, context):
         question = _question(wording)
         if question is not None and is_fit(question, sentence):
-            found.setdefault(question, Form(question, asks))
+            found.setdefault(question, Form(question, asks, len(set(content_terms(question, ENGLISH)))))
     return list(found.values())
 
 
