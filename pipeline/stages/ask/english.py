@@ -141,7 +141,7 @@ def readings(text: str, context: str) -> tuple[str, ...]:
     following = text.split(" ")[1:2]
     if len(first) == 1 or re.search(r"[A-Z0-9]", first[1:]):
         return (text,)
-    if re.search(rf"(?<=[a-z,;(] ){re.escape(stem.lower())}", context):
+    if re.search(rf"(?<=[a-z,;(] ){re.escape(stem.lower().rstrip('s'))}", context):
         return (lowered,)
     named = re.search(rf"(?<=[a-z,;(] ){re.escape(stem)}\b", context)
     if named or stem != first or (following and following[0][:1].isupper()):

@@ -225,7 +225,7 @@ def _objects(clause: Clause) -> Wordings:
             yield "object", f"Who {clause.inverted(agent[1])} by"
         if tied:
             yield "object", f"What {clause.inverted(tied[0])}"
-    used = re.match(r"(?:be )?used (?:to|for|as)\b", rest)
+    used = re.match(r"(?:be )?used (?:to|for|as)\b(?! well)", rest)
     if used:
         yield "object", f"What {clause.inverted(used[0].replace(' to', ' for'))}"
     if clause.base in _STRANDED and rest.startswith(_STRANDED[clause.base]):
@@ -245,6 +245,8 @@ def _objects_among_phrases(clause: Clause) -> Wordings:
     found = _OBJECT.match(_NEXT_CLAUSE.split(rest, maxsplit=1)[0])
     if not found or (found[2] == "to" and found[3].split()[0] in base_verbs()) or verb in _LINKING:
         return
+    if re.search(r" (?:and|or) ", found[1]):
+        return  # the phrase may belong to a second verb («repairs the goods or replaces them with …»)
     for phrase in beginnings(f"{found[2]} {found[3]}")[:1]:
         if len(phrase.split()) <= LONGEST_PHRASE:
             yield "object", f"What {clause.inverted(phrase if clause.base else f'{verb} {phrase}')}"
