@@ -54,6 +54,29 @@ def test_what_cannot_be_told_apart_gives_no_question(statement: str):
     assert not questions(statement)
 
 
+@pytest.mark.parametrize(
+    ("statement", "context", "question"),
+    [
+        ("Prince Andrew searched the whole valley.", "", "Who searched the whole valley?"),
+        (
+            "Denísov searched the whole valley.",
+            "He was tired, and her horse was lame.",
+            "Who searched the whole valley?",
+        ),
+        ("Kestrel Bank needs two deep wells.", "It lies on a slope.", "What needs two deep wells?"),
+    ],
+)
+def test_people_are_asked_for_with_who(statement: str, context: str, question: str):
+    found = questions(statement, f"{statement} {context}")
+    assert question in found
+    assert (question.replace("Who", "What") in found) is question.startswith("What")
+
+
+def test_a_phrase_of_a_second_verb_is_not_asked_for():
+    statement = "The maker repairs the faulty pump or replaces it with goods of equal worth in the works."
+    assert not any("worth" in question or question.startswith("Where") for question in questions(statement))
+
+
 def test_every_question_leaves_an_answer_and_points_at_nothing():
     statement = "The pump of the station was replaced by Karl Meier in 1988 because its shaft had broken."
     found = questions(statement)

@@ -19,17 +19,25 @@ from goldbench.pipeline.stages.ask.english import (
     is_subject,
     readings,
     verb_forms,
+    whether_person,
 )
 
 READER = "I"
 """The subject of an instruction, as the reader asks about it."""
 
-APPOSITION = re.compile(r"([^,;:]{3,60}), (?:an?|the|one of) [^,;:]{8,90}, (?=\w+(?:s|ed)\b|can\b|must\b|will\b)")
+_APPOSITION = re.compile(r"([^,;:]{3,60}), (?:an?|the|one of) [^,;:]{8,90}, (?=(\w+))")
+
+
+def apposition(main: str) -> re.Match[str] | None:
+    """Return the subject and the apposition that a sentence begins with, if a verb follows them."""
+    found = _APPOSITION.match(main)
+    return found if found and (found[2] in verb_forms() or found[2] in AUXILIARIES) else None
 
 
 def _parts(main: str) -> list[str]:
     """Return the clauses of a sentence that can stand alone, without appositions after the first subject."""
-    plain = APPOSITION.sub(r"\1 ", main)
+    found = apposition(main)
+    plain = f"{found[1]} {main[found.end() :]}" if found else main
     parts = re.split(r"; |, (?:and|but) (?=(?:the|an?|each|every) )", plain)
     return [part[0].upper() + part[1:] for part in parts if len(part.split()) >= 4]
 
@@ -99,7 +107,10 @@ def _auxiliary(text: str, context: str) -> list[Clause]:
     verb, rest = found[2], _BEFORE_PARTICIPLE.sub("", found[3], count=1)
     full = verb in HAVE and not is_participle(rest.split()[0])
     helper, base = ({"has": "does", "have": "do", "had": "did"}[verb], "have") if full else (verb, "")
-    return [Clause(found[1], inside, verb, rest, helper, base) for inside in readings(found[1], context)]
+    return [
+        Clause(found[1], inside, verb, rest, helper, base, whether_person(inside, context))
+        for inside in readings(found[1], context)
+    ]
 
 
 _AFTER_PARTICIPLE = frozenset({"by", "on", "to", "with", "for", "in", "at", "from"})
@@ -130,7 +141,10 @@ def _full_verb(text: str, context: str) -> list[Clause]:
         if word in known or plural:
             base, helper = known.get(word, (word, "do"))
             rest = " ".join(parts[place + 1 :])
-            return [Clause(subject, inside, word, rest, helper, base) for inside in readings(subject, context)]
+            return [
+                Clause(subject, inside, word, rest, helper, base, whether_person(inside, context))
+                for inside in readings(subject, context)
+            ]
     return []
 
 

@@ -41,6 +41,7 @@ NO_ORDER = _NO_START | frozenset(_listed("no_order"))
 _INSIDE = frozenset(_listed("not_in_subject"))
 PRONOUNS = frozenset(_listed("pronouns"))
 GENERIC, _DEGREE = frozenset(_listed("generic")), frozenset(_listed("degree"))
+_TITLES, _BODIES, GOING = frozenset(_listed("titles")), frozenset(_listed("bodies")), frozenset(_listed("going"))
 TRANSITIVE, LIGHT = frozenset(_listed("transitive")), frozenset(_listed("light"))
 _PEOPLE = frozenset(_listed("people"))
 
@@ -50,7 +51,8 @@ class Clause:
     """A statement's main clause: ``subject verb rest``.
 
     ``inside`` is the subject as it stands inside a sentence. ``base`` is the base form of a full verb, empty for an
-    auxiliary; ``helper`` is the word that moves before the subject in a question.
+    auxiliary; ``helper`` is the word that moves before the subject in a question. ``person`` says whether the subject
+    is a person, None where it may be one.
     """
 
     subject: str
@@ -59,6 +61,7 @@ class Clause:
     rest: str
     helper: str
     base: str = ""
+    person: bool | None = False
 
     def inverted(self, rest: str) -> str:
         """Return the clause in the order of a question, with this rest."""
@@ -150,16 +153,22 @@ def readings(text: str, context: str) -> tuple[str, ...]:
     return (lowered,) if common or first.lower() in base_verbs() | verb_forms().keys() else (text, lowered)
 
 
-def whether_person(subject: str) -> bool | None:
+def whether_person(subject: str, context: str) -> bool | None:
     """Return whether a subject is a person, None where a name in it may be one.
 
     Args:
         subject: A subject as it stands inside a sentence.
+        context: The text around it; in a text with «he» and «she», names are those of people.
     """
+    words = frozenset(re.findall(r"[\w'’-]+", subject.lower()))
     head = re.split(r" (?:of|in|at|from|for|with) ", subject)[0].split()[-1].lower()
-    if head in _PEOPLE:
+    if head in _PEOPLE or (words & _TITLES and subject[0].isupper()):
         return True
-    return None if re.search(r"\b[A-Z]", subject) else False
+    if not re.search(r"\b[A-Z]", subject):
+        return False
+    names_only = all(word[0].isupper() or word == "and" for word in subject.split())
+    people_about = re.search(r"\b(?:he|she|him|his|hers?)\b", context)
+    return True if names_only and people_about and not words & _BODIES else None
 
 
 _CLAUSE_END = re.compile(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from goldbench.pipeline.stages.ask.clauses import APPOSITION, READER, clauses, in_first_person, is_order, leading
+from goldbench.pipeline.stages.ask.clauses import READER, apposition, clauses, in_first_person, is_order, leading
 from goldbench.pipeline.stages.ask.english import (
     AUXILIARIES,
     BE,
     ENGLISH,
     GENERIC,
+    GOING,
     LIGHT,
     NUMBER,
     PRONOUNS,
@@ -65,16 +66,16 @@ def wordings(sentence: str, context: str) -> Wordings:
 
 
 def _apposition(main: str, context: str) -> Wordings:
-    named = APPOSITION.match(main)
+    named = apposition(main)
     for inside in readings(named[1], context) if named and is_subject(named[1]) else ():
-        yield "definition", f"{'Who' if whether_person(inside) else 'What'} is {inside}"
+        yield "definition", f"{'Who' if whether_person(inside, context) else 'What'} is {inside}"
 
 
 def _occasion(clause: Clause) -> Wordings:
     """Ask what happens, or is to be done, on the occasion that ends the clause."""
     found = re.search(
         r"(?<! even) (?:if|when|whenever|once|before|after|as soon as) (?:the|an?|you|your|no|there|water|\w+s) .+",
-        f" {_NEXT_CLAUSE.split(clause.rest, maxsplit=1)[0]}",
+        f" {_of_this_verb(clause.rest)}",
     )
     if not found or not _holds_verb(found[0]):
         return
@@ -147,16 +148,27 @@ _NEXT_CLAUSE = re.compile(
 """Where a clause ends whose phrases may be asked for; what follows belongs to another verb."""
 
 
+def _of_this_verb(rest: str) -> str:
+    """Return the part of a clause's end that belongs to its verb, not to a second one."""
+    part = _NEXT_CLAUSE.split(rest, maxsplit=1)[0]
+    for second in re.finditer(r" (?:and|but|or) (\w+)", part):
+        if second[1] in verb_forms():
+            return part[: second.start()]
+    return part
+
+
 _SAME_KIND = {"Where": r" (?:in|into|at|on) ", "How often": r" (?:every|once|twice) ", "How long": r" for "}
 """Phrases of the kind that is asked for; a question that keeps one asks for what it says itself."""
 
 
 def _adjuncts(clause: Clause) -> Wordings:
     """Ask for the time, reason, duration, frequency, place or manner that a phrase of the clause gives."""
-    rest = f" {_NEXT_CLAUSE.split(clause.rest, maxsplit=1)[0]}"
+    rest = f" {_of_this_verb(clause.rest)}"
     for asked, pattern in _ADJUNCTS:
         for phrase in pattern.finditer(rest):
             before, after = rest[: phrase.start()].strip(), rest[phrase.end() :].strip()
+            if clause.base in GOING and re.match(r" (?:after|at|on) ", phrase[0]):
+                continue
             if asked in _SAME_KIND and re.search(_SAME_KIND[asked], f" {before} "):
                 continue
             kept = [f"{before} {after}"] if after and not after.startswith((",", ";")) else []
@@ -209,7 +221,7 @@ def _definitions(clause: Clause) -> Wordings:
     if clause.verb in BE and named:
         yield "definition", f"What {clause.inverted(named[0].strip())}"
     elif clause.verb == "is" and _DEFINING.match(clause.rest) and len(clause.subject.split()) <= LONGEST_DEFINED:
-        person = whether_person(clause.inside)
+        person = clause.person
         if person is not True:
             yield "definition", f"What {clause.inverted('')}"
         if person is not False:
@@ -242,7 +254,7 @@ def _objects_among_phrases(clause: Clause) -> Wordings:
     verb, _, rest = (clause.base, " ", clause.rest) if clause.base else clause.rest.partition(" ")
     if verb not in base_verbs() or (not clause.base and clause.verb not in _MODALS):
         return
-    found = _OBJECT.match(_NEXT_CLAUSE.split(rest, maxsplit=1)[0])
+    found = _OBJECT.match(_of_this_verb(rest))
     if not found or (found[2] == "to" and found[3].split()[0] in base_verbs()) or verb in _LINKING:
         return
     if re.search(r" (?:and|or) ", found[1]):
@@ -275,9 +287,9 @@ def _subjects(clause: Clause) -> Wordings:
     if re.match(r"(?:for|in|at|on|by|from|with|as|of|to|up|so|very|quite|more|less|not|one of)\b", clause.rest):
         return
     head = re.split(r" (?:of|in|for|to|with) ", clause.subject.lower())[0].split()[-1]
-    if head in GENERIC or (clause.verb in BE and re.match(r"an? ", clause.rest)):
-        return
-    person = whether_person(clause.inside)
+    if head in GENERIC or re.match(r"(?:be )?(?:an? |[A-Z])", clause.rest if clause.verb in (*BE, *_MODALS) else ""):
+        return  # whatever else is of this kind, or bears this name
+    person = clause.person
     asked = [word for word, fits in (("Who", person is not False), ("What", person is not True)) if fits]
     parts = clause.subject.split()
     if clause.verb in {"are", "were"}:
