@@ -57,13 +57,17 @@ def test_what_cannot_be_told_apart_gives_no_question(statement: str):
 @pytest.mark.parametrize(
     ("statement", "context", "question"),
     [
-        ("Prince Andrew searched the whole valley.", "", "Who searched the whole valley?"),
+        ("Prince Andrew searched the whole valley for wolves.", "", "Who searched the whole valley for wolves?"),
         (
-            "Denísov searched the whole valley.",
+            "Denísov searched the whole valley for wolves.",
             "He was tired, and her horse was lame.",
-            "Who searched the whole valley?",
+            "Who searched the whole valley for wolves?",
         ),
-        ("Kestrel Bank needs two deep wells.", "It lies on a slope.", "What needs two deep wells?"),
+        (
+            "Kestrel Bank needs two deep wells of clean water.",
+            "It lies on a slope.",
+            "What needs two deep wells of clean water?",
+        ),
     ],
 )
 def test_people_are_asked_for_with_who(statement: str, context: str, question: str):

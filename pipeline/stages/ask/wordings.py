@@ -96,6 +96,8 @@ def _condition(lead: str, clause: str) -> Wordings:
     found = re.match(r"(If|When|Whenever|Once|After|Before|As soon as) (.+)", lead)
     if not found or PRONOUNS & set(found[2].lower().split()) or len(found[2].split()) < 3:
         return
+    if is_participle(found[2].split()[0]):
+        return  # «when set to true»: the subject is in another sentence
     after = f"{lead[0].lower()}{lead[1:]}"
     addressed = re.search(r"\byou\b", found[2].lower())
     if is_order(clause) or re.match(r"[Yy]ou (?:should|must|need)", clause):
@@ -299,5 +301,5 @@ def _subjects(clause: Clause) -> Wordings:
             asked = [f"Which {parts[-1]}"]
     for part in beginnings(clause.rest):
         for word in asked:
-            if len(set(content_terms(part, ENGLISH))) >= FEWEST_SAID:
+            if len(part.split()) > 1 and len(set(content_terms(part, ENGLISH))) >= FEWEST_SAID:
                 yield "subject", f"{word} {clause.verb} {part}"
