@@ -107,10 +107,16 @@ def _auxiliary(text: str, context: str) -> list[Clause]:
     verb, rest = found[2], _BEFORE_PARTICIPLE.sub("", found[3], count=1)
     full = verb in HAVE and not is_participle(rest.split()[0])
     helper, base = ({"has": "does", "have": "do", "had": "did"}[verb], "have") if full else (verb, "")
-    return [
-        Clause(found[1], inside, verb, rest, helper, base, whether_person(inside, context))
-        for inside in readings(found[1], context)
+    return _in_readings(found[1], context, verb=verb, rest=rest, helper=helper, base=base)
+
+
+def _in_readings(subject: str, context: str, **parts: str) -> list[Clause]:
+    """Return a clause in every reading of its subject, or in that of a person's name alone if it is one."""
+    made = [
+        Clause(subject, inside, person=whether_person(inside, context), **parts)
+        for inside in readings(subject, context)
     ]
+    return [clause for clause in made if clause.person] or made
 
 
 _AFTER_PARTICIPLE = frozenset({"by", "on", "to", "with", "for", "in", "at", "from"})
@@ -141,10 +147,7 @@ def _full_verb(text: str, context: str) -> list[Clause]:
         if word in known or plural:
             base, helper = known.get(word, (word, "do"))
             rest = " ".join(parts[place + 1 :])
-            return [
-                Clause(subject, inside, word, rest, helper, base, whether_person(inside, context))
-                for inside in readings(subject, context)
-            ]
+            return _in_readings(subject, context, verb=word, rest=rest, helper=helper, base=base)
     return []
 
 
