@@ -64,16 +64,17 @@ def test_what_cannot_be_told_apart_gives_no_question(statement: str):
             "Who searched the whole valley for wolves?",
         ),
         (
-            "Kestrel Bank needs two deep wells of clean water.",
+            "Kestrel Bank needs deep wells of clean water.",
             "It lies on a slope.",
-            "What needs two deep wells of clean water?",
+            "What needs deep wells of clean water?",
         ),
     ],
 )
 def test_people_are_asked_for_with_who(statement: str, context: str, question: str):
     found = questions(statement, f"{statement} {context}")
     assert question in found
-    assert (question.replace("Who", "What") in found) is question.startswith("What")
+    if question.startswith("Who"):
+        assert question.replace("Who", "What") not in found
 
 
 def test_a_phrase_of_a_second_verb_is_not_asked_for():
