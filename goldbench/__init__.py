@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         MissingExtra,
         ModelError,
         ModelUnavailable,
+        ModelUnfit,
         NotAsked,
         NothingKept,
         OutputError,
@@ -56,8 +57,8 @@ _PLACES = {
     **dict.fromkeys(
         (
             "AnswerRejected", "CallFailed", "ConfigError", "GoldbenchError", "InputError", "JudgeFailed",
-            "LimitReached", "MissingExtra", "ModelError", "ModelUnavailable", "NotAsked", "NothingKept", "OutputError",
-            "RetrieverFailed", "UnknownMeasure", "UnreadableDocument", "UsageError",
+            "LimitReached", "MissingExtra", "ModelError", "ModelUnavailable", "ModelUnfit", "NotAsked", "NothingKept",
+            "OutputError", "RetrieverFailed", "UnknownMeasure", "UnreadableDocument", "UsageError",
         ),
         "errors",
     ),
@@ -85,6 +86,7 @@ __all__ = [  # noqa: RUF022  in the order of the places
     "MissingExtra",
     "ModelError",
     "ModelUnavailable",
+    "ModelUnfit",
     "NotAsked",
     "NothingKept",
     "OutputError",

@@ -41,7 +41,11 @@ class OfflineRecipe(StrEnum):
 
 
 class PromptStyle(StrEnum):
-    """How a model is asked for queries. ``auto`` takes small for models of this machine below 3 billion parameters."""
+    """How a model is asked for queries: in full, or (small) for one sentence at a time.
+
+    ``auto`` takes small for models of this machine whose name tells of fewer than 3 billion parameters. Any other model
+    is asked in full first, and for sentences if its first replies are useless and its name tells of no larger size.
+    """
 
     AUTO = "auto"
     FULL = "full"
@@ -119,7 +123,7 @@ class Generation(Record):
         "How queries are simulated offline", "--offline-recipe", "Queries",
     )] = OfflineRecipe.TERMS  # fmt: skip
     prompt_style: Annotated[PromptStyle, Setting(
-        "How a model is asked; small: one sentence at a time",
+        "Prompts for large (full) or small models", "--prompt-style", "Queries",
     )] = PromptStyle.AUTO  # fmt: skip
     queries: Annotated[int | None, Field(ge=1), Setting(
         "Number of queries to write", "--queries", "Queries", "N", unit="queries", unset="up to 300", example=100,

@@ -15,6 +15,7 @@
     ├── RetrieverFailed              one retrieval system cannot be built, index or search: go on with the others
     └── ModelError                   no answer came from a model
         ├── ModelUnavailable         no call can work: end the run
+        │   └── ModelUnfit           the first replies are useless: end the run before more is paid
         ├── CallFailed               one call failed for good after its retries: count it and go on
         │   └── AnswerRejected       an answer came but cannot be used: the server is well, count it and go on
         ├── LimitReached             a cap on requests, tokens, money or time is reached: send nothing more
@@ -125,6 +126,10 @@ class ModelError(GoldbenchError):
 
 class ModelUnavailable(ModelError):
     """No call can work: the server is gone or refuses every call, or a replay lacks an answer."""
+
+
+class ModelUnfit(ModelUnavailable):
+    """The first replies of a model are useless, so that further calls would only cost more."""
 
 
 class CallFailed(ModelError):

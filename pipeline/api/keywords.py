@@ -53,6 +53,7 @@ class BuildOptions(ModelOptions, total=False):
     chunk_overlap: int | None
     generator: Literal["auto", "model", "simulated", "offline"] | None
     offline_recipe: Literal["terms", "held-out", "mixed"] | None
+    prompt_style: Literal["auto", "full", "small"] | None
     queries: int | None
     seed: int | None
     language: str | None

@@ -14,14 +14,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from goldbench.pipeline.build.books import Books, Counts, described
+from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
 from goldbench.pipeline.build.inputs import brief_for, reading
 from goldbench.pipeline.build.progress import Watched, calls_shown, counted
 from goldbench.pipeline.build.waves import Drawing, Drawn
-from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import InputError, UnreadableDocument
+from goldbench.pipeline.config import Config, Generator, PromptStyle
+from goldbench.pipeline.errors import InputError, ModelUnfit, UnreadableDocument
 from goldbench.pipeline.formats.documents.converter import memory_note
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.sources import Found
@@ -30,6 +31,7 @@ from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
 from goldbench.pipeline.ports import Progress, QueryGenerator, Stored, Writing
+from goldbench.pipeline.stages.ask.passages import why_not
 from goldbench.pipeline.stages.assemble import label
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.select import Selection, select
@@ -43,6 +45,8 @@ FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 
 UP_TO = 300
 """How many queries are drawn if no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
+
+Opened: TypeAlias = Callable[[RecordFile[Chunk]], AbstractAsyncContextManager[Writing]]
 
 WARM_UP = "hello"  # loads the language detector's tables before the first request
 
@@ -58,6 +62,7 @@ class Run:
         progress: Shows how far the run is.
         accept: Takes the documents, or refuses those of another corpus.
         opened: Opens who writes the queries, for a corpus.
+        retreat: Returns the configuration and the opener of who writes if the first replies are useless, or None.
     """
 
     config: Config
@@ -65,7 +70,8 @@ class Run:
     place: Draft
     progress: Progress
     accept: Callable[[RecordFile[Document]], None]
-    opened: Callable[[RecordFile[Chunk]], AbstractAsyncContextManager[Writing]]
+    opened: Opened
+    retreat: Callable[[ModelUnfit, Callable[[Config], bool]], tuple[Config, Opened] | None] = lambda *_: None
     books: Books = field(default_factory=Books)
 
     documents: RecordFile[Document] = field(init=False)
@@ -135,6 +141,33 @@ async def generate(run: Run) -> Counts:
 
     The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
     """
+    try:
+        await _draw(run)
+    except ModelUnfit as unfit:
+        instead = run.retreat(unfit, functools.partial(_serves, run))
+        if instead is None:
+            raise
+        run.config, run.opened = instead
+        await _draw(run)
+    drawn, eligible = run.drawn, len(run.selection.order)
+    run.place.candidates.write(drawn.candidates)
+    run.books.failures.extend(drawn.failures)
+    return Counts(
+        read=eligible,
+        written=drawn.chunks_with_candidates,
+        rules={"skipped": drawn.chunks_skipped},
+        failed=drawn.chunks_failed,
+        unused=eligible - drawn.chunks_drawn,
+    )
+
+
+def _serves(run: Run, config: Config) -> bool:
+    """Whether one of the first chunks can be asked about sentence by sentence."""
+    first = (run.chunks.at(int(position)) for position in run.selection.order[:MOST_USELESS])
+    return any(why_not(chunk, brief_for(config, chunk).language) is None for chunk in first)
+
+
+async def _draw(run: Run) -> None:
     config, settings = run.config, run.config.generate
     async with run.opened(run.chunks) as writing:
         run.generator = writing.generator
@@ -148,21 +181,21 @@ async def generate(run: Run) -> Counts:
                 concurrency=writing.at_once
                 or 2 * config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
                 advance=step.advance,
+                trial=None if writing.at_once else trial_of(config),
             )
             async with calls_shown(writing, step, run.progress):
                 run.drawn = await drawing.draw(
                     run.selection.order, target=settings.queries or UP_TO, per_chunk=settings.constraints.per_chunk
                 )
-    drawn, eligible = run.drawn, len(run.selection.order)
-    run.place.candidates.write(drawn.candidates)
-    run.books.failures.extend(drawn.failures)
-    return Counts(
-        read=eligible,
-        written=drawn.chunks_with_candidates,
-        rules={"skipped": drawn.chunks_skipped},
-        failed=drawn.chunks_failed,
-        unused=eligible - drawn.chunks_drawn,
-    )
+
+
+def trial_of(config: Config) -> Trial | None:
+    """Return the trial of the model that writes the queries, None if none does."""
+    if config.generate.generator is not Generator.MODEL:
+        return None
+    if config.generate.prompt_style is PromptStyle.SMALL:
+        return Trial("choose questions about sentences", "use another model or --generator simulated")
+    return Trial("write queries", "use another model, --prompt-style small or looser constraints")
 
 
 async def check(run: Run) -> Counts:
@@ -230,6 +263,9 @@ class Writer(Protocol):
     def prompts(self) -> Mapping[str, str]:
         """The digest of every prompt in use, by its id."""
 
+    def instead(self) -> Writer | None:
+        """Return who writes if the first replies are useless, None for nobody."""
+
     def open(self, chunks: Stored[Chunk]) -> AbstractAsyncContextManager[Writing]:
         """Open it for a corpus."""
 
@@ -239,8 +275,9 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A finished run: its manifest, the cap that stopped it or None, whether the target was met."""
+    """A finished run: its configuration and manifest, the cap that stopped it or None, whether the target was met."""
 
+    config: Config
     manifest: Manifest
     limit: str | None
     target_met: bool
@@ -273,9 +310,17 @@ async def build(
         OutputError: The output folder cannot be written.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
-    config, folder = writer.config, GoldFolder(out)
-    settings = config.shaping()
-    claim = Claim(settings, config.fingerprint(writer.prompts), replace=replace, graded=finish is not None)
+    config, folder, writers = writer.config, GoldFolder(out), [writer]
+    claim = Claim(config.shaping(), config.fingerprint(writer.prompts), replace=replace, graded=finish is not None)
+
+    def retreat(unfit: ModelUnfit, serves: Callable[[Config], bool]) -> tuple[Config, Opened] | None:
+        other = writers[-1].instead()
+        if other is None or not serves(other.config):
+            return None
+        progress.note(f"{unfit}. From here on the model is asked for one sentence at a time (prompt_style small).")
+        writers.append(other)
+        return other.config, functools.partial(_fitted, other, progress=progress)
+
     with folder.replacing(claim) as place:
         run = Run(
             config=config,
@@ -284,15 +329,17 @@ async def build(
             progress=progress,
             accept=(lambda _: None) if replace else folder.check_same_corpus,
             opened=functools.partial(_fitted, writer, progress=progress),
+            retreat=retreat,
         )
         await walk(run, until="assemble")
-        place.write_settings(settings)
+        config, writer = run.config, writers[-1]
+        place.write_settings(config.shaping())
         manifest = run.books.manifest(
             config, run.drawn, run.generator, documents=len(run.documents), prompts=writer.prompts, usage=writer.usage()
         )
         place.finish(manifest if finish is None else await finish(place, manifest))
     drawn = run.drawn
-    return Result(folder.manifest(), drawn.limit, len(drawn.queries) >= (config.generate.queries or 1))
+    return Result(config, folder.manifest(), drawn.limit, len(drawn.queries) >= (config.generate.queries or 1))
 
 
 @contextlib.asynccontextmanager

@@ -11,11 +11,12 @@ import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from goldbench.pipeline.build.first_replies import FAULTS, Trial, fault_of
 from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
 from goldbench.pipeline.ports import Brief, Critics, QueryGenerator, Stored
 from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
@@ -57,6 +58,10 @@ class Outcome:
     planned: bool = False
 
 
+Result: TypeAlias = list[Outcome] | Rejection | Failure | LimitReached
+"""What comes of one chunk: candidates, the model's reason for none, a failed call, or a cap."""
+
+
 @dataclass(slots=True)
 class Drawn:
     """The results of all chunks drawn, in drawing order; ``planned`` counts the stand-ins of a dry run."""
@@ -91,6 +96,7 @@ class Drawing:
         critics: Score queries, if asked to.
         concurrency: How many chunks are worked on at once.
         advance: Is told when a chunk is done.
+        trial: Ends the drawing if the first replies of the model are useless; None for no trial.
     """
 
     chunks: Stored[Chunk]
@@ -100,6 +106,7 @@ class Drawing:
     critics: Critics | None = None
     concurrency: int
     advance: Callable[[int], None]
+    trial: Trial | None = None
 
     async def draw(self, order: npt.NDArray[np.integer[Any]], *, target: int, per_chunk: int) -> Drawn:
         """Return at most ``target`` queries, drawn from the chunks at ``order``, first ones first.
@@ -111,6 +118,7 @@ class Drawing:
 
         Raises:
             ModelUnavailable: No call can work now, or every call failed; the answers so far are in the store.
+            ModelUnfit: The first replies are useless.
         """
         drawn, checks = Drawn(), SetChecks(target=target)
         while drawn.accepted < target and drawn.chunks_drawn < len(order) and drawn.limit is None:
@@ -119,6 +127,8 @@ class Drawing:
             size = math.ceil(missing / max(rate, LOWEST_EXPECTED_YIELD))
             wave = [int(position) for position in order[drawn.chunks_drawn : drawn.chunks_drawn + size]]
             await self._draw_wave(wave, drawn, checks, target)
+        if self.trial is not None and not drawn.accepted and drawn.limit is None:
+            self.trial.close()
         if drawn.chunks_drawn and drawn.chunks_failed == drawn.chunks_drawn and drawn.limit is None:
             raise ModelUnavailable(f"each of the {drawn.chunks_drawn} chunks failed, {_last(drawn)}")
         return drawn
@@ -142,13 +152,18 @@ class Drawing:
         """Generate and check a wave; candidates are compared with the set in drawing order, as soon as possible."""
         again: list[Outcome] = []
 
-        def take(result: list[Outcome] | Rejection | Failure | LimitReached) -> None:
+        def take(result: Result) -> None:
+            self._try(result)
             outcomes = self._book(drawn, result)
             again.extend(item for item in outcomes if not self._settle(drawn, item, checks, target, last=False))
             if not again:
                 self._check_hope(drawn)
 
-        await bounded(self._work, wave, limit=self.concurrency, take=take)
+        left = list(wave)
+        while left:
+            size = (self.trial and self.trial.next) or len(left)
+            await bounded(self._work, left[:size], limit=self.concurrency, take=take)
+            del left[:size]
         await bounded(
             self._reword,
             again,
@@ -156,7 +171,21 @@ class Drawing:
             take=lambda outcome: self._settle(drawn, outcome, checks, target, last=True),
         )
 
-    async def _work(self, position: int) -> list[Outcome] | Rejection | Failure | LimitReached:
+    def _try(self, result: Result) -> None:
+        """Take the result of a chunk into the trial; a query of another generator says nothing about the model."""
+        if self.trial is None or isinstance(result, LimitReached):
+            return
+        if isinstance(result, Failure):
+            self.trial.take(FAULTS.get(result.kind))
+        elif isinstance(result, Rejection):
+            self.trial.take(None)
+        else:
+            own = [one for one in result if one.planned or one.proposed.generator == self.generator.name]
+            faults = [fault_of(one.finding, (one.proposed, one.candidate), one.brief.chunk) for one in own]
+            self.trial.take(None if not own else "" if not all(faults) else faults[0])
+        self.trial.check()
+
+    async def _work(self, position: int) -> Result:
         """Generate and check the candidates of one chunk."""
         brief = self.brief(self.chunks.at(position))
         chunk_id = brief.chunk.chunk_id
@@ -233,7 +262,7 @@ class Drawing:
             score = scores[low[0]]
             outcome.finding = Finding(f"critic-{low[0]}", f"scored {score} of 5, {GOOD} are needed", float(score))
 
-    def _book(self, drawn: Drawn, result: list[Outcome] | Rejection | Failure | LimitReached) -> list[Outcome]:
+    def _book(self, drawn: Drawn, result: Result) -> list[Outcome]:
         """Count the result of one chunk and return its candidates' outcomes."""
         if isinstance(result, LimitReached):
             drawn.limit = str(result)

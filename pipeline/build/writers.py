@@ -6,13 +6,15 @@ import contextlib
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from goldbench.pipeline.config import Config, Generation, Generator, PromptStyle
 from goldbench.pipeline.errors import NotAsked, UsageError, explained
+from goldbench.pipeline.llm.budget import Budget
 from goldbench.pipeline.llm.local.model_file import find_model
-from goldbench.pipeline.llm.prices import check_price
+from goldbench.pipeline.llm.prices import added, check_price
 from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
 from goldbench.pipeline.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
 from goldbench.pipeline.stages.ask import SmallModelGenerator, are_abstracts
@@ -52,6 +54,9 @@ class OfflineWriter:
         """Return nothing: nothing was called."""
         return {}
 
+    def instead(self) -> None:
+        """Return nobody: there are no replies to be useless."""
+
 
 class ModelWriter:
     """A model behind an OpenAI-compatible server; every answer is stored before it is used.
@@ -59,10 +64,25 @@ class ModelWriter:
     If ``batches`` is set, requests are sent in batches, and it takes a line about each. A replay sends no request.
     """
 
-    def __init__(self, config: Config, answers: Path, reason: str, *, replay: bool = False) -> None:
+    def __init__(
+        self, config: Config, answers: Path, reason: str, *, replay: bool = False, before: ModelWriter | None = None
+    ) -> None:
+        """Take what is needed to open the path to the model.
+
+        Args:
+            config: The configuration.
+            answers: The store of answers.
+            reason: Why a model writes, for the announcement.
+            replay: Whether every answer comes from the store.
+            before: The writer that this one takes over from, with what it spent.
+        """
         self.config, self._answers, self._replay = config, answers, replay
         self.batches: Callable[[str], None] | None = None
+        self._before = before
+        self.budget: Budget | None = before.budget if before else None
         self._usage: Mapping[str, StageUsage] = {}
+        self.may_change = False
+        """Whether another way of asking may take over, because the user named none."""
         self._prompts = {name: prompt_of(name, config.generate.prompts) for name in prompts_of(config)}
         self.prompts = {name: prompt.sha256 for name, prompt in self._prompts.items()}
         settings = ModelSettings.of(config.model)
@@ -76,8 +96,10 @@ class ModelWriter:
         from goldbench.pipeline.llm.model_path import open_model
 
         settings = ModelSettings.of(self.config.model)
+        self.budget = self.budget or Budget(settings)
         with open_answers(self._answers, replay=self._replay) as answers:
-            async with open_model(settings, answers=answers, replay=self._replay, batch=self.batches) as chat:
+            opened = open_model(settings, answers=answers, replay=self._replay, batch=self.batches, budget=self.budget)
+            async with opened as chat:
                 try:
                     yield Writing(
                         self._generator(chat, chunks),
@@ -130,7 +152,17 @@ class ModelWriter:
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return what the calls so far cost, by stage."""
-        return self._usage
+        earlier = self._before.usage() if self._before else {}
+        both = {name: added(earlier[name], spent) for name, spent in self._usage.items() if name in earlier}
+        return {**earlier, **self._usage, **both}
+
+    def instead(self) -> ModelWriter | None:
+        """Return the writer that asks for one sentence at a time, None if the user chose the way of asking."""
+        if not self.may_change:
+            return None
+        generate = self.config.generate.model_copy(update={"prompt_style": PromptStyle.SMALL})
+        config = self.config.model_copy(update={"generate": generate})
+        return ModelWriter(config, self._answers, "", replay=self._replay, before=self)
 
 
 def simulation(settings: Generation, chunks: Iterable[Chunk]) -> QueryGenerator:
@@ -203,7 +235,7 @@ def prompts_of(config: Config) -> tuple[str, ...]:
 
 
 async def writer_for(
-    config: Config, answers: Path, *, asks: bool = True, replay: bool = False
+    config: Config, answers: Path, *, asks: bool = True, replay: bool = False, earlier: Mapping[str, Any] | None = None
 ) -> OfflineWriter | ModelWriter:
     """Return the writer that the configuration names, or the model if a key or a base URL is set.
 
@@ -212,6 +244,7 @@ async def writer_for(
         answers: The store of answers.
         asks: Whether a server may be asked which models it offers.
         replay: Whether every answer comes from the store.
+        earlier: The settings of the set that the new one would replace, None if there is none.
 
     Raises:
         UsageError: No model is named, and the server does not offer exactly one or may not be asked; or money is capped
@@ -233,9 +266,11 @@ async def writer_for(
             run = "replay" if replay else "dry run"
             raise UsageError(f"no model is named, and a {run} asks no server which it offers: give --model")
         config = config.model_copy(update={"model": config.model.model_copy(update={"name": await only_model(config)})})
-    config = with_prompt_style(with_local_models(config, runs=not replay))
-    check_price(ModelSettings.of(config.model))
-    return ModelWriter(config, answers, reason, replay=replay)
+    styled = with_prompt_style(with_local_models(config, runs=not replay), earlier or {})
+    check_price(ModelSettings.of(styled.model))
+    writer = ModelWriter(styled, answers, reason, replay=replay)
+    writer.may_change = config.generate.prompt_style is PromptStyle.AUTO and may_be_small(styled)
+    return writer
 
 
 def with_local_models(config: Config, *, runs: bool = True) -> Config:
@@ -271,15 +306,27 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
     )
 
 
-def with_prompt_style(config: Config) -> Config:
-    """Return the configuration with a definite way of asking: small for small models of this machine."""
+def with_prompt_style(config: Config, earlier: Mapping[str, Any] = MappingProxyType({})) -> Config:
+    """Return the configuration with a definite way of asking: small for small models of this machine.
+
+    Args:
+        config: The configuration.
+        earlier: The settings of an earlier set; the way that its trial chose for the same model is taken again.
+    """
     if config.generate.prompt_style is not PromptStyle.AUTO:
         return config
     address = urlsplit(config.model.base_url or "").hostname
     here = config.model.needs_no_server or address in {"127.0.0.1", "localhost", "::1"}
     small = here and (parameters(config.model.name or "") or SMALL_MODEL) < SMALL_MODEL
+    if earlier.get("model", {}).get("name") == config.model.name and may_be_small(config):
+        small = small or earlier.get("generate", {}).get("prompt_style") == PromptStyle.SMALL
     style = PromptStyle.SMALL if small else PromptStyle.FULL
     return config.model_copy(update={"generate": config.generate.model_copy(update={"prompt_style": style})})
+
+
+def may_be_small(config: Config) -> bool:
+    """Whether the name of the model does not say that it is a large one."""
+    return (parameters(config.model.name or "") or 0.0) < SMALL_MODEL
 
 
 def parameters(model: str) -> float | None:

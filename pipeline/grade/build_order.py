@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.build import flow
 from goldbench.pipeline.build.writers import ModelWriter, OfflineWriter, writer_for
 from goldbench.pipeline.config import Config
+from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.goldset.folder import Claim, GoldFolder
 from goldbench.pipeline.grade import preparation
@@ -90,7 +91,7 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
         UsageError: No model is named, or no server.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
-    writer = await writer_for(order.config, order.answers, replay=order.replay)
+    writer = await writer_for(order.config, order.answers, replay=order.replay, earlier=_earlier(order))
     if order.batch and isinstance(writer, ModelWriter):
         writer.batches = say
     say(writer.announcement)
@@ -98,7 +99,7 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
         say(line)
     if not order.grade:
         result = await flow.build(writer, order.found, order.out, progress=progress, replace=order.replace)
-        return Built(writer.config, result)
+        return Built(result.config, result)
     judging = await preparation.judging(writer.config, asks=not order.replay, replay=order.replay)
     opened = preparation.finishing(
         judging, order.answers, order.out, progress=progress, say=say, replay=order.replay, batch=order.batch
@@ -107,7 +108,15 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
         result = await flow.build(
             writer, order.found, order.out, progress=progress, replace=order.replace, finish=finish
         )
-    return Built(writer.config, result, graded[0])
+    return Built(result.config, result, graded[0])
+
+
+def _earlier(order: BuildOrder) -> dict[str, Any]:
+    """Return the settings of the set in the output folder; empty if it holds none that can be read."""
+    try:
+        return GoldFolder(order.out).settings()
+    except InputError:
+        return {}
 
 
 async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
@@ -122,7 +131,7 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
         OutputError: The output folder holds something else.
         UsageError: No model is named, or no server.
     """
-    writer = await writer_for(order.config, order.answers, asks=False)
+    writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
     fingerprint = writer.config.fingerprint(writer.prompts)
     claim = Claim(writer.config.shaping(), fingerprint, replace=order.replace, graded=order.grade)
     GoldFolder(order.out).check_usable(claim)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from goldbench.pipeline.build.first_replies import FAULTS, Trial
 from goldbench.pipeline.build.waves import HOPELESS, bounded
 from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
 from goldbench.pipeline.grade.gradable_set import Earlier, GradableSet
 from goldbench.pipeline.grade.panel import CANARY, CHECK, ESCALATION, GRADING, Assessors
 from goldbench.pipeline.grade.retriever_pool import Pool
-from goldbench.pipeline.stages.canaries import Planted, how_many, plant
+from goldbench.pipeline.stages.canaries import Planted, findings, how_many, plant, tally
 from goldbench.pipeline.stages.judge import Pair, escalates, of_one_mind
 from goldbench.pipeline.stages.pool import shuffled
 from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Origin
@@ -105,6 +108,73 @@ def slots_of(gold: GradableSet, pool: Pool, *, share: float) -> list[Slot]:
     return [slot for query in gold.queries for slot in by_query[query.query_id]]
 
 
+Group: TypeAlias = tuple[Slot, ...]
+"""The pairs that are asked about in one call."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """The answers so far, by the place of their group, and the trial of the judge; None for no trial."""
+
+    trial: Trial | None
+    stops: bool
+    found: dict[int, list[Answered]] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    judged: bool = False
+
+    @property
+    def next(self) -> int | None:
+        """How many calls go ahead alone; None for no limit."""
+        return self.trial.next if self.trial else None
+
+    @property
+    def failed_trial(self) -> bool:
+        """Whether the first replies were useless."""
+        return self.trial is not None and self.trial.failed
+
+    @property
+    def failed_checks(self) -> bool:
+        """Whether the answers so far fail the judge checks."""
+        answers = Answers([item for _, items in sorted(self.found.items()) for item in items])
+        unanswered = answers.unanswered_canaries().total()
+        return bool(findings(tally(answers.canaries()), unanswered=unanswered).failed)
+
+    def take_next(self, places: Iterator[int], results: list[Answered]) -> None:
+        """Take in the answers about a group.
+
+        Args:
+            places: Yields the place of the group.
+            results: The answers.
+
+        Raises:
+            ModelUnavailable: Each of the first calls failed.
+            ModelUnfit: The first replies are useless, and they do not belong to judge checks that end the asking.
+        """
+        self.found[next(places)] = results
+        for item in results:
+            self.failures.extend(item.failures)
+            self.judged = self.judged or bool(item.judgments)
+        if self.trial is not None and not any(item.limit for item in results):
+            faults = [FAULTS.get(item.failures[0].kind) if item.failures else None for item in results]
+            self.trial.take("" if any(item.judgments for item in results) else faults[0])
+            if not (self.stops and results[0].slot.planted):
+                self.trial.check()
+        if len(self.failures) >= HOPELESS and not self.judged:
+            raise ModelUnavailable(
+                f"each of the first {len(self.failures)} calls failed, the last: {self.failures[-1].message}"
+            )
+
+    def in_order(self, groups: Sequence[Group]) -> Answers:
+        """Return the answers in the order of the groups; pairs that were not asked about are unjudged."""
+        answers = Answers()
+        for place, group in enumerate(groups):
+            for item in self.found.get(place) or [Answered(slot) for slot in group]:
+                answers.slots.append(item)
+                answers.failures.extend(item.failures)
+                answers.limit = answers.limit or item.limit
+        return answers
+
+
 def grouped(slots: Sequence[Slot], size: int, is_known: Callable[[Slot], bool]) -> Iterator[tuple[Slot, ...]]:
     """Yield the slots one by one, or those of a query in groups; a source check is always alone.
 
@@ -128,7 +198,11 @@ def grouped(slots: Sequence[Slot], size: int, is_known: Callable[[Slot], bool]) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Asks a panel about slots; ``known`` and ``known_checks`` are the judgments of an earlier grading."""
+    """Asks a panel about slots; ``known`` and ``known_checks`` are the judgments of an earlier grading.
+
+    If ``tries`` is set, a few calls go ahead, and the judge checks before everything else. ``stops`` ends the asking if
+    the judge fails them.
+    """
 
     gold: GradableSet
     panel: Assessors
@@ -136,28 +210,33 @@ class Asking:
     advance: Callable[[int], None]
     known: Known
     known_checks: Known
+    tries: bool = False
+    stops: bool = False
 
     async def ask(self, slots: Sequence[Slot], *, per_call: int) -> Answers:
-        """Return the answers about the slots.
+        """Return the answers about the slots, in their order.
 
         Raises:
             ModelUnavailable: No call can work now, or each of the first calls failed.
+            ModelUnfit: The first replies are useless.
         """
-        answers = Answers()
         groups = list(grouped(slots, per_call, self.is_known))
+        asked = _Asked(Trial("judge", "use another model") if self.tries else None, stops=self.stops)
+        checks = [place for place, group in enumerate(groups) if self.tries and all(slot.planted for slot in group)]
+        await self._ask_in_turn(groups, checks, asked)
+        if not (self.stops and checks and asked.failed_checks):
+            await self._ask_in_turn(groups, sorted(set(range(len(groups))) - set(checks)), asked)
+        return asked.in_order(groups)
 
-        def take(results: list[Answered]) -> None:
-            for item in results:
-                answers.slots.append(item)
-                answers.failures.extend(item.failures)
-                answers.limit = answers.limit or item.limit
-            if len(answers.failures) >= HOPELESS and not any(item.judgments for item in answers.slots):
-                raise ModelUnavailable(
-                    f"each of the first {len(answers.failures)} calls failed, the last: {answers.failures[-1].message}"
-                )
-
-        await bounded(self._work, groups, limit=self.concurrency, take=take)
-        return answers
+    async def _ask_in_turn(self, groups: Sequence[Group], places: Sequence[int], asked: _Asked) -> None:
+        """Ask about the groups at these places, the first few alone while the judge is on trial."""
+        left = list(places)
+        while left and not (self.stops and asked.failed_trial):
+            size = asked.next or len(left)
+            now = left[:size]
+            take = functools.partial(asked.take_next, iter(now))
+            await bounded(self._work, [groups[place] for place in now], limit=self.concurrency, take=take)
+            del left[:size]
 
     async def _work(self, group: tuple[Slot, ...]) -> list[Answered]:
         try:

@@ -11,8 +11,9 @@ from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.folder import Draft, with_reports
 from goldbench.pipeline.grade.gradable_set import GradableSet
 from goldbench.pipeline.grade.outcome import GRADING_STAGES, Outcome
-from goldbench.pipeline.grade.panel import ACCOUNTS, added
+from goldbench.pipeline.grade.panel import ACCOUNTS
 from goldbench.pipeline.grade.retriever_pool import Pool
+from goldbench.pipeline.llm.prices import added
 from goldbench.schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, RefusedGrading, StageUsage
 
 _ACCOUNTS = (*ACCOUNTS, "embed")

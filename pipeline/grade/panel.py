@@ -12,7 +12,7 @@ from goldbench.pipeline.config import Config, Panel
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.llm.budget import Budget
 from goldbench.pipeline.llm.model_path import ModelPath, open_model
-from goldbench.pipeline.llm.prices import check_price
+from goldbench.pipeline.llm.prices import added, check_price
 from goldbench.pipeline.llm.rehearsal import PlannedStage, Planning, recollect
 from goldbench.pipeline.llm.server_settings import PATIENCE_S, ModelSettings
 from goldbench.pipeline.ports import ChatModel, Traffic
@@ -189,15 +189,3 @@ class ModelPanel:
             for stage, spent in usage.items():
                 total[stage] = added(total[stage], spent) if stage in total else spent
         return total
-
-
-def added(one: StageUsage, other: StageUsage) -> StageUsage:
-    """Return the sum of two accounts; its price is known if each price is known or that account sent no request."""
-    known = all(account.usd is not None or not account.requests for account in (one, other))
-    return StageUsage(
-        requests=one.requests + other.requests,
-        replayed=one.replayed + other.replayed,
-        input_tokens=one.input_tokens + other.input_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
-        usd=(one.usd or 0.0) + (other.usd or 0.0) if known else None,
-    )

@@ -295,6 +295,8 @@ def _asking(gold: GradableSet, panel: Assessors, work: Work, *, advance: Callabl
         advance=advance,
         known=known,
         known_checks=known_checks,
+        tries=not work.panel.batches,
+        stops=not work.force,
     )
 
 

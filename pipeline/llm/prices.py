@@ -90,6 +90,18 @@ class Accounts:
         return {stage: self._rows[stage] for stage in sorted(self._rows)}
 
 
+def added(one: StageUsage, other: StageUsage) -> StageUsage:
+    """Return the sum of two accounts; its price is known if each price is known or that account sent no request."""
+    known = all(account.usd is not None or not account.requests for account in (one, other))
+    return StageUsage(
+        requests=one.requests + other.requests,
+        replayed=one.replayed + other.replayed,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        usd=(one.usd or 0.0) + (other.usd or 0.0) if known else None,
+    )
+
+
 def check_price(settings: ModelSettings) -> None:
     """Check that a cap on money can be kept; this needs no server and no store.
 

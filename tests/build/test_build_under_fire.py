@@ -194,16 +194,61 @@ def test_a_server_that_refuses_every_call_ends_the_run_at_once(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_model_that_cannot_answer_is_given_up_after_fifty_chunks(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+def test_a_model_that_cannot_answer_is_given_up_after_five_chunks(
+    goldbench_inside: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
-    many(tmp_path / "docs", 120)
+    many(tmp_path / "docs", 40)
     model_server.script({"do": {"reply": "garbage"}})
-    done = goldbench("build", "docs", "--out", "run", "--queries", 100, "--concurrency", 8, *url)
+    build = ("build", "docs", "--out", "run", "--queries", 30, *url)
+    done = goldbench_inside(*build, "--prompt-style", "full")
     assert done.returncode == 1
-    assert "each of the first 50 chunks failed" in done.stderr
-    assert model_server.stats()["requests"] <= 2 * (50 + 3 * 8)
+    last = done.stderr.splitlines()[-1]
+    assert (
+        "this model cannot write queries: each of the first 5 replies is useless: does not fit its schema (5)" in last
+    )
+    assert "use another model, --prompt-style small or looser constraints" in last
+    assert model_server.stats()["requests"] == 10  # each misfit is shown to the model once
     assert not (tmp_path / "run").exists()
+    again = goldbench_inside(*build, "--prompt-style", "full")
+    assert again.stderr.splitlines()[-1] == last
+    assert model_server.stats()["requests"] == 10  # the replies were stored
+    small = goldbench_inside(*build)
+    assert small.returncode == 1
+    assert "asked for one sentence at a time" in small.stderr
+    assert "this model cannot choose questions about sentences" in small.stderr.splitlines()[-1]
+
+
+def test_a_model_that_cannot_write_queries_is_asked_sentence_by_sentence_from_then_on(
+    goldbench_inside: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+) -> None:
+    corpus(tmp_path / "docs")
+    model_server.script({"when": {"contains": "skip_reason"}, "do": {"reply": "garbage"}})
+    build = ("build", "docs", "--out", "run", "--queries", 6, *url)
+    done = goldbench_inside(*build)
+    assert done.returncode in {0, 3}, done.stderr
+    assert "From here on the model is asked for one sentence at a time" in done.stderr
+    made = read_manifest(tmp_path / "run")
+    assert (made.generator, "generate.v1" in made.prompts) == ("ask.v1", False)
+    assert made.usage["generate"].requests == model_server.stats()["requests"]
+    assert 'prompt_style = "small"' in (tmp_path / "run" / "0-config.toml").read_text(encoding="utf-8")
+    before = artifacts(tmp_path / "run")
+    model_server.reset()
+    again = goldbench_inside(*build)
+    assert again.returncode == done.returncode, again.stderr
+    assert "From here on" not in again.stderr
+    assert artifacts(tmp_path / "run") == before
+    assert model_server.stats()["requests"] == 0
+
+
+def test_a_model_whose_queries_only_break_strict_rules_is_not_given_up_early(
+    goldbench_inside: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+) -> None:
+    many(tmp_path / "docs", 12)
+    (tmp_path / "goldbench.toml").write_text("[generate.constraints]\nmax_words = 2\nmin_words = 1\n", encoding="utf-8")
+    done = goldbench_inside("build", "docs", "--out", "run", "--queries", 10, "--config", "goldbench.toml", *url)
+    assert done.returncode == 3, done.stderr
+    assert "useless" not in done.stderr
+    assert read_manifest(tmp_path / "run").stages[3].written >= 10
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import JudgeFailed, NothingKept, OutputError, UsageError
+from goldbench.pipeline.errors import JudgeFailed, ModelUnfit, NothingKept, OutputError, UsageError
 from goldbench.pipeline.goldset.dataset import read_dataset
 from goldbench.pipeline.goldset.folder import Claim, GoldFolder
 from goldbench.pipeline.goldset.integrity import validate
@@ -229,7 +229,9 @@ def test_a_judge_that_fails_its_checks_changes_nothing_but_the_record_unless_it_
     assert recorded.refused_grading.grading.canary_verdict == "failed"
     assert finding in recorded.refused_grading.reason
     assert recorded.refused_grading.usage == done.usage
-    assert any(f"would have kept {kept} of 6" in line for line in graded_lines(done.record))
+    told = "would have kept 0 of 6" if judge is STERN else "asked about nothing but the judge checks"
+    assert any(told in line for line in graded_lines(done.record))
+    assert (model_server.stats()["requests"] <= 8) == (judge is LENIENT)  # 4 judge checks, some asked for a quote again
     forced = grade(known.folder, settings(model_server), force=True)
     assert forced.refusal is None
     assert (forced.manifest.queries, forced.manifest.refused_grading) == (kept, None)
@@ -248,6 +250,20 @@ def test_a_topup_by_a_judge_that_failed_its_checks_changes_no_label_unless_it_is
     assert done.manifest.grading is not None
     assert done.manifest.grading.runs == []
     assert grade(known.folder, settings(model_server), runs=run, again=True, force=True).grading.runs == ["new"]
+
+
+def test_a_judge_whose_replies_cannot_be_read_is_given_up_after_five(
+    known: KnownSet, model_server: ServerHandle
+) -> None:
+    model_server.script({"do": {"reply": "garbage"}})
+    before = artifacts(known.folder)
+    with pytest.raises(ModelUnfit, match=r"cannot judge: each of the first 5 replies .* does not fit its schema \(5\)"):
+        grade(known.folder, settings(model_server, canaries=0))
+    assert model_server.stats()["requests"] == 10  # each misfit is shown to the judge once
+    done = grade(known.folder, settings(model_server, canaries=0.5))
+    assert str(done.refusal).endswith("no usable reply came to 5 of 5 judge checks")
+    assert model_server.stats()["requests"] == 20
+    assert artifacts(known.folder) == before
 
 
 def test_a_judge_without_a_usable_reply_to_its_checks_has_failed_them(

@@ -1,0 +1,112 @@
+"""The first replies of a model on trial. They are the run's own, so a trial costs nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from goldbench.pipeline.errors import ModelUnfit
+from goldbench.pipeline.stages.check import Finding
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.query import Candidate
+
+MOST_USELESS = 5
+"""Give a model up after this many useless replies with no useful one among them."""
+_MOST_OPEN = 10
+"""Replies that say nothing about the model, such as a reason why no query can be written, until it counts as fit."""
+
+FAULTS = {
+    "misfit": "does not fit its schema",
+    "loop": "repeats itself",
+    "cut-off": "runs on until its limit",
+    "empty": "is empty",
+    "refusal": "declines to answer",
+}
+"""What is wrong with a reply that could not be used, by the kind of the failure; other kinds are the server's."""
+_FINDINGS = {"schema": "holds no text that can be a query", "language": "is in another language"}
+"""Rules that only a useless query breaks. The others are strict: a fit model breaks them, too."""
+
+
+@dataclass(slots=True)
+class Trial:
+    """The replies so far of a model that is to do a task; ``advice`` says what else to try if they are useless."""
+
+    task: str
+    advice: str
+    passed: bool = False
+    _open: int = 0
+    _faults: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the replies so far were useless."""
+        return not self.passed and self._faults.total() >= MOST_USELESS
+
+    @property
+    def next(self) -> int | None:
+        """How many replies to wait for before anything else is asked; None once the trial is over."""
+        return None if self.passed or self.failed else MOST_USELESS - self._faults.total()
+
+    def take(self, fault: str | None) -> None:
+        """Take in one reply.
+
+        Args:
+            fault: What makes it useless, empty for a useful reply, None if it says nothing about the model.
+        """
+        if fault is None:
+            self._open += 1
+        elif fault:
+            self._faults[fault] += 1
+        self.passed = self.passed or fault == "" or self._open >= _MOST_OPEN
+
+    def check(self) -> None:
+        """Refuse to ask further.
+
+        Raises:
+            ModelUnfit: The replies so far were useless.
+        """
+        if self.failed:
+            raise self._unfit()
+
+    def close(self) -> None:
+        """Refuse a result of fewer replies than a trial takes, if there were faults and nothing of use.
+
+        Raises:
+            ModelUnfit: There was no useful reply.
+        """
+        if not self.passed and self._faults:
+            raise self._unfit()
+
+    def _unfit(self) -> ModelUnfit:
+        count = self._faults.total()
+        listed = ", ".join(f"{fault} ({times})" for fault, times in self._faults.most_common())
+        return ModelUnfit(
+            f"this model cannot {self.task}: each of the first {count} replies is useless: {listed}; {self.advice}; "
+            "every reply is in the store"
+            if count > 1
+            else f"this model cannot {self.task}: its only reply {listed.rpartition(' (')[0]}; {self.advice}; "
+            "the reply is in the store"
+        )
+
+
+def fault_of(finding: Finding | None, candidates: Sequence[Candidate], chunk: Chunk) -> str:
+    """Return what makes a proposed query useless, empty for nothing; a query that breaks a strict rule is of use.
+
+    Args:
+        finding: The rule that the last wording breaks, or None.
+        candidates: The wordings of the query.
+        chunk: The chunk that it was written from.
+    """
+    if finding is None:
+        return ""
+    if finding.filter in _FINDINGS:
+        return _FINDINGS[finding.filter]
+    if not any(candidate.evidence for candidate in candidates):
+        return "gives evidence that is not in the passage"
+    passage = _plain(chunk.text)
+    return "copies the passage" if all(_plain(candidate.text) in passage for candidate in candidates) else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(" .?!。？！")
