@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from goldbench.pipeline.errors import ModelUnfit
 from goldbench.pipeline.stages.check import Finding
 from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Candidate
 
 MOST_USELESS = 5
@@ -37,6 +38,7 @@ class Trial:
     passed: bool = False
     _open: int = 0
     _faults: Counter[str] = field(default_factory=Counter)
+    _last: str = ""
 
     @property
     def failed(self) -> bool:
@@ -48,12 +50,15 @@ class Trial:
         """How many replies to wait for before anything else is asked; None once the trial is over."""
         return None if self.passed or self.failed else MOST_USELESS - self._faults.total()
 
-    def take(self, fault: str | None) -> None:
+    def take(self, fault: str | None, failure: Failure | None = None) -> None:
         """Take in one reply.
 
         Args:
             fault: What makes it useless, empty for a useful reply, None if it says nothing about the model.
+            failure: The failure of a reply that could not be used.
         """
+        if fault and failure is not None:
+            self._last = f", the last: {failure.message}"
         if fault is None:
             self._open += 1
         elif fault:
@@ -80,13 +85,10 @@ class Trial:
 
     def _unfit(self) -> ModelUnfit:
         count = self._faults.total()
-        listed = ", ".join(f"{fault} ({times})" for fault, times in self._faults.most_common())
+        listed = ", ".join(f"{fault} ({times})" for fault, times in self._faults.most_common()) + self._last
+        replies = f"each of the first {count} replies is useless" if count > 1 else "its only reply is useless"
         return ModelUnfit(
-            f"this model cannot {self.task}: each of the first {count} replies is useless: {listed}; {self.advice}; "
-            "every reply is in the store"
-            if count > 1
-            else f"this model cannot {self.task}: its only reply {listed.rpartition(' (')[0]}; {self.advice}; "
-            "the reply is in the store"
+            f"this model cannot {self.task}: {replies}: {listed}; {self.advice}; every reply is in the store"
         )
 
 

@@ -176,7 +176,7 @@ class Drawing:
         if self.trial is None or isinstance(result, LimitReached):
             return
         if isinstance(result, Failure):
-            self.trial.take(FAULTS.get(result.kind))
+            self.trial.take(FAULTS.get(result.kind), result)
         elif isinstance(result, Rejection):
             self.trial.take(None)
         else:

@@ -155,8 +155,9 @@ class _Asked:
             self.failures.extend(item.failures)
             self.judged = self.judged or bool(item.judgments)
         if self.trial is not None and not any(item.limit for item in results):
-            faults = [FAULTS.get(item.failures[0].kind) if item.failures else None for item in results]
-            self.trial.take("" if any(item.judgments for item in results) else faults[0])
+            failure = results[0].failures[0] if results[0].failures else None
+            fault = FAULTS.get(failure.kind) if failure else None
+            self.trial.take("" if any(item.judgments for item in results) else fault, failure)
             if not (self.stops and results[0].slot.planted):
                 self.trial.check()
         if len(self.failures) >= HOPELESS and not self.judged:
