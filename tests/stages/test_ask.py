@@ -34,6 +34,11 @@ def questions(statement: str, context: str = "") -> set[str]:
         ("If the internet goes away, watering goes on as before.", "What happens if the internet goes away?"),
         ("If the disc filter turns brown, rinse it in acid.", "What should I do if the disc filter turns brown?"),
         ("Boats must moor on the east pier because the basin is shallow.", "Why must boats moor on the east pier?"),
+        ("Use the measuring cup, which contains exactly 250 millilitres.", "What contains exactly 250 millilitres?"),
+        (
+            "Kerry runs Tyne Press, the largest press in Scotland, from a barn.",
+            "What is the largest press in Scotland?",
+        ),
         ("Anti-inflammatory drugs are used to control inflammation.", "What are anti-inflammatory drugs used for?"),
     ],
 )

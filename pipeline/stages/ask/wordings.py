@@ -21,6 +21,7 @@ from goldbench.pipeline.stages.ask.english import (
     Clause,
     base_verbs,
     beginnings,
+    closes_well,
     is_participle,
     is_subject,
     readings,
@@ -63,12 +64,49 @@ def wordings(sentence: str, context: str) -> Wordings:
             yield from _objects(clause)
             yield from _subjects(clause)
     yield from _apposition(main, context)
+    yield from _superlative(sentence)
+    yield from _relative(sentence)
 
 
 def _apposition(main: str, context: str) -> Wordings:
     named = apposition(main)
     for inside in readings(named[1], context) if named and is_subject(named[1]) else ():
         yield "definition", f"{'Who' if whether_person(inside, context) else 'What'} is {inside}"
+
+
+_SUPERLATIVE = re.compile(
+    r"([A-Z][\w'’.-]*(?: (?:of|the|and|de|[A-Z\d][\w'’.-]*))*), (the (?:[\w-]+ )?"
+    r"(?:first|only|last|main|largest|smallest|oldest|highest|longest|most \w+|\w{3,}est) [^,;:]{8,80})(?:,|$)"
+)
+
+
+def _superlative(sentence: str) -> Wordings:
+    """Ask for the name that is called the first, the largest or the like."""
+    for found in _SUPERLATIVE.finditer(sentence):
+        verbs = {verb_forms().get(word, ("", word))[1] for word in sentence.lower().split()}
+        past = verbs & {"did", "was", "were", "had"} and not verbs & {"does", "is", "are", "has", "can", "will"}
+        for part in beginnings(found[2])[:2]:
+            yield "subject", f"What {'was' if past else 'is'} {part}"
+            yield "subject", f"Who {'was' if past else 'is'} {part}"
+
+
+_RELATIVE = re.compile(r"((?:[Tt]he |[Aa]n? )?(?:[\w'’-]+ ){1,4}?[\w'’-]+),? (which|who) ((\w+) [^,;:]{8,90})")
+
+
+_NOT_OF_A_NOUN = frozenset({"are", "were", "have", "means", "meant", "would", "could", "makes", "made"})
+"""Verbs of a relative clause that is plural or often about the whole sentence: «…, which means that …»."""
+
+
+def _relative(sentence: str) -> Wordings:
+    """Ask for what a relative clause says something about."""
+    for found in _RELATIVE.finditer(sentence):
+        known = found[4] in verb_forms() or found[4] in AUXILIARIES
+        named = re.search(r"(?:^| )(?:[Tt]he|[Aa]n?|[A-Z])", found[1]) and closes_well(found[1])
+        if not known or not named or found[4] in _NOT_OF_A_NOUN:
+            continue
+        for part in beginnings(found[3].partition(" ")[2]):
+            if len(set(content_terms(part, ENGLISH))) >= FEWEST_SAID:
+                yield "subject", f"{'Who' if found[2] == 'who' else 'What'} {found[4]} {part}"
 
 
 def _occasion(clause: Clause) -> Wordings:
@@ -145,7 +183,7 @@ _ADJUNCTS = (
 
 _NEXT_CLAUSE = re.compile(
     r"[;:]|,(?! (?:because|so that|due to|owing to)\b)| (?:who|which|that|where|whose|whether|how|what)\b"
-    r"| (?:and|but) (?:the|it|they|you|he|she|is|are|was|were|has|have|had|can|may|must|will)\b"
+    r"| (?:and|but) (?:do|does|did|not|the|it|they|you|he|she|is|are|was|were|has|have|had|can|may|must|will)\b"
 )
 """Where a clause ends whose phrases may be asked for; what follows belongs to another verb."""
 
