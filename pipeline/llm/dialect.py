@@ -18,6 +18,8 @@ from goldbench.pipeline.ports import ChatRequest
 T = TypeVar("T", bound=BaseModel)
 
 _LONE = re.compile("[\ud800-\udfff]")
+FIXED = "fixed_messages"
+"""How many of the first messages prompts of one kind share: for the processes of this machine, and not sent on."""
 _ROLES = ("user", "assistant")
 FORMATS = ("json_schema", "json_object", "text")
 _LIMITS_KNOWN = '"limits"'
@@ -119,6 +121,7 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
         messages = [{"role": "user", "content": f"{system}\n\n{user}".strip()}]
     if request.examples:
         messages = _with_examples(messages, request.examples)
+    fixed = len(messages) - 1
     for reply, complaint in request.earlier if isinstance(request, Repeat) else ():
         messages += [{"role": "assistant", "content": sendable(reply)}, {"role": "user", "content": complaint}]
     body: dict[str, Any] = {"model": settings.name, "messages": messages}
@@ -127,8 +130,8 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
     body[dialect.length] = request.max_tokens + (settings.reasoning_tokens if dialect.thinks else 0)
     if request.temperature is not None and dialect.temperature:
         body["temperature"] = request.temperature
-    if settings.file is not None:
-        body["seed"] = request.variant  # with a seed, the same request has the same reply
+    if settings.file is not None:  # with a seed, the same request has the same reply
+        body |= {"seed": request.variant, FIXED: fixed}
     if dialect.format == "json_schema":
         schema = sent_schema(request.answer, dialect.limits, request.items)
         named = {"name": request.answer.__name__, "strict": True, "schema": schema}
@@ -222,13 +225,15 @@ class Lessons:
 
     @classmethod
     async def recall(cls, settings: ModelSettings, store: AnswerStore | None, *, cautious: bool = False) -> Lessons:
-        """Return the lessons of earlier runs, as the store remembers them.
+        """Return the lessons of earlier runs, as the store remembers them; of a model on this machine all is known.
 
         Args:
             settings: As in `Lessons`.
             store: As in `Lessons`.
             cautious: As in `dialect_for`.
         """
+        if settings.file is not None:
+            return cls(settings, store=None, remembered=Dialect().dumps())
         remembered = await store.dialect(settings.shown_url(), settings.name) if store else None
         return cls(settings, store=store, remembered=remembered, cautious=cautious)
 
@@ -242,6 +247,8 @@ class Lessons:
 
     def learn(self, sent: Dialect, error: Mapping[str, Any]) -> bool:
         """Take in a refusal of a request of this dialect, and return whether another attempt may work."""
+        if self._settings.file is not None:  # what one call teaches would change the replies to those after it
+            return False
         if sent != self.dialect:  # another call has learnt in the meantime
             return True
         fixed = self._settings.response_format != "auto"

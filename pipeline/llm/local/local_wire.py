@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.errors import ModelUnavailable
+from goldbench.pipeline.errors import CallFailed, ModelUnavailable
 from goldbench.pipeline.llm.catalogue import memory_needed
+from goldbench.pipeline.llm.dialect import FIXED
 from goldbench.pipeline.llm.exchange_end import ExchangeFailed, ParameterRefused
 from goldbench.pipeline.llm.local.model_child import ModelChild, start_child
 from goldbench.pipeline.llm.server_settings import ModelSettings
@@ -99,11 +100,12 @@ class LocalWire:
         Raises:
             ModelUnavailable: The model cannot be loaded, or its process ended a second time.
         """
-        fixed = fixed_part(body["messages"])
+        count, sent = body[FIXED], {name: value for name, value in body.items() if name != FIXED}
+        fixed = fixed_part(body["messages"], count)
         while True:
             async with self._taken(fixed) as lane:
                 try:
-                    return await _exchange(lane, path, body, fixed)
+                    return await _exchange(lane, path, sent, fixed)
                 except ExchangeFailed:
                     if not await _ends_now(lane):
                         raise
@@ -137,7 +139,7 @@ class LocalWire:
         finally:
             self._starting -= 1
         opened = contextlib.AsyncExitStack()
-        server = self._settings.model_copy(update={"base_url": child.url, "api_key": child.key, "file": None})
+        server = self._settings.model_copy(update={"base_url": child.url, "api_key": child.key})
         lane = _Lane(child, await opened.enter_async_context(open_wire(server)), opened)
         self._lanes.append(lane)
         return lane
@@ -167,9 +169,9 @@ async def _ends_now(lane: _Lane) -> bool:
     return lane.child.ended
 
 
-def fixed_part(messages: list[Message]) -> list[Message]:
-    """Return what prompts of one kind have in common: every message, the last one without its text."""
-    return [*messages[:-1], {**messages[-1], "content": ""}]
+def fixed_part(messages: list[Message], count: int) -> list[Message]:
+    """Return what prompts of one kind have in common: the first messages, and the next one without its text."""
+    return [*messages[:count], {**messages[count], "content": ""}]
 
 
 async def _exchange(
@@ -180,11 +182,22 @@ async def _exchange(
     first = {"model": body["model"], "messages": fixed, "max_tokens": 1, "temperature": 0, "cache_prompt": known}
     try:
         await lane.wire.post(path, first)
+        held = True
     except ParameterRefused:  # a template that takes no empty message
-        return await lane.wire.post(path, {**body, "cache_prompt": False})
-    found = await lane.wire.post(path, {**body, "cache_prompt": True})
-    lane.fixed = fixed
+        held = False
+    try:
+        found = await lane.wire.post(path, {**body, "cache_prompt": held})
+    except ParameterRefused as refused:
+        raise _explained(refused, lane.wire.url) from None
+    lane.fixed = fixed if held else None
     return found
+
+
+def _explained(refused: ParameterRefused, url: str) -> CallFailed:
+    if "context size" not in str(refused.error.get("message")):
+        return refused
+    problem = f"the prompt has more than {CONTEXT:,} tokens: make chunks shorter (--chunk-size), or name a server"
+    return CallFailed("too-long", f"{url}: {problem}")
 
 
 @contextlib.asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import fields, replace
 from pathlib import Path
 
 import psutil
@@ -11,6 +12,8 @@ from pydantic import BaseModel, Field
 
 from goldbench.pipeline.build.writers import with_local_models
 from goldbench.pipeline.config import config_of
+from goldbench.pipeline.errors import CallFailed
+from goldbench.pipeline.llm.dialect import Repeat
 from goldbench.pipeline.llm.local import local_wire
 from goldbench.pipeline.llm.model_path import open_model
 from goldbench.pipeline.llm.server_settings import ModelSettings
@@ -57,6 +60,7 @@ async def test_the_model_answers_is_free_of_charge_and_its_process_ends_with_the
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 async def test_a_reply_depends_neither_on_order_nor_on_neighbours_nor_on_the_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -79,6 +83,7 @@ async def test_a_reply_depends_neither_on_order_nor_on_neighbours_nor_on_the_pro
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 async def test_another_variant_draws_another_reply() -> None:
     async with open_model(_settings()) as path:
         drawn = {(await path.complete(_request(variant=variant))).answer.colour for variant in range(6)}
@@ -102,3 +107,44 @@ def test_a_machine_that_is_busy_or_small_runs_one_process(tmp_path: Path, monkey
         monkeypatch.setattr(local_wire.os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
         monkeypatch.setattr(local_wire, "_free_megabytes", lambda free=free: free)
         assert local_wire.children_at_once(file) == processes
+
+
+async def test_a_prompt_that_is_too_long_is_called_that_and_changes_no_later_request(tmp_path: Path) -> None:
+    async with open_model(_settings()) as path:
+        with pytest.raises(CallFailed) as refused:
+            await path.complete(replace(_request(), user="grass " * 9000))
+        assert str(refused.value) == (
+            "this machine: the prompt has more than 8,192 tokens: make chunks shorter (--chunk-size), or name a server"
+        )
+        after = await path.complete(_request())
+    async with open_model(_settings()) as path:
+        assert await path.complete(_request()) == after
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+async def test_a_repaired_reply_is_the_same_in_any_order_and_keeps_the_fixed_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long = "You name colours. " + "A colour is a short word, as red or blue. " * 40
+    plain = [replace(_request(number), system=long) for number in range(3)]
+    repeats = [
+        Repeat(
+            **{one.name: getattr(asked, one.name) for one in fields(asked)}, earlier=(("grass", "That is no JSON."),)
+        )
+        for asked in plain
+    ]
+    spent: list[float] = []
+
+    async def replies(requests: list[ChatRequest[Colour]]) -> dict[str, str]:
+        found = {}
+        async with open_model(_settings(concurrency=1)) as path:
+            for one in requests:
+                before = sum(_children()[0].cpu_times()[:2]) if _children() else 0.0
+                found[f"{type(one).__name__} {one.user}"] = repr(await path.call(one))
+                spent.append(sum(_children()[0].cpu_times()[:2]) - before)
+        return found
+
+    mixed = [one for pair in zip(plain, repeats, strict=True) for one in pair]
+    assert await replies(mixed) == await replies([*reversed(repeats), *plain])
+    assert max(spent[1:6]) < spent[0], "the fixed part was read again"
