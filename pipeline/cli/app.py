@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import os
+import re
 import signal
 import sys
 import traceback
@@ -180,6 +181,12 @@ def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def _plain(message: str) -> str:
+    """Return a message of typer about an option without the phrases of its libraries."""
+    plain = re.sub(r"^Invalid value for '(--[\w-]+)[^:]*: (?:Value error, )?", r"\1: ", message)
+    return re.sub(r"Input should be (a valid \w+)\b.*", r"not \1", plain)
+
+
 def _unexpected(error: Exception) -> int:
     """Print one line for an unforeseen error; typer's usage errors keep their message."""
     format_message = getattr(error, "format_message", None)
@@ -187,7 +194,7 @@ def _unexpected(error: Exception) -> int:
         print(error, file=sys.stderr)
         return UsageError.exit_code
     if format_message is not None:
-        return _failed(f"{format_message()} (see goldbench --help)", UsageError.exit_code)
+        return _failed(f"{_plain(format_message())} (see goldbench --help)", UsageError.exit_code)
     if os.environ.get("GOLDBENCH_DEBUG"):
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1]

@@ -81,7 +81,7 @@ class Snapshot:
 
     def stall(self, after_s: float) -> str | None:
         """Return a line that names the oldest calls once one has been in flight for ``after_s`` seconds, else None."""
-        old = [f"{label} {seconds:.0f} s" for label, seconds in self.oldest if seconds >= after_s]
+        old = [f"{label} {seconds:.3g} s" for label, seconds in self.oldest if seconds >= after_s]
         return f"no answer yet: {', '.join(old)} ({self.in_flight} in flight)" if old else None
 
 
@@ -186,7 +186,7 @@ class Gate:
         """
         if not self._done:
             self.close(
-                f"{self.settings.shown_url()}: the server accepts calls, but answered none within {seconds:.0f} s: "
+                f"{self.settings.shown_url()}: the server accepts calls, but answered none within {seconds:.3g} s: "
                 "see whether it is loading or busy, use a smaller model, or give --concurrency 1 and a longer --timeout"
             )
 

@@ -69,8 +69,8 @@ def writers_of(manifest: Manifest) -> Iterator[str]:
     if manifest.model is not None and any(name.startswith("offline") for name in manifest.generators):
         counts = ", ".join(f"{name} {count:,}" for name, count in manifest.generators.items())
         yield (
-            f"queries by generator: {counts} (offline: simulated, because the passage is not in English sentences "
-            "or the collection holds abstracts)"
+            f"queries by generator: {counts} (offline: simulated, because the small model is asked about English "
+            "sentences alone, and not about collections of abstracts)"
         )
 
 

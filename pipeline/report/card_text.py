@@ -27,7 +27,7 @@ def heading(card: Card) -> str:
 def written_by(evidence_level: str | None) -> str:
     """Return in words who wrote the queries of a set."""
     known = {
-        SMOKE: "simulated queries (smoke)",
+        SMOKE: "queries simulated or of a small model (smoke)",
         "model": "queries written by a model",
         "human": "queries written by people",
     }
