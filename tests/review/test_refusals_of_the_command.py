@@ -27,7 +27,7 @@ from tests.review.review_set import write_set
         (["--annotator", "a", "--annotator", "a"], 2, "twice"),
         (["--annotator", " "], 2, "1 to 64"),
         (["--ledger", "mysql://x/y"], 2, "--ledger"),
-        (["--overlap", "1.5"], 2, "--overlap: not a valid number"),
+        (["--overlap", "1.5"], 2, "Invalid value for '--overlap'"),
     ],
 )
 def test_a_wrong_call_is_refused(tmp_path: Path, options: list[str], code: int, says: str) -> None:
