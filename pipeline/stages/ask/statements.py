@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from goldbench.pipeline.text import table
@@ -42,7 +44,9 @@ _MARKS = (
     (re.compile(r"(?<!\w)[*_](\S[^*_]*)[*_](?!\w)"), r"\1"),
     (re.compile(r"^\s*(?:[-*•>]+|\d+[.)]|\d+(?:\.\d+)+\.?(?= +[A-Z]))\s+"), ""),
 )
-_HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6} +(\S.*)$", re.MULTILINE)
+MOST_CHARACTERS = 1000
+"""The length of the longest text that is looked at as one sentence; a longer one has more than `MOST_WORDS` words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +67,16 @@ class Statement:
 def statements(chunk: Chunk) -> list[Statement]:
     """Return the sentences worth asking about, the most promising first."""
     found: list[Statement] = []
+    headings = [(match.start(), match[1].rstrip("# ")) for match in _HEADING.finditer(chunk.text)]
     for start, end in sentence_spans(chunk.text):
+        if end - start > MOST_CHARACTERS:
+            continue
         raw = chunk.text[start:end]
         text = without_markup(raw)
         if _LIST.search(raw) or raw.lstrip().startswith("#") or not is_statement(text):
             continue
-        topic = topic_of(chunk, start)
+        before = bisect.bisect_left(headings, (start, ""))
+        topic = topic_of(chunk, [heading for _, heading in headings[max(0, before - 1) : before]])
         found.append(Statement(_without_connective(text), topic, start, end, worth(text, topic)))
     return sorted(found, key=lambda one: (-one.worth, one.start))
 
@@ -100,11 +108,14 @@ def worth(text: str, topic: str) -> float:
     return value
 
 
-def topic_of(chunk: Chunk, position: int) -> str:
-    """Return the title and the nearest heading before a place in the chunk, without repetition."""
-    inside = _HEADING.findall(chunk.text[:position])
-    nearest = inside[-1:] or list(chunk.headings[-1:])
-    parts = [without_markup(part.replace("_", " ")) for part in (chunk.title, *nearest)]
+def topic_of(chunk: Chunk, nearest: Sequence[str]) -> str:
+    """Return the title and the nearest heading, without repetition.
+
+    Args:
+        chunk: The chunk.
+        nearest: The nearest heading inside the chunk before the sentence, or nothing: then the chunk's own is taken.
+    """
+    parts = [without_markup(part.replace("_", " ")) for part in (chunk.title, *(nearest or chunk.headings[-1:]))]
     return " > ".join(dict.fromkeys(part for part in parts if re.search(r"[^\W\d_]{3}", part)))
 
 
