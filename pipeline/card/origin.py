@@ -48,7 +48,7 @@ def _funnel(material: DescribedSet, reports: dict[str, StageReport]) -> Figure:
         return absent(FUNNEL, "funnel", "no candidate was proposed")
     kept, unit = len(material.queries) / check.read, "share of candidates"
     if material.simulated:
-        meaning = "The checks rarely reject queries simulated or of a small model: this share says nothing about their quality."
+        meaning = "The checks rarely reject such queries, so the share kept says nothing about their quality."
         return figure(FUNNEL, "funnel", kept, meaning, unit=unit, values=values)
     return figure(
         FUNNEL,
