@@ -55,7 +55,9 @@ class KnownSet:
     texts: dict[str, str]
 
 
-def write_set(folder: Path, *, subjects: int = 8, extra: Mapping[str, str] | None = None) -> KnownSet:
+def write_set(
+    folder: Path, *, subjects: int = 8, extra: Mapping[str, str] | None = None, answers: bool = True
+) -> KnownSet:
     """Write a set of so many subjects; ``extra`` are more documents by id, relevant to nothing."""
     documents, queries, truth, ids = [], [], {}, {}
     for number, it in enumerate(SUBJECTS[:subjects]):
@@ -69,7 +71,7 @@ def write_set(folder: Path, *, subjects: int = 8, extra: Mapping[str, str] | Non
                 text=f"how often is the {it} greased",
                 generator="test",
                 evidence=(Evidence(doc_id=f"{it}-3", start=0, end=len(quote), quote=quote),),
-                answer=f"every {number + 31} weeks",
+                answer=f"every {number + 31} weeks" if answers else None,
                 language="en",
             )
         )

@@ -122,7 +122,7 @@ def test_judges_that_are_lenient_cost_no_more_than_sixty_calls_of_a_hundred(
 ) -> None:
     known = write_set(tmp_path / "set", subjects=20)
     model_server.script(judge={"truth": known.truth, "up": up, "independent": True})
-    done = grade(known.folder, settings(model_server))
+    done = grade(known.folder, settings(model_server), force=True)
     first = sum(done.usage[name].requests for name in ("grade", "source check", "canary"))
     assert done.usage["escalate"].requests <= 0.6 * first
 
@@ -211,7 +211,7 @@ STERN: dict[str, Any] = {"truth": {}}
 
 @pytest.mark.parametrize(
     ("judge", "finding", "kept"),
-    [(LENIENT, "made up to test", 6), (STERN, "shown with their answer are graded 0", 0)],
+    [(LENIENT, "made up to test", 6), (STERN, "known to answer their query are graded 0", 0)],
     ids=["lenient", "stern"],
 )
 def test_a_judge_that_fails_its_checks_changes_nothing_but_the_record_unless_it_is_forced(
@@ -236,6 +236,17 @@ def test_a_judge_that_fails_its_checks_changes_nothing_but_the_record_unless_it_
     assert forced.refusal is None
     assert (forced.manifest.queries, forced.manifest.refused_grading) == (kept, None)
     assert "not to be trusted" in read_dataset(known.folder / "dataset.json").metadata["notice"]
+
+
+def test_a_judge_that_finds_nothing_in_the_sources_fails_also_where_no_answer_is_known(
+    tmp_path: Path, model_server: ServerHandle
+) -> None:
+    known = write_set(tmp_path / "set", subjects=5, answers=False)
+    model_server.script(judge=STERN)
+    before = artifacts(known.folder)
+    done = grade(known.folder, settings(model_server))
+    assert "5 of 5 sources known to answer their query are graded 0" in str(done.refusal)
+    assert artifacts(known.folder) == before
 
 
 def test_a_topup_by_a_judge_that_failed_its_checks_changes_no_label_unless_it_is_forced(
@@ -493,7 +504,7 @@ def test_a_passage_that_a_reply_about_several_leaves_out_is_unjudged(
     short = json.dumps({"intent": "x", "passages": [row]})
     model_server.script({"do": {"content": short}}, judge={"truth": known.truth})
     before = artifacts(known.folder)
-    done = grade(known.folder, settings(model_server, passages_per_call=4, canaries=0))
+    done = grade(known.folder, settings(model_server, passages_per_call=4, canaries=0), force=True)
     assert isinstance(done.problem(known.folder), NothingKept)
     assert "no query would be left" in str(done.refusal)  # the only grade that came is 0
     assert artifacts(known.folder) == before

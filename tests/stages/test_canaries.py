@@ -100,7 +100,7 @@ def test_a_single_answer_that_is_missed_only_warns_but_a_judge_that_refutes_most
     none, some = Relevance.UNRELATED, Relevance.SAME_TOPIC
     assert findings(alone, sources=[none, some]).verdict == "warning"
     assert findings({}, sources=[none, none, some]).failed == (
-        "2 of 3 sources shown with their answer are graded 0 (67%, more than 50%)",
+        "2 of 3 sources known to answer their query are graded 0 (67%, more than 50%)",
     )
 
 
