@@ -144,8 +144,9 @@ MADE = pytest.mark.skipif(not (ROOT / ".venv" / ".runtime").exists(), reason="ma
 
 
 @MADE
+@pytest.mark.timeout(300)
 def test_make_dataset_without_the_model_simulates_and_says_so(tmp_path: Path) -> None:
-    done = run(f"make dataset GENERATOR=simulated OUT={tmp_path / 'run'}", ROOT)
+    done = run(f"make dataset GENERATOR=simulated OUT={tmp_path / 'run'}", ROOT, timeout_s=280)
     assert done.returncode == 0, done.stderr
     assert f"60 queries in {tmp_path / 'run' / 'dataset.json'}" in " ".join(done.stdout.split())
     assert "simulated" in done.stderr

@@ -9,6 +9,7 @@ baseline, a history, the agreement of labels, and the review exported as native,
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -56,6 +57,11 @@ def renamed(old: bytes) -> bytes:
     return old.replace(b'"goldset', b'"goldbench').replace(b'\\"goldset', b'\\"goldbench')
 
 
+def comparable(name: str, content: bytes) -> bytes:
+    """Return a file without the ranks that LSI gave: where all cosines are almost 0, they depend on the processor."""
+    return re.sub(rb'"lsi":\d+', b'"lsi"', content) if name == "4-pool.jsonl" else content
+
+
 def check_same_set(old: str, new: Path) -> None:
     """Check that a set is the earlier one, byte for byte but for the name, and has today's files beside."""
     before = Manifest.model_validate_json(original(f"{old}/manifest.json"))
@@ -63,8 +69,8 @@ def check_same_set(old: str, new: Path) -> None:
     assert after.files.keys() - before.files.keys() == {"beir/README.md", "beir/qrels/test.jsonl"}
     assert before.files.keys() <= after.files.keys()
     for name in before.files:
-        assert (new / name).read_bytes() == renamed(original(f"{old}/{name}")), name
-    changing = {"created", "seconds", "files", "goldbench", "usage", "packages"}
+        assert comparable(name, (new / name).read_bytes()) == comparable(name, renamed(original(f"{old}/{name}"))), name
+    changing = {"created", "seconds", "files", "goldbench", "usage", "packages", "generators"}
     assert before.packages.keys() == after.packages.keys()
     assert before.model_dump(exclude=changing) == after.model_dump(exclude=changing)
     assert "goldset" not in (new / "manifest.json").read_text(encoding="utf-8")
@@ -99,7 +105,7 @@ def test_records_are_read_under_the_earlier_name_and_written_under_the_present_o
 def test_a_card_is_written_anew_in_place_of_the_earlier_one(earlier: Path, goldbench: Goldbench) -> None:
     goldbench("card", "run")
     before, after = json.loads(original("run/card.json")), json.loads((earlier / "run/card.json").read_text("utf-8"))
-    assert [figure["name"] for figure in before["figures"]] == [figure["name"] for figure in after["figures"]]
+    assert {figure["name"] for figure in before["figures"]} <= {figure["name"] for figure in after["figures"]}
     for name in ("card.json", "card.md"):
         assert "goldset" not in (earlier / "run" / name).read_text(encoding="utf-8")
 
