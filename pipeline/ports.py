@@ -189,6 +189,15 @@ class Critics(Protocol):
         """Return a score from 1 to 5 by criterion, empty where this candidate is not judged."""
 
 
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How many calls were answered, the seconds they took together, and the tokens that they wrote."""
+
+    calls: int
+    seconds: float
+    tokens: int
+
+
 class Traffic(Protocol):
     """The state of the calls to a model at one moment."""
 
@@ -197,6 +206,9 @@ class Traffic(Protocol):
 
     def stall(self, after_s: float) -> str | None:
         """Return a line that names the oldest calls once one has been under way for ``after_s`` seconds, else None."""
+
+    def speed(self) -> Speed | None:
+        """Return how fast calls are answered, None before the first answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,31 +2,73 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldbench.pipeline.cli.options import console_for, takes
+from goldbench.pipeline.cli.options import console_for, model_option, takes
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.goldset.file_names import ANSWERS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from goldbench.pipeline.build.diagnosis import Finding
     from goldbench.pipeline.config import Config
 
+Paths = Annotated[
+    list[str] | None, typer.Argument(metavar="PATH...", help="Documents for --try (default: a built-in sample).")
+]
+Answers = Annotated[Path, model_option(metavar="FILE", help=f"Store of the replies to --try (default: {ANSWERS}).")]
 
-@takes("model.name", "model.base_url")
-def doctor(settings: Config) -> None:
+
+@takes("model", "generate.prompt_style")
+def doctor(
+    settings: Config,
+    paths: Paths = None,
+    tries: Annotated[bool, model_option("--try", help="Try the model on a few passages.")] = False,
+    answers: Answers = Path(ANSWERS),
+) -> None:
     """Check the configuration and the model server.
 
-    Also lists the local servers that listen.
+    Also lists the local servers that listen. With --try, the model writes and judges a few queries: at most 25 calls.
     """
     import asyncio
 
     from goldbench.pipeline.build.diagnosis import examine
 
-    healthy = True
-    console = console_for()
-    for finding in asyncio.run(examine(settings)):
+    if paths and not tries:
+        raise UsageError(f"{paths[0]}: documents are for --try alone; add it, or leave them out")
+    healthy = _show(asyncio.run(examine(settings)))
+    if tries:
+        healthy = _try(settings, paths, answers) and healthy
+    if not healthy:
+        raise typer.Exit(1)
+
+
+def _show(findings: Iterable[Finding]) -> bool:
+    """Print the findings, and return whether none of them is bad."""
+    console, healthy = console_for(), True
+    for finding in findings:
         healthy = healthy and finding.good is not False
         mark = {True: "ok  ", False: "bad ", None: "    "}[finding.good]
         console.print(f"{mark}{finding.what}: {finding.says}")
-    if not healthy:
-        raise typer.Exit(1)
+    return healthy
+
+
+def _try(settings: Config, paths: list[str] | None, answers: Path) -> bool:
+    import asyncio
+
+    from goldbench.pipeline.build.inputs import find_documents
+    from goldbench.pipeline.grade.tryout import try_out
+    from goldbench.pipeline.report.build_text import spending
+    from goldbench.pipeline.report.terminal import TerminalProgress
+
+    found = find_documents(paths) if paths else None
+    progress = TerminalProgress(console_for(stderr=True))
+    tried = asyncio.run(try_out(settings, found, answers, progress=progress))
+    healthy = _show(tried.findings)
+    for line in spending(tried.usage):
+        console_for().print(f"    {line}")
+    return healthy

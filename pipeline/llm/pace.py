@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from goldbench.pipeline.llm.headers import Allowance
+from goldbench.pipeline.ports import Speed
 
 _WINDOW_S = 60.0
 _DEFAULT_RESET_S = 1.0
@@ -103,6 +104,10 @@ class Tempo:
         self.output_tokens += tokens
         if tokens and seconds > 0:
             self._rates.append(tokens / seconds)
+
+    def speed(self) -> Speed | None:
+        """Return the speed of the answers so far, None before the first."""
+        return Speed(self.calls, self.seconds, self.output_tokens) if self.calls and self.seconds > 0 else None
 
     def expired(self, given_s: float) -> None:
         """Take in that a call ended without an answer after these seconds, although the server had accepted it."""

@@ -17,7 +17,7 @@ from goldbench.pipeline.llm.headers import Allowance
 from goldbench.pipeline.llm.pace import Rates, Tempo, Width
 from goldbench.pipeline.llm.prices import Accounts
 from goldbench.pipeline.llm.server_settings import PATIENCE_S, ModelSettings
-from goldbench.pipeline.ports import Usage
+from goldbench.pipeline.ports import Speed, Usage
 from goldbench.pipeline.text.display import dollars
 
 HEAD_START_TICKS, TICK_S = 4, 0.01
@@ -67,6 +67,11 @@ class Snapshot:
     """The seconds until the next call may go; 0 unless a rate limit or a server that is gone holds it back."""
     server_gone: bool
     oldest: tuple[tuple[str, float], ...]
+    answered: Speed | None = None
+
+    def speed(self) -> Speed | None:
+        """Return how fast calls are answered, None before the first answer."""
+        return self.answered
 
     def line(self) -> str:
         """Return the state as one line."""
@@ -207,6 +212,7 @@ class Gate:
             waits_s=max(0.0, self._waits_until - now) if self._queue else 0.0,
             server_gone=self.circuit.is_open,
             oldest=tuple((ticket.label, now - ticket.since) for ticket in oldest),
+            answered=self.tempo.speed(),
         )
 
     def _pump(self) -> None:

@@ -1,0 +1,249 @@
+"""A model tried before a run: its speed, the queries it writes about a few passages, and whether it can judge."""
+
+from __future__ import annotations
+
+import asyncio
+import tomllib
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from goldbench.pipeline.build.diagnosis import Finding
+from goldbench.pipeline.build.flow import trial_of
+from goldbench.pipeline.build.inputs import brief_for, cut
+from goldbench.pipeline.build.progress import calls_shown
+from goldbench.pipeline.build.waves import Drawing, Drawn
+from goldbench.pipeline.build.writers import ModelWriter, writer_for
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, UsageError
+from goldbench.pipeline.formats.documents.sources import Found
+from goldbench.pipeline.grade.panel import CANARY, ModelPanel
+from goldbench.pipeline.ports import Progress, Speed, Writing
+from goldbench.pipeline.stages.canaries import TRAPS, Planted, findings, plant, tally
+from goldbench.pipeline.stages.chunk import chunk_documents
+from goldbench.pipeline.stages.judge import Judge, Pair
+from goldbench.pipeline.stages.select import READY, Limits, fault
+from goldbench.pipeline.text.display import amount
+from goldbench.pipeline.text.display import queries as count_of
+from goldbench.schemas.corpus import Chunk, Document, Evidence
+from goldbench.schemas.judgment import Canary, Judgment
+from goldbench.schemas.manifest import CanaryVerdict, StageUsage
+from goldbench.schemas.query import Query
+
+_PASSAGES, _CHECKS = 5, 8
+"""Passages that queries are written about, and judge checks."""
+_SAMPLE = Path(__file__).with_name("sample.toml")
+"""What is tried if no documents are named; the judge checks are always made of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Chunks in memory, read like those on disk."""
+
+    chunks: Sequence[Chunk]
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Yield the chunks."""
+        return iter(self.chunks)
+
+    def __len__(self) -> int:
+        """Return the number of chunks."""
+        return len(self.chunks)
+
+    def at(self, position: int) -> Chunk:
+        """Return the chunk at this position, counted from 0."""
+        return self.chunks[position]
+
+
+@dataclass(slots=True)
+class Tried:
+    """The findings of a try, in the order in which they are shown, and what it cost by account."""
+
+    findings: list[Finding] = field(default_factory=list)
+    usage: dict[str, StageUsage] = field(default_factory=dict)
+
+
+def sample() -> tuple[list[Chunk], list[Query]]:
+    """Return the built-in passages and the query about each."""
+    rows = tomllib.loads(_SAMPLE.read_text(encoding="utf-8"))["passages"]
+    documents = [
+        Document(doc_id=f"sample-{number}", title=row["title"], text=row["text"].strip(), source="sample")
+        for number, row in enumerate(rows, 1)
+    ]
+    chunks = list(chunk_documents(documents, size=2000, overlap=0))
+    queries = []
+    for row, chunk in zip(rows, chunks, strict=True):
+        start = chunk.text.index(row["evidence"])
+        evidence = Evidence(
+            doc_id=chunk.span.doc_id, start=start, end=start + len(row["evidence"]), quote=row["evidence"]
+        )
+        queries.append(
+            Query(
+                query_id=f"q-{chunk.span.doc_id}",
+                chunk_id=chunk.chunk_id,
+                text=row["query"],
+                generator="sample",
+                evidence=(evidence,),
+                answer=row["answer"],
+                language="en",
+            )
+        )
+    return chunks, queries
+
+
+async def try_out(config: Config, found: Found | None, answers: Path, *, progress: Progress) -> Tried:
+    """Return how a model does on a few passages, as a writer of queries and as a judge.
+
+    Every reply is stored before it is used; those that the store holds already are used again.
+
+    Args:
+        config: The configuration; its caps hold.
+        found: The documents, None for the built-in sample.
+        answers: The store of answers.
+        progress: Shows how far the try is.
+
+    Raises:
+        UsageError: No model is set up.
+        InputError: No passage of the documents may be asked about.
+        ModelUnavailable: The model's server cannot be used.
+    """
+    writer = await writer_for(config, answers)
+    if not isinstance(writer, ModelWriter):
+        raise UsageError("--try needs a model: give --model and --base-url, or --model local")
+    chunks = Held(_first_chunks(config, found))
+    tried = Tried()
+    drawn = await _written(writer, chunks, tried, progress)
+    if drawn is None and (other := writer.instead()) is not None:
+        writer = other
+        drawn = await _written(writer, chunks, tried, progress)
+    tried.usage |= writer.usage()
+    if drawn is None or drawn.limit is None:
+        await _judged(writer.config, answers, tried, progress)
+    return tried
+
+
+def _first_chunks(config: Config, found: Found | None) -> list[Chunk]:
+    if found is None:
+        return sample()[0][:_PASSAGES]
+    limits = READY if config.documents.no_chunk else Limits()
+    able = (chunk for chunk in cut(config, found, on_failure=lambda _: None) if fault(chunk.text, limits) is None)
+    first = list(islice(able, _PASSAGES))
+    if not first:
+        raise InputError("documents", "no passage of them may be asked about; name others, or none for the sample")
+    return first
+
+
+async def _written(writer: ModelWriter, chunks: Held, tried: Tried, progress: Progress) -> Drawn | None:
+    """Let the model write queries, enter how it did, and return them; None if its replies are useless."""
+    style, per_chunk = writer.config.generate.prompt_style.value, writer.config.generate.constraints.per_chunk
+    async with _shown(writer, chunks, progress) as (writing, advance):
+        drawing = Drawing(
+            chunks=chunks,
+            generator=writing.generator,
+            brief=partial(brief_for, writer.config),
+            cluster_of=lambda position: [position],
+            concurrency=2 * writer.config.model.calls_at_once,
+            advance=advance,
+            trial=trial_of(writer.config),
+        )
+        drawn: Drawn | None = None
+        try:
+            drawn = await drawing.draw(np.arange(len(chunks)), target=per_chunk * len(chunks), per_chunk=per_chunk)
+        except ModelUnfit as unfit:
+            tried.findings.append(Finding(f"writing, prompt style {style}", str(unfit), good=False))
+        speed = writing.traffic().speed() if writing.traffic else None
+    if drawn is not None:
+        tried.findings += [_writing(drawn, style), _speed(speed, drawn)]
+    return drawn
+
+
+@asynccontextmanager
+async def _shown(writer: ModelWriter, chunks: Held, progress: Progress) -> AsyncIterator[tuple[Writing, partial[None]]]:
+    async with writer.open(chunks) as writing:
+        with progress.stage("try writing", len(chunks)) as step:
+            async with calls_shown(writing, step, progress):
+                yield writing, partial(step.advance)
+
+
+def _writing(drawn: Drawn, style: str) -> Finding:
+    """Return how the model did as a writer of queries."""
+    quoted = sum(bool(candidate.evidence) for candidate in drawn.candidates)
+    rules = Counter(item.filter for item in drawn.rejections)
+    parts = [
+        f"replies fit for {drawn.chunks_drawn - drawn.chunks_failed} of {amount(drawn.chunks_drawn, 'passage')}",
+        f"evidence is found in {quoted} of {count_of(len(drawn.candidates))}",
+        f"{len(drawn.queries)} accepted",
+    ]
+    if rules:
+        parts.append("rejected by rule: " + ", ".join(f"{rule} {count}" for rule, count in rules.most_common()))
+    if drawn.limit:
+        parts.append(drawn.limit)
+    if not drawn.queries:
+        parts.append("use another model, --prompt-style small or looser constraints")
+    return Finding(f"writing, prompt style {style}", "; ".join(parts), good=bool(drawn.queries))
+
+
+def _speed(speed: Speed | None, drawn: Drawn) -> Finding:
+    """Return how fast the model answers, and how long 100 queries would take one call after another."""
+    if speed is None:
+        return Finding("speed", "not measured: every reply came from the store")
+    per_call = speed.seconds / speed.calls
+    says = f"{speed.tokens / speed.seconds:.1f} tokens per second, {per_call:.1f} s per call ({speed.calls} calls)"
+    if drawn.queries:
+        minutes = 100 * speed.seconds / len(drawn.queries) / 60
+        says += f"; 100 queries take about {max(1, round(minutes))} min if calls follow one another"
+    return Finding("speed", says)
+
+
+async def _judged(config: Config, answers: Path, tried: Tried, progress: Progress) -> None:
+    """Let the model judge planted answers and fakes of the sample, and enter how it did."""
+    chunks, queries = sample()
+    planted = list(plant(queries, count=_CHECKS, chunks=Held(chunks), pooled=lambda _: ()))
+    panel = ModelPanel(config, answers)
+    failed: Counter[str] = Counter()
+    async with panel.open(tried.usage) as assessors:
+        with progress.stage("try judging", len(planted)) as step:
+
+            async def judged(one: Planted) -> Judgment | None:
+                try:
+                    return await _judgment(assessors.canary, one)
+                except CallFailed as error:
+                    failed[error.kind] += 1
+                except LimitReached:
+                    failed["limit"] += 1
+                finally:
+                    step.advance(1)
+                return None
+
+            async with calls_shown(assessors, step, progress):
+                given = [one for one in await asyncio.gather(*map(judged, planted)) if one is not None]
+    tried.usage |= {"canary": panel.usage().get(CANARY, StageUsage())}
+    tried.findings.append(_judging(given, failed))
+
+
+async def _judgment(judge: Judge, one: Planted) -> Judgment:
+    pair = Pair(one.query.query_id, one.chunk_id, one.query.text, one.text, canary=one.kind)
+    return await judge.judge(pair)
+
+
+def _judging(given: Iterable[Judgment], failed: Mapping[str, int]) -> Finding:
+    """Return how the model did as a judge."""
+    counts = tally(given)
+    found = findings(counts, unanswered=sum(failed.values()))
+    fakes, accepted = (sum(counts.get(kind, (0, 0))[part] for kind in TRAPS) for part in (0, 1))
+    shown, recognised = counts.get(Canary.EVIDENCE_ALONE, (0, 0))
+    says = (
+        f"judge checks {found.verdict.value}: accepted {accepted} of {amount(fakes, 'planted fake')}, "
+        f"recognised {recognised} of {amount(shown, 'planted answer')}"
+    )
+    if failed:
+        says += "; replies that could not be used: " + ", ".join(f"{kind} {count}" for kind, count in failed.items())
+    if found.verdict is CanaryVerdict.FAILED:
+        return Finding("judging", f"{says}; let another model grade", good=False)
+    return Finding("judging", says, good=found.verdict is CanaryVerdict.PASSED or None)
