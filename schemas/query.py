@@ -46,7 +46,7 @@ class Constraints(Record):
 
 
 class QueryKind(StrEnum):
-    """What a query asks for."""
+    """What a query asks for; from ``multi_hop`` on, what makes it harder than a query that one passage answers."""
 
     FACT = "fact"
     DEFINITION = "definition"
@@ -55,6 +55,12 @@ class QueryKind(StrEnum):
     COMPARISON = "comparison"
     CONDITION = "condition"
     SUMMARY = "summary"
+    MULTI_HOP = "multi_hop"
+    CROSS_COMPARISON = "cross_comparison"
+    TEMPORAL = "temporal"
+    UNANSWERABLE = "unanswerable"
+    CONVERSATIONAL = "conversational"
+    NOISY = "noisy"
 
 
 class QueryStyle(StrEnum):
@@ -83,6 +89,13 @@ class Assignment(Record):
     persona: str | None = None
 
 
+class Turn(Record):
+    """An earlier turn of a conversation: what was asked, and what was answered if anybody wrote that down."""
+
+    question: str
+    answer: str | None = None
+
+
 class Candidate(Record):
     """A query as a generator proposed it, before any check.
 
@@ -91,6 +104,10 @@ class Candidate(Record):
     own words (empty if it was not found). ``masked`` are the words taken out of the indexed text because the query was
     made from them (held-out recipes only). ``first_text`` is the wording before a rewrite. ``scores`` are those of the
     critics, 1 to 5.
+
+    ``needs`` are the chunks that are all needed to answer, two or more, the source first; empty if one passage is
+    enough. ``history`` holds the earlier turns of a conversation, the oldest first, and ``standalone`` the last turn
+    put so that it needs none of them. ``original`` is the query that this one is a noisy form of, ``noise`` the noise.
     """
 
     chunk_id: Id
@@ -108,6 +125,17 @@ class Candidate(Record):
     masked: tuple[Evidence, ...] = ()
     first_text: str | None = None
     scores: dict[str, int] = Field(default_factory=dict)
+    needs: tuple[Id, ...] = ()
+    history: tuple[Turn, ...] = ()
+    standalone: str | None = None
+    original: Id | None = None
+    noise: str | None = None
+
+    @model_validator(mode="after")
+    def _needs_several(self) -> Self:
+        if self.needs and (len(set(self.needs)) != len(self.needs) or len(self.needs) < 2):
+            raise ValueError("needs must name two chunks or more, each once, or none")
+        return self
 
 
 class Query(Candidate):

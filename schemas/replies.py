@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
 from goldbench.schemas.judgment import Flag
-from goldbench.schemas.query import QueryKind, QueryStyle
+from goldbench.schemas.query import QueryStyle
 
 LONG, MIDDLE, SHORT = 800, 400, 200
 """Characters of a sentence with room to spare, of a long phrase, and of a short one."""
@@ -31,6 +32,19 @@ class Answer(BaseModel):
     """The shape of a model's reply. Fields it does not know are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class QueryKind(StrEnum):
+    """What a query asks for."""
+
+    # The kinds a query about one passage can have. Name and text are sent: the records' own kinds are more.
+    FACT = "fact"
+    DEFINITION = "definition"
+    PROCEDURE = "procedure"
+    REASON = "reason"
+    COMPARISON = "comparison"
+    CONDITION = "condition"
+    SUMMARY = "summary"
 
 
 class GeneratedQuery(Answer):

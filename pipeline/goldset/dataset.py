@@ -39,7 +39,11 @@ from goldbench.pipeline.goldset.gold_path import METADATA
 from goldbench.schemas.corpus import Chunk, Evidence
 from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.query import Query
+from goldbench.schemas.record import Record
 from goldbench.schemas.testset import TestSet
+
+MEMBERS = ("needs", "unanswerable", "history", "standalone", "originals")
+"""The members of ``dataset.json`` that only some sets have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +58,16 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class GoldContents:
-    """What is written: the corpus is a function that reads it again, so that it need not be held in memory."""
+    """What is written: the corpus is a function that reads it again, so that it need not be held in memory.
+
+    ``unanswerable`` are the queries that nothing in the corpus answers; they have no grades.
+    """
 
     queries: Sequence[Query]
     corpus: Callable[[], Iterable[Passage]]
     relevance: Mapping[str, Mapping[str, Relevance]]
     metadata: Mapping[str, Any]
+    unanswerable: Sequence[Query] = ()
 
     def relevant_docs(self) -> Iterator[tuple[str, list[str]]]:
         """Yield each query id with the ids of its relevant chunks, the highest grade first."""
@@ -67,6 +75,19 @@ class GoldContents:
             grades = self.relevance[query.query_id]
             ranked = sorted(grades, key=lambda chunk_id: (-grades[chunk_id], chunk_id != query.chunk_id, chunk_id))
             yield query.query_id, [chunk_id for chunk_id in ranked if grades[chunk_id] >= RELEVANT]
+
+    def members(self) -> Iterator[tuple[str, list[tuple[str, object]]]]:
+        """Yield the members of ``dataset.json`` that only some sets have, each with its entries by query id."""
+        here = {query.query_id for query in self.queries}
+        asked = [*self.queries, *self.unanswerable]
+        members: dict[str, list[tuple[str, object]]] = {
+            "needs": [(query.query_id, query.needs) for query in self.queries if query.needs],
+            "unanswerable": [(query.query_id, query.text) for query in self.unanswerable],
+            "history": [(query.query_id, _dumped(query.history)) for query in asked if query.history],
+            "standalone": [(query.query_id, query.standalone) for query in asked if query.standalone],
+            "originals": [(query.query_id, query.original) for query in self.queries if query.original in here],
+        }
+        return (named for named in members.items() if named[1])
 
 
 def passages(chunks: Iterable[Chunk], queries: Iterable[Query]) -> Iterator[Passage]:
@@ -120,8 +141,14 @@ def _write_dataset(path: Path, gold: GoldContents) -> None:
         _write_map(file, "relevant_docs", gold.relevant_docs())
         file.write('"mode": "text",\n')
         _write_map(file, "relevance_scores", ((query.query_id, _plain(gold, query)) for query in gold.queries))
+        for name, entries in gold.members():
+            _write_map(file, name, entries)
         file.write(METADATA + as_line(json.dumps(gold.metadata, ensure_ascii=False, sort_keys=True)))
         file.write("}\n")
+
+
+def _dumped(records: Iterable[Record]) -> list[dict[str, Any]]:
+    return [record.model_dump(mode="json", exclude_none=True) for record in records]
 
 
 def _write_map(file: TextIO, name: str, items: Iterable[tuple[str, object]]) -> None:

@@ -120,6 +120,8 @@ class GoldFolder:
     """The proposed queries."""
     queries = RecordsOf(names.QUERIES, Query)
     """The queries of the set."""
+    unanswerable = RecordsOf(names.UNANSWERABLE, Query)
+    """The queries that nothing in the corpus answers; missing if there are none."""
     rejections = RecordsOf(names.REJECTIONS, Rejection)
     """The rejected candidates, each with its reason."""
     pool = RecordsOf(names.POOL, Pooled)
@@ -340,7 +342,9 @@ class Draft(GoldFolder):
     finished: Manifest | None = None
 
     def write_gold(self, gold: GoldContents) -> None:
-        """Write the gold set and its copies for other tools."""
+        """Write the gold set and its copies for other tools, and the queries without an answer if there are any."""
+        if gold.unanswerable:
+            self.unanswerable.write(gold.unanswerable)
         write_gold(self.path, gold)
 
     def write_settings(self, settings: Mapping[str, Any]) -> None:

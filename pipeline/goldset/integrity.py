@@ -10,6 +10,7 @@ from pathlib import Path
 
 from goldbench.pipeline.formats.interchange_names import JUDGMENT_COLUMNS
 from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.dataset import MEMBERS, GoldContents
 from goldbench.pipeline.goldset.file_names import (
     CHUNKS,
     CORPUS_COPY,
@@ -19,6 +20,7 @@ from goldbench.pipeline.goldset.file_names import (
     QRELS_LINES,
     QUERIES,
     QUERIES_COPY,
+    UNANSWERABLE,
 )
 from goldbench.pipeline.goldset.folder import GoldFolder, is_graded
 from goldbench.schemas.corpus import Chunk, Document, Evidence
@@ -53,6 +55,7 @@ def validate(folder: Path) -> Validation:
         *home.changed_files(),
         *_problems_of_spans(documents, chunks, [*queries, *dropped], gold),
         *_problems_of_queries(queries, gold, judged=graded or reviewed),
+        *_problems_of_members(home, queries, gold),
         *(_problems_of_grades(home, gold) if graded and not reviewed else ()),
         *_problems_of_copies(home, gold),
     ]
@@ -103,6 +106,17 @@ def _problems_of_queries(queries: list[Query], gold: TestSet, *, judged: bool) -
         refuted = judged and query.chunk_id in (gold.relevance_scores or {}).get(query.query_id, {})
         if query.chunk_id not in gold.relevant_docs.get(query.query_id, ()) and not refuted:
             yield f"query {query.query_id}: its source chunk {query.chunk_id} is not among its relevant chunks"
+
+
+def _problems_of_members(folder: GoldFolder, queries: list[Query], gold: TestSet) -> Iterator[str]:
+    """Compare what ``dataset.json`` says of single queries with their records."""
+    unanswerable = list(folder.unanswerable.read_any())
+    written = gold.model_dump(mode="json", exclude_none=True)
+    kept = GoldContents(queries, tuple, {}, {}, unanswerable)
+    expected = {name: json.loads(json.dumps(dict(entries))) for name, entries in kept.members()}
+    for name in MEMBERS:
+        if written[name] != expected.get(name, {}):
+            yield f"{DATASET}: {name!r} differs from {QUERIES} and {UNANSWERABLE}"
 
 
 def _problems_of_grades(folder: GoldFolder, gold: TestSet) -> Iterator[str]:

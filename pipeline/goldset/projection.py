@@ -115,7 +115,8 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
             "chunk": {"size": size, "overlap": overlap},
             "rechunked": {"queries": len(relevance), "left_out": len(left_out)},
         }
-        place.write_gold(GoldContents(queries, lambda: passages(chunks, queries), grades, metadata))
+        unanswerable = list(home.unanswerable.read_any())
+        place.write_gold(GoldContents(queries, lambda: passages(chunks, queries), grades, metadata, unanswerable))
         place.write_settings(settings)
         report = StageReport(
             stage="project",
@@ -212,7 +213,7 @@ def _cuts(chunks: Iterable[Chunk], relevance: Iterable[TextRelevance]) -> dict[s
 
 
 def _moved(query: Query, found: Projection) -> Query:
-    return query.model_copy(update={"chunk_id": found.source, "evidence": found.evidence})
+    return query.model_copy(update={"chunk_id": found.source, "evidence": found.evidence, "needs": found.needs})
 
 
 def _rejections(relevance: Iterable[TextRelevance], left_out: Mapping[str, str]) -> Iterator[Rejection]:

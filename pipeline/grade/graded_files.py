@@ -45,6 +45,7 @@ def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, gra
             corpus=functools.partial(passages, gold.chunks, gold.queries),
             relevance=made.grades,
             metadata=described(gold.metadata, grading),
+            unanswerable=list(gold.folder.unanswerable.read_any()),
         )
     )
     place.given_labels.write_bytes(kept_labels)

@@ -81,7 +81,8 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
         _write_records(place, start, decided)
         metadata = {**reviewed.material.metadata, "review": _described(place, made, decided, reviewed)}
         corpus = functools.partial(passages, home.chunks.read(), decided.queries)
-        place.write_gold(GoldContents(decided.queries, corpus, grades, metadata))
+        unanswerable = list(home.unanswerable.read_any())
+        place.write_gold(GoldContents(decided.queries, corpus, grades, metadata, unanswerable))
         place.finish(_manifest(manifest, start, decided))
     return made
 

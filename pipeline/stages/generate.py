@@ -21,13 +21,14 @@ from goldbench.schemas.query import Assignment, Candidate, Constraints, QueryKin
 from goldbench.schemas.replies import GeneratedQueries, GeneratedQuery
 
 K = TypeVar("K")
+Kind = TypeVar("Kind", bound=str)
 
 
 def assign(
     chunk_id: str,
     *,
     seed: int,
-    kinds: Mapping[QueryKind, float],
+    kinds: Mapping[Kind, float],
     styles: Mapping[QueryStyle, float],
     personas: Sequence[str] = (),
 ) -> Assignment:
@@ -36,13 +37,13 @@ def assign(
     Args:
         chunk_id: Id of the chunk.
         seed: Seed of the run.
-        kinds: Weight of every kind, 0 or more, not all 0.
+        kinds: Weight of every kind of `QueryKind`, 0 or more, not all 0.
         styles: Weight of every style, 0 or more, not all 0.
         personas: Descriptions of users; one is drawn, each with equal weight.
     """
     persona = personas[int(_uniform(seed, chunk_id, "persona") * len(personas))] if personas else None
     return Assignment(
-        kind=_draw(kinds, _uniform(seed, chunk_id, "kind")),
+        kind=QueryKind(_draw(kinds, _uniform(seed, chunk_id, "kind"))),
         style=_draw(styles, _uniform(seed, chunk_id, "style")),
         persona=persona,
     )
@@ -128,7 +129,7 @@ class ModelGenerator:
             evidence=locate(item.evidence, brief.chunk),
             quote=item.evidence,
             language=brief.language,
-            kind=item.type,
+            kind=QueryKind(item.type),
             style=item.style,
             asked=brief.assignment,
             answer=item.answer.strip() or None,

@@ -7,6 +7,7 @@ Fails: never; a query whose evidence no chunk holds is left out, with the reason
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,13 +43,14 @@ class Projection:
 
     ``grades`` are the grades of the judged chunks, ``source`` is the relevant chunk that stands for the one the query
     was written from, ``evidence`` every stretch the labels rest on, ``lost`` the number of relevant passages that no
-    chunk holds.
+    chunk holds, ``needs`` the chunks that are all needed, empty if one holds all of the query's evidence.
     """
 
     grades: Mapping[str, Relevance]
     source: str
     evidence: tuple[Evidence, ...]
     lost: int
+    needs: tuple[str, ...] = ()
 
 
 def judged_passage(query: Query, chunk: Chunk, grade: Relevance, quotes: Iterable[str] = ()) -> JudgedPassage:
@@ -113,7 +115,17 @@ def project(relevance: TextRelevance, cuts: Mapping[str, Cuts]) -> Projection | 
     if source is None:
         return "none of its relevant passages is in a chunk"
     others = [rests_on[place] for place in sorted(rests_on) if rests_on[place] not in own]
-    return Projection(grades, source, (*own, *others), lost)
+    return Projection(grades, source, (*own, *others), lost, _needed(relevance.query, cuts, grades))
+
+
+def _needed(query: Query, cuts: Mapping[str, Cuts], grades: Mapping[str, Relevance]) -> tuple[str, ...]:
+    """Return the chunks that hold the evidence of a query that needs several; none if one chunk holds all of it."""
+    if not query.needs:
+        return ()
+    holders = [found for evidence in query.evidence if (found := _holders(evidence, cuts, grades))]
+    often = Counter(chunk_id for found in holders for chunk_id in found)
+    needed = dict.fromkeys(max(found, key=lambda chunk_id: often[chunk_id]) for found in holders)
+    return tuple(needed) if len(needed) > 1 else ()
 
 
 def _cuts_of(span: Span, cuts: Mapping[str, Cuts]) -> Cuts:

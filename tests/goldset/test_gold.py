@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.goldset.dataset import GoldContents, Passage, read_dataset, write_gold
 from goldbench.schemas.corpus import Evidence
 from goldbench.schemas.judgment import Relevance
-from goldbench.schemas.query import Query
+from goldbench.schemas.query import Query, Turn
 
 IDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zs", "Zl", "Zp")), min_size=1, max_size=12).filter(
     lambda text: not text.startswith("#") and not any(c.isspace() for c in text)
@@ -112,6 +113,19 @@ def test_any_text_and_any_legal_id_comes_back_as_it_was(
         (lambda data: data["queries"].update({"q 3": "x"}), "q 3"),
         (lambda data: data.update(surprise=1), "surprise"),
         (lambda data: data["relevance_scores"]["q1"].update(c1=7), "relevance_scores"),
+        (lambda data: data.update(needs={"q9": ["c1", "c2"]}), "needs names query 'q9'"),
+        (lambda data: data.update(needs={"q1": ["c1", "nowhere"]}), "'nowhere', which is not in corpus"),
+        (lambda data: data.update(needs={"q1": ["c1"]}), "two documents or more"),
+        (lambda data: data.update(unanswerable={"q1": "why"}), "in queries and in unanswerable"),
+        (lambda data: data.update(unanswerable={"q2": " "}), "'q2' is empty"),
+        (lambda data: data.update(answers={"q9": {"text": "so"}}), "answers names query 'q9'"),
+        (
+            lambda data: data.update(answers={"q1": {"text": "so", "evidence": [{"quote": "x", "chunk_id": "c9"}]}}),
+            "cites 'c9'",
+        ),
+        (lambda data: data.update(history={"q9": [{"question": "who"}]}), "history names query 'q9'"),
+        (lambda data: data.update(standalone={"q9": "who"}), "standalone names query 'q9'"),
+        (lambda data: data.update(originals={"q1": "q9"}), "originals names query 'q9'"),
     ],
 )
 def test_a_reference_that_does_not_resolve_is_named(tmp_path: Path, change: object, says: str) -> None:
@@ -121,3 +135,32 @@ def test_a_reference_that_does_not_resolve_is_named(tmp_path: Path, change: obje
     (tmp_path / "dataset.json").write_text(json.dumps(data))
     with pytest.raises(InputError, match=says):
         read_dataset(tmp_path / "dataset.json")
+
+
+def test_what_only_some_queries_have_is_written_for_those_alone(tmp_path: Path) -> None:
+    gold = gold_set(
+        {"q1": "why", "q2": "wyh"}, {"c1": "text", "c2": "more"}, {"q1": {"c1": 3, "c2": 3}, "q2": {"c1": 3}}
+    )
+    first, second = gold.queries
+    asked = first.model_copy(
+        update={"needs": ("c1", "c2"), "history": (Turn(question="who", answer="he"), Turn(question="when"))}
+    )
+    noisy = second.model_copy(update={"original": "q1", "noise": "typing", "standalone": "why he"})
+    lost = noisy.model_copy(update={"query_id": "q3", "original": "q8"})
+    open_question = Query(query_id="q4", text="where", chunk_id="c1", generator="test")
+    relevance = {**gold.relevance, "q3": {"c1": Relevance.ANSWERS}}
+    write_gold(
+        tmp_path,
+        dataclasses.replace(gold, queries=[asked, noisy, lost], relevance=relevance, unanswerable=[open_question]),
+    )
+    data = json.loads((tmp_path / "dataset.json").read_text(encoding="utf-8"))
+    assert {name: data[name] for name in list(data)[5:-1]} == {
+        "needs": {"q1": ["c1", "c2"]},
+        "unanswerable": {"q4": "where"},
+        "history": {"q1": [{"question": "who", "answer": "he"}, {"question": "when"}]},
+        "standalone": {"q2": "why he", "q3": "why he"},
+        "originals": {"q2": "q1"},
+    }
+    read = read_dataset(tmp_path / "dataset.json")
+    assert read.history["q1"] == [Turn(question="who", answer="he"), Turn(question="when")]
+    assert "q4" not in (tmp_path / "beir" / "queries.jsonl").read_text(encoding="utf-8")

@@ -148,3 +148,14 @@ def test_every_positive_holds_half_of_an_evidence_span_and_going_back_changes_no
 
 def common(a: Span, b: Span) -> int:
     return min(a.end, b.end) - max(a.start, b.start)
+
+
+def test_passages_that_are_all_needed_stay_apart_until_one_chunk_holds_them_all() -> None:
+    first, second = evidence(20, 40), evidence(720, 740)
+    whole = relevance(passage(0, 500, 3, first), passage(500, 1000, 3, second), own=(first, second))
+    whole = whole.model_copy(update={"query": whole.query.model_copy(update={"needs": ("a:0-500", "a:500-1000")})})
+    apart = project(whole, cuts((0, 100), (100, 700), (700, 1000)))
+    together = project(whole, cuts((0, 900), (900, 1000)))
+    assert isinstance(apart, Projection)
+    assert isinstance(together, Projection)
+    assert (apart.needs, together.needs) == (("a:0-100", "a:700-1000"), ())
