@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -12,101 +11,18 @@ from goldbench.pipeline.build.first_replies import FAULTS, Trial
 from goldbench.pipeline.build.waves import HOPELESS, bounded
 from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
 from goldbench.pipeline.grade.gradable_set import Earlier, GradableSet
-from goldbench.pipeline.grade.panel import CANARY, CHECK, ESCALATION, GRADING, Assessors
-from goldbench.pipeline.grade.retriever_pool import Pool
-from goldbench.pipeline.stages.canaries import Planted, findings, how_many, plant, tally
+from goldbench.pipeline.grade.panel import ESCALATION, Assessors
+from goldbench.pipeline.grade.slots import Answered, Answers, Slot
+from goldbench.pipeline.measures.statistics.shares import wilson
+from goldbench.pipeline.stages.canaries import REFUTED_ABOVE, findings, tally
 from goldbench.pipeline.stages.judge import Pair, escalates, of_one_mind
-from goldbench.pipeline.stages.pool import shuffled
-from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Origin
+from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Relevance
 from goldbench.schemas.manifest import Failure
-from goldbench.schemas.query import Query
+
+SOURCES_FIRST = 20
+"""How many queries' sources are asked about before other passages: a judge that finds nothing in them is given up."""
 
 Known = dict[tuple[str, str, str, Canary | None], Judgment]
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One pair to be judged; ``check`` marks a source shown with its answer, ``planted`` a judge check."""
-
-    query: Query
-    chunk_id: str
-    source: bool = False
-    check: bool = False
-    planted: Planted | None = None
-
-    @property
-    def stage(self) -> str:
-        """The account of its first call."""
-        return CHECK if self.check else CANARY if self.planted else GRADING
-
-    @property
-    def name(self) -> str:
-        """Query and chunk."""
-        return f"{self.query.query_id} {self.chunk_id}"
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The judgments about a slot, the first judge's first; none if the slot is unjudged."""
-
-    slot: Slot
-    judgments: tuple[Judgment, ...] = ()
-    failures: tuple[Failure, ...] = ()
-    limit: str | None = None
-
-
-@dataclass(slots=True)
-class Answers:
-    """All answers, in the order of asking."""
-
-    slots: list[Answered] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    limit: str | None = None
-
-    def pairs(self) -> dict[tuple[str, str], tuple[Judgment, ...]]:
-        """Return the judgments of each pair of the pool."""
-        kept = (item for item in self.slots if item.slot.stage == GRADING)
-        return {(item.slot.query.query_id, item.slot.chunk_id): item.judgments for item in kept}
-
-    def checks(self) -> dict[str, tuple[Judgment, ...]]:
-        """Return the judgments of each query's source, made with the answer in sight."""
-        return {item.slot.query.query_id: item.judgments for item in self.slots if item.slot.check}
-
-    def canaries(self) -> list[Judgment]:
-        """Return the judgments of all canaries."""
-        return [judgment for item in self.slots if item.slot.planted for judgment in item.judgments]
-
-    def unanswered_canaries(self) -> Counter[Canary]:
-        """Return how many canaries of each kind were asked about without a usable reply."""
-        return Counter(
-            item.slot.planted.kind for item in self.slots if item.slot.planted and item.failures and not item.judgments
-        )
-
-
-def slots_of(gold: GradableSet, pool: Pool, *, share: float) -> list[Slot]:
-    """Return the pairs to judge, query by query so that a cap leaves whole queries judged, judge checks mixed in.
-
-    Args:
-        gold: The set.
-        pool: Its pool.
-        share: How many judge checks there are per call (0.05 = 5 %).
-    """
-    by_query: dict[str, list[Slot]] = {}
-    calls = 0
-    for query in gold.queries:
-        rows = [row for row in pool.pairs[query.query_id] if row.shared_from is None]
-        slots = [Slot(query, row.chunk_id, source=row.origin is Origin.SOURCE) for row in rows]
-        if query.answer:
-            slots.insert(0, Slot(query, query.chunk_id, source=True, check=True))
-        by_query[query.query_id] = slots
-        calls += len(slots)
-    pooled = {query_id: {row.chunk_id for row in rows} for query_id, rows in pool.pairs.items()}
-    for canary in plant(gold.queries, count=how_many(calls, share), chunks=gold.chunks, pooled=pooled.__getitem__):
-        slots = by_query[canary.query.query_id]
-        place = shuffled(canary.query.query_id, [slot.chunk_id for slot in slots] + [canary.chunk_id])
-        slots.insert(max(1, place.index(canary.chunk_id)), Slot(canary.query, canary.chunk_id, planted=canary))
-    return [slot for query in gold.queries for slot in by_query[query.query_id]]
-
 
 Group: TypeAlias = tuple[Slot, ...]
 """The pairs that are asked about in one call."""
@@ -132,12 +48,19 @@ class _Asked:
         """Whether the first replies were useless."""
         return self.trial is not None and self.trial.failed
 
-    @property
-    def failed_checks(self) -> bool:
-        """Whether the answers so far fail the judge checks."""
+    def failed_checks(self, queries: int) -> bool:
+        """Return whether the judge has failed by the answers so far.
+
+        Args:
+            queries: How many there are; the sources of some are enough if chance can hardly explain their grades.
+        """
         answers = Answers([item for _, items in sorted(self.found.items()) for item in items])
-        unanswered = answers.unanswered_canaries().total()
-        return bool(findings(tally(answers.canaries()), unanswered=unanswered).failed)
+        grades, unanswered = answers.sources(), answers.unanswered_canaries().total()
+        refuted = sum(grade is Relevance.UNRELATED for grade in grades)
+        asked = {item.slot.query.query_id for item in answers.slots if item.slot.source}
+        settled = grades and (len(asked) == queries or wilson(refuted, len(grades))[0] > REFUTED_ABOVE)
+        found = findings(tally(answers.canaries()), sources=grades if settled else (), unanswered=unanswered)
+        return bool(found.failed)
 
     def take_next(self, places: Iterator[int], results: list[Answered]) -> None:
         """Take in the answers about a group.
@@ -164,6 +87,15 @@ class _Asked:
             raise ModelUnavailable(
                 f"each of the first {len(self.failures)} calls failed, the last: {self.failures[-1].message}"
             )
+
+    def put_next(self, places: Iterator[int], results: list[Answered]) -> None:
+        """Put answers in the place of the first judge's alone.
+
+        Args:
+            places: Yields the place of the group.
+            results: The answers.
+        """
+        self.found[next(places)] = results
 
     def in_order(self, groups: Sequence[Group]) -> Answers:
         """Return the answers in the order of the groups; pairs that were not asked about are unjudged."""
@@ -202,7 +134,7 @@ class Asking:
     """Asks a panel about slots; ``known`` and ``known_checks`` are the judgments of an earlier grading.
 
     If ``tries`` is set, a few calls go ahead, and the judge checks before everything else. ``stops`` ends the asking if
-    the judge fails them.
+    the judge fails them, or finds nothing in the first queries' own sources, which are asked about next.
     """
 
     gold: GradableSet
@@ -223,42 +155,86 @@ class Asking:
         """
         groups = list(grouped(slots, per_call, self.is_known))
         asked = _Asked(Trial("judge", "use another model") if self.tries else None, stops=self.stops)
-        checks = [place for place, group in enumerate(groups) if self.tries and all(slot.planted for slot in group)]
+        checks, sources = self._first(groups) if self.tries else ([], [])
         await self._ask_in_turn(groups, checks, asked)
-        if not (self.stops and checks and asked.failed_checks):
-            await self._ask_in_turn(groups, sorted(set(range(len(groups))) - set(checks)), asked)
+        if checks and self._is_over(asked):
+            return asked.in_order(groups)
+        await self._ask_in_turn(groups, sources, asked, doubts=False)
+        if sources and self._is_over(asked):
+            return asked.in_order(groups)
+        known = [asked.found[place] for place in sources if place in asked.found]
+        await bounded(
+            self._settle, known, limit=self.concurrency, take=functools.partial(asked.put_next, iter(sources))
+        )
+        await self._ask_in_turn(groups, sorted({*range(len(groups))}.difference(checks, sources)), asked)
         return asked.in_order(groups)
 
-    async def _ask_in_turn(self, groups: Sequence[Group], places: Sequence[int], asked: _Asked) -> None:
-        """Ask about the groups at these places, the first few alone while the judge is on trial."""
+    def _first(self, groups: Sequence[Group]) -> tuple[list[int], list[int]]:
+        """Return the places of the judge checks, and of the first queries' sources if they may end the asking."""
+        checks = [place for place, group in enumerate(groups) if all(slot.planted for slot in group)]
+        first = {query.query_id for query in self.gold.queries[:SOURCES_FIRST]} if self.stops else set()
+        sources: dict[str, int] = {}
+        for place, group in enumerate(groups):
+            for slot in group:
+                if slot.source and slot.query.query_id in first:
+                    sources.setdefault(slot.query.query_id, place)  # with the answer in sight, if there is one
+        return checks, sorted(set(sources.values()))
+
+    def _is_over(self, asked: _Asked) -> bool:
+        return self.stops and asked.failed_checks(len(self.gold.queries))
+
+    async def _ask_in_turn(
+        self, groups: Sequence[Group], places: Sequence[int], asked: _Asked, *, doubts: bool = True
+    ) -> None:
+        """Ask about the groups at these places, the first few alone while the judge is on trial.
+
+        Args:
+            groups: All groups.
+            places: Positions among them.
+            asked: Takes the answers.
+            doubts: Whether the other judges are asked about pairs in doubt.
+        """
         left = list(places)
         while left and not (self.stops and asked.failed_trial):
             size = asked.next or len(left)
             now = left[:size]
             take = functools.partial(asked.take_next, iter(now))
-            await bounded(self._work, [groups[place] for place in now], limit=self.concurrency, take=take)
+            work = functools.partial(self._work, doubts=doubts)
+            await bounded(work, [groups[place] for place in now], limit=self.concurrency, take=take)
             del left[:size]
 
-    async def _work(self, group: tuple[Slot, ...]) -> list[Answered]:
+    async def _work(self, group: Group, *, doubts: bool) -> list[Answered]:
         try:
-            if len(group) == 1 and (self.panel.many is None or group[0].check or self.is_known(group[0])):
-                return [await self._one(group[0])]
-            return await self._several(group)
+            firsts = await self._firsts(group)
         except LimitReached as error:
             return [Answered(slot, limit=str(error)) for slot in group]
         except NotAsked:
             return [Answered(slot) for slot in group]
         finally:
             self.advance(len(group))
+        return await self._settle(firsts) if doubts else firsts
+
+    async def _firsts(self, group: Group) -> list[Answered]:
+        """Ask the first judge."""
+        if len(group) == 1 and (self.panel.many is None or group[0].check or self.is_known(group[0])):
+            return [await self._one(group[0])]
+        return await self._several(group)
+
+    async def _settle(self, firsts: list[Answered]) -> list[Answered]:
+        """Ask the other judges about the pairs in doubt."""
+        try:
+            return [await self._escalated(item) if item.judgments else item for item in firsts]
+        except LimitReached as error:
+            return [Answered(item.slot, limit=str(error)) for item in firsts]
+        except NotAsked:
+            return [Answered(item.slot) for item in firsts]
 
     async def _one(self, slot: Slot) -> Answered:
         judge = self.panel.check if slot.check else self.panel.canary if slot.planted else self.panel.first
-        pair = self._pair(slot)
         try:
-            first = self._remembered(slot) or await judge.judge(pair)
+            return Answered(slot, (self._remembered(slot) or await judge.judge(self._pair(slot)),))
         except CallFailed as error:
             return Answered(slot, failures=(_failure(slot.stage, slot, error),))
-        return await self._escalated(slot, pair, first)
 
     async def _several(self, group: tuple[Slot, ...]) -> list[Answered]:
         assert self.panel.many is not None
@@ -270,22 +246,23 @@ class Asking:
         except CallFailed as error:
             return [Answered(slot, failures=(_failure(slot.stage, slot, error),)) for slot in group]
         answered = []
-        for slot, pair, first in zip(group, pairs, firsts, strict=True):
+        for slot, first in zip(group, firsts, strict=True):
             if first is None:
                 message = f"{slot.stage}: the reply about {len(group)} passages has no grade of this one"
                 failure = Failure(stage=slot.stage, item=slot.name, kind="missing", message=message)
                 answered.append(Answered(slot, failures=(failure,)))
             else:
-                answered.append(await self._escalated(slot, pair, first))
+                answered.append(Answered(slot, (first,)))
         return answered
 
-    async def _escalated(self, slot: Slot, pair: Pair, first: Judgment) -> Answered:
+    async def _escalated(self, item: Answered) -> Answered:
         """Ask the other judges about a pair in doubt, until most of the panel agree whether it is relevant.
 
         Judge checks test the first judge alone.
         """
+        slot, first = item.slot, item.judgments[0]
         if slot.planted:
-            return Answered(slot, (first,))
+            return item
         names = [judge.assessor for judge in self.panel.others]
         given = {name: found for name in names if (found := self._find(slot, name)) is not None}
         failures = []
@@ -295,7 +272,7 @@ class Asking:
             if not self.panel.everybody and not self._is_open(slot, first, list(given.values())):
                 break
             try:
-                given[judge.assessor] = await judge.judge(pair)
+                given[judge.assessor] = await judge.judge(self._pair(slot))
             except CallFailed as error:
                 failures.append(_failure(ESCALATION, slot, error))
         return Answered(slot, (first, *(given[name] for name in names if name in given)), tuple(failures))

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from goldbench.pipeline.config import GradeSettings
 from goldbench.pipeline.goldset.file_names import DATASET, JUDGMENTS, POOL, QUERIES
-from goldbench.pipeline.grade.calls import Answers
 from goldbench.pipeline.grade.gradable_set import GradableSet
 from goldbench.pipeline.grade.retriever_pool import Pool
+from goldbench.pipeline.grade.slots import Answers
 from goldbench.pipeline.stages.canaries import findings, tally
-from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Origin, Pooled, Relevance, settled
+from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Pooled, Relevance, settled
 from goldbench.schemas.manifest import CanaryCount, Grading, StageReport
 from goldbench.schemas.query import DroppedQuery, Query
 
@@ -139,17 +139,6 @@ def _reports(gold: GradableSet, pool: Pool, answers: Answers, made: Outcome) -> 
     )
 
 
-def _source_grades(pool: Pool, answers: Answers) -> Iterator[Relevance]:
-    """Yield the first judge's grade of each query's source: shown with the answer if there is one, else in the pool."""
-    checks, pairs = answers.checks(), answers.pairs()
-    for query_id, rows in pool.pairs.items():
-        shown = checks.get(query_id) or ()
-        known = [pairs.get((query_id, row.chunk_id), ()) for row in rows if row.origin is Origin.SOURCE]
-        grades = [found[0].relevance for found in ([shown] if shown else known) if found]
-        if grades:
-            yield max(grades)
-
-
 def _rows(pool: Pool) -> Iterator[Pooled]:
     return (row for rows in pool.pairs.values() for row in rows)
 
@@ -166,7 +155,7 @@ def figures(settings: GradeSettings, assessors: Sequence[str], pool: Pool, answe
     """
     pairs = {key: found for key, found in answers.pairs().items() if found}
     counts, unanswered = tally(answers.canaries()), answers.unanswered_canaries()
-    found = findings(counts, sources=list(_source_grades(pool, answers)), unanswered=unanswered.total())
+    found = findings(counts, sources=answers.sources(), unanswered=unanswered.total())
     everything = [item for judgments in pairs.values() for item in judgments]
     final = [settled([item.relevance for item in judgments]) for judgments in pairs.values()]
     shared = sum(row.shared_from is not None for row in _rows(pool))

@@ -11,12 +11,13 @@ from goldbench.pipeline.build.writers import WAVE
 from goldbench.pipeline.config import Panel as Setting
 from goldbench.pipeline.errors import JudgeFailed, NothingKept, OutputError, UsageError
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
-from goldbench.pipeline.grade.calls import Answers, Asking, Slot, grouped, remembered, slots_of
+from goldbench.pipeline.grade.calls import Asking, grouped, remembered
 from goldbench.pipeline.grade.gradable_set import GradableSet, read_gradable
 from goldbench.pipeline.grade.graded_files import manifest_of, with_refusal, write_graded
 from goldbench.pipeline.grade.outcome import figures, outcome_of
 from goldbench.pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pool, Pools, pool_of
+from goldbench.pipeline.grade.slots import Answers, Slot, slots_of
 from goldbench.pipeline.llm.rehearsal import PlannedStage
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.text.display import amount, dollars, queries

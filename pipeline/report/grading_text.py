@@ -54,8 +54,8 @@ def graded_lines(record: Manifest | RefusedGrading) -> Iterator[str]:
 def _queries(grading: Grading, record: Manifest | RefusedGrading) -> Iterator[str]:
     check = next(report for report in record.stages if report.stage == "judge-check")
     if isinstance(record, RefusedGrading):
-        if grading.unjudged and not grading.judged:
-            yield "queries: all stay as they were; the judge was asked about nothing but the judge checks"
+        if grading.unjudged:
+            yield f"queries: all stay as they were; {grading.unjudged:,} of {grading.pairs:,} pairs are not judged"
             return
         yield f"queries: all stay as they were; these grades would have kept {check.written:,} of {check.read:,}"
         return

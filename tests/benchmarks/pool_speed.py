@@ -29,12 +29,12 @@ def child(folder: str, place: str) -> None:
     """Pool one set, label it and write it; print what it took."""
     from goldbench.pipeline.config import GradeSettings
     from goldbench.pipeline.goldset.folder import Draft, GoldFolder
-    from goldbench.pipeline.grade.calls import Answered, Answers, Slot
     from goldbench.pipeline.grade.gradable_set import read_gradable
     from goldbench.pipeline.grade.graded_files import write_graded
     from goldbench.pipeline.grade.outcome import figures, outcome_of
     from goldbench.pipeline.grade.preparation import pool_settings
     from goldbench.pipeline.grade.retriever_pool import Pools, pool_of
+    from goldbench.pipeline.grade.slots import Answered, Answers, Slot
     from goldbench.pipeline.systems import open_systems
     from goldbench.schemas.judgment import Judgment, Relevance
 

@@ -89,7 +89,7 @@ def test_every_pair_is_asked_once_and_only_those_in_doubt_go_to_the_others(
     assert usage["source check"].requests == 6
     assert usage["escalate"].requests == relevant  # two of three are of one mind
     first = sum(usage[name].requests for name in ("grade", "source check", "canary"))
-    assert 0.04 <= usage["canary"].requests / first <= 0.10
+    assert usage["canary"].requests == 12  # the least, more than 5 % of so few calls
     assert usage["escalate"].requests <= 0.6 * first
 
 
@@ -210,12 +210,12 @@ STERN: dict[str, Any] = {"truth": {}}
 
 
 @pytest.mark.parametrize(
-    ("judge", "finding", "kept"),
-    [(LENIENT, "made up to test", 6), (STERN, "known to answer their query are graded 0", 0)],
+    ("judge", "finding", "kept", "most"),
+    [(LENIENT, "made up to test", 6, 24), (STERN, "0 of 3 evidence sentences shown alone", 0, 12)],
     ids=["lenient", "stern"],
 )
 def test_a_judge_that_fails_its_checks_changes_nothing_but_the_record_unless_it_is_forced(
-    known: KnownSet, model_server: ServerHandle, judge: dict[str, Any], finding: str, kept: int
+    known: KnownSet, model_server: ServerHandle, judge: dict[str, Any], finding: str, kept: int, most: int
 ) -> None:
     model_server.script(judge=judge)
     before, manifest = artifacts(known.folder), read_manifest(known.folder)
@@ -229,9 +229,8 @@ def test_a_judge_that_fails_its_checks_changes_nothing_but_the_record_unless_it_
     assert recorded.refused_grading.grading.canary_verdict == "failed"
     assert finding in recorded.refused_grading.reason
     assert recorded.refused_grading.usage == done.usage
-    told = "would have kept 0 of 6" if judge is STERN else "asked about nothing but the judge checks"
-    assert any(told in line for line in graded_lines(done.record))
-    assert (model_server.stats()["requests"] <= 8) == (judge is LENIENT)  # 4 judge checks, some asked for a quote again
+    assert any("pairs are not judged" in line for line in graded_lines(done.record))
+    assert model_server.stats()["requests"] <= most  # 12 judge checks, a grade without a quote asked for again
     forced = grade(known.folder, settings(model_server), force=True)
     assert forced.refusal is None
     assert (forced.manifest.queries, forced.manifest.refused_grading) == (kept, None)
@@ -242,10 +241,17 @@ def test_a_judge_that_finds_nothing_in_the_sources_fails_also_where_no_answer_is
     tmp_path: Path, model_server: ServerHandle
 ) -> None:
     known = write_set(tmp_path / "set", subjects=5, answers=False)
-    model_server.script(judge=STERN)
+    quotes = {text.split(". ")[0] + ".": text for passages in known.truth.values() for text in passages}
+    answers = {
+        query: {quote: 3 for quote, text in quotes.items() if known.truth[query].get(text) == 3}
+        for query in known.truth
+    }
+    model_server.script(judge={"truth": answers})  # the evidence alone is an answer to it, and no passage is
     before = artifacts(known.folder)
     done = grade(known.folder, settings(model_server))
     assert "5 of 5 sources known to answer their query are graded 0" in str(done.refusal)
+    assert done.grading.judged == 5  # nothing else is asked about, and none of the other judges
+    assert model_server.stats()["requests"] <= 12 + 5
     assert artifacts(known.folder) == before
 
 
@@ -286,7 +292,7 @@ def test_a_judge_without_a_usable_reply_to_its_checks_has_failed_them(
     model_server.script(*unreadable, alone, judge={"truth": known.truth})
     before = artifacts(known.folder)
     done = grade(known.folder, settings(model_server))
-    assert done.grading.canary_findings == ["no usable reply came to 4 of 4 judge checks"]
+    assert done.grading.canary_findings == ["no usable reply came to 5 of 5 judge checks"]
     assert isinstance(done.refusal, JudgeFailed)
     assert artifacts(known.folder) == before
 

@@ -1,0 +1,109 @@
+"""The pairs to be judged, judge checks mixed in, and the answers about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from goldbench.pipeline.grade.gradable_set import GradableSet
+from goldbench.pipeline.grade.panel import CANARY, CHECK, GRADING
+from goldbench.pipeline.grade.retriever_pool import Pool
+from goldbench.pipeline.stages.canaries import Planted, how_many, plant
+from goldbench.pipeline.stages.pool import shuffled
+from goldbench.schemas.judgment import Canary, Judgment, Origin, Relevance
+from goldbench.schemas.manifest import Failure
+from goldbench.schemas.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One pair to be judged; ``check`` marks a source shown with its answer, ``planted`` a judge check."""
+
+    query: Query
+    chunk_id: str
+    source: bool = False
+    check: bool = False
+    planted: Planted | None = None
+
+    @property
+    def stage(self) -> str:
+        """The account of its first call."""
+        return CHECK if self.check else CANARY if self.planted else GRADING
+
+    @property
+    def name(self) -> str:
+        """Query and chunk."""
+        return f"{self.query.query_id} {self.chunk_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The judgments about a slot, the first judge's first; none if the slot is unjudged."""
+
+    slot: Slot
+    judgments: tuple[Judgment, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    limit: str | None = None
+
+
+@dataclass(slots=True)
+class Answers:
+    """All answers, in the order of asking."""
+
+    slots: list[Answered] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    limit: str | None = None
+
+    def pairs(self) -> dict[tuple[str, str], tuple[Judgment, ...]]:
+        """Return the judgments of each pair of the pool."""
+        kept = (item for item in self.slots if item.slot.stage == GRADING)
+        return {(item.slot.query.query_id, item.slot.chunk_id): item.judgments for item in kept}
+
+    def checks(self) -> dict[str, tuple[Judgment, ...]]:
+        """Return the judgments of each query's source, made with the answer in sight."""
+        return {item.slot.query.query_id: item.judgments for item in self.slots if item.slot.check}
+
+    def sources(self) -> list[Relevance]:
+        """Return the first judge's grade of each query's source: shown with the answer if there is one, else alone."""
+        shown: dict[str, list[Relevance]] = {}
+        alone: dict[str, list[Relevance]] = {}
+        for item in self.slots:
+            if item.slot.source and item.judgments:
+                grades = shown if item.slot.check else alone
+                grades.setdefault(item.slot.query.query_id, []).append(item.judgments[0].relevance)
+        return [max(grades) for grades in (alone | shown).values()]
+
+    def canaries(self) -> list[Judgment]:
+        """Return the judgments of all canaries."""
+        return [judgment for item in self.slots if item.slot.planted for judgment in item.judgments]
+
+    def unanswered_canaries(self) -> Counter[Canary]:
+        """Return how many canaries of each kind were asked about without a usable reply."""
+        return Counter(
+            item.slot.planted.kind for item in self.slots if item.slot.planted and item.failures and not item.judgments
+        )
+
+
+def slots_of(gold: GradableSet, pool: Pool, *, share: float) -> list[Slot]:
+    """Return the pairs to judge, query by query so that a cap leaves whole queries judged, judge checks mixed in.
+
+    Args:
+        gold: The set.
+        pool: Its pool.
+        share: How many judge checks there are per call (0.05 = 5 %).
+    """
+    by_query: dict[str, list[Slot]] = {}
+    calls = 0
+    for query in gold.queries:
+        rows = [row for row in pool.pairs[query.query_id] if row.shared_from is None]
+        slots = [Slot(query, row.chunk_id, source=row.origin is Origin.SOURCE) for row in rows]
+        if query.answer:
+            slots.insert(0, Slot(query, query.chunk_id, source=True, check=True))
+        by_query[query.query_id] = slots
+        calls += len(slots)
+    pooled = {query_id: {row.chunk_id for row in rows} for query_id, rows in pool.pairs.items()}
+    for canary in plant(gold.queries, count=how_many(calls, share), chunks=gold.chunks, pooled=pooled.__getitem__):
+        slots = by_query[canary.query.query_id]
+        place = shuffled(canary.query.query_id, [slot.chunk_id for slot in slots] + [canary.chunk_id])
+        slots.insert(max(1, place.index(canary.chunk_id)), Slot(canary.query, canary.chunk_id, planted=canary))
+    return [slot for query in gold.queries for slot in by_query[query.query_id]]
