@@ -43,7 +43,8 @@ class OfflineWriter:
 
     def __init__(self, config: Config, reason: str) -> None:
         self.config, self.prompts = config, dict[str, str]()
-        self.announcement = f"Queries are simulated offline, recipe {config.generate.recipe.value}, no model{reason}."
+        model = f"model {config.model.name} not asked for them" if config.model.name else "no model"
+        self.announcement = f"Queries are simulated offline, recipe {config.generate.recipe.value}, {model}{reason}."
 
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:

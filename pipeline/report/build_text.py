@@ -96,6 +96,9 @@ def passed_over(ignored: Mapping[str, int], repeated: Sequence[str]) -> Iterator
         yield f"Listed twice, read once: {names}."
 
 
+MORE = "Add documents, or ask for smaller chunks (--chunk-size) or more queries per chunk (--per-chunk)."
+
+
 def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Iterator[str]:
     """Yield a line for each reason why the set is smaller than asked for.
 
@@ -118,9 +121,10 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
     elif not target_met:
         generate = _stage(manifest, "generate")
         rules = Counter(select.rules) + Counter(generate.rules) + Counter(_stage(manifest, "check").rules)
-        fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common()) or "none"
+        fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
         reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
-        yield f"{_reached(manifest)}: {reserve}. Rejected by rule: {fell}; docs/reference.md explains the rules."
+        advice = f"Rejected by rule: {fell}; docs/reference.md explains the rules." if fell else MORE
+        yield f"{_reached(manifest)}: {reserve}. {advice}"
     if manifest.failures:
         yield f"{amount(len(manifest.failures), 'failure')}, listed in {MANIFEST}:"
         yield from messages(manifest.failures)

@@ -142,6 +142,17 @@ def test_a_target_that_cannot_be_met_says_what_fell_to_which_rule(goldbench: Gol
     assert goldbench("validate", "run").returncode == 0
 
 
+def test_a_target_above_what_the_documents_give_is_met_by_more_of_them(
+    goldbench_inside: Goldbench, tmp_path: Path
+) -> None:
+    corpus(tmp_path / "docs", 3)
+    model = ("--model", "m", "--base-url", "http://127.0.0.1:9", "--generator", "simulated")
+    done = goldbench_inside("build", "docs", "--out", "run", "--queries", 10, *model)
+    assert done.returncode == 3
+    assert "3 of 10 queries: every eligible chunk was drawn. Add documents, or ask for " in done.stdout + done.stderr
+    assert "model m not asked for them" in done.stderr
+
+
 def test_one_bad_file_is_skipped_and_named_and_strict_makes_it_fatal(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     (tmp_path / "docs" / "broken.pdf").write_bytes(b"%PDF-1.7 nothing more")
