@@ -49,7 +49,8 @@ _QUERIES_SHOWN, _CHARACTERS_SHOWN = 3, 100
 class Frames(NamedTuple):
     """A gold set as three frames of pandas.
 
-    ``queries`` has the columns ``query_id`` and ``text``, ``corpus`` has ``doc_id`` and ``text``, all of them strings;
+    ``queries`` has the columns ``query_id``, ``text`` and ``answer`` (missing where nobody wrote a reference answer),
+    ``corpus`` has ``doc_id`` and ``text``, all of them strings;
     ``qrels`` has ``query_id``, ``doc_id`` (strings) and ``grade`` (int64), a row for each judged pair.
 
     >>> import goldbench
@@ -58,7 +59,7 @@ class Frames(NamedTuple):
     >>> gold = goldbench.build(texts=[pump, valve], queries=1, no_chunk=True, progress=False)
     >>> queries, corpus, qrels = gold.to_pandas()
     >>> qrels.merge(queries, on="query_id").columns.tolist()
-    ['query_id', 'doc_id', 'grade', 'text']
+    ['query_id', 'doc_id', 'grade', 'text', 'answer']
     """
 
     queries: pd.DataFrame
@@ -120,7 +121,7 @@ class GoldSet:
 
         self.path = gold.path.absolute()  # the current folder may be another one when the texts are read
         self._gold, self._state = Gold(self.path, gold.qrels, self._relevant_from or gold.level), state_of(self.path)
-        for name in ("queries", "corpus", "qrels", "metadata"):
+        for name in ("queries", "corpus", "qrels", "answers", "metadata"):
             self.__dict__.pop(name, None)
 
     def _unchanged(self) -> Gold:
@@ -209,6 +210,11 @@ class GoldSet:
         return self._unchanged().corpus()
 
     @cached_property
+    def answers(self) -> dict[str, dict[str, Any]]:
+        """The reference answer of each query that has one: ``text``, and ``evidence`` with its quotes and passages."""
+        return self._unchanged().answers()
+
+    @cached_property
     def qrels(self) -> dict[str, dict[str, int]]:
         """The grade of each judged passage, by query and passage."""
         return {query_id: dict(grades) for query_id, grades in self._gold.qrels.items()}
@@ -231,7 +237,11 @@ class GoldSet:
 
         judged = [(query, doc, grade) for query, grades in self.qrels.items() for doc, grade in grades.items()]
         return Frames(
-            frame_of({"query_id": ("text", list(self.queries)), "text": ("text", list(self.queries.values()))}),
+            frame_of({
+                "query_id": ("text", list(self.queries)),
+                "text": ("text", list(self.queries.values())),
+                "answer": ("text", [self.answers.get(query_id, {}).get("text") for query_id in self.queries]),
+            }),
             frame_of({"doc_id": ("text", list(self.corpus)), "text": ("text", list(self.corpus.values()))}),
             frame_of({
                 "query_id": ("text", [query for query, _, _ in judged]),

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,8 @@ from goldbench.pipeline.text.display import amount, one_line, queries
 from goldbench.pipeline.text.markdown import escaped, markdown_row
 from goldbench.schemas.judgment import RELEVANT, RUBRIC, Relevance
 
-Columns = Mapping[str, "str | Columns"]
-"""The type of every column of a table; a mapping is a column with fields of its own."""
+Columns = Mapping[str, "str | Columns | tuple[Columns]"]
+"""The type of every column of a table; a mapping is a column with fields of its own, a tuple of one a list of such."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +67,15 @@ TABLES = (
     ),
 )
 
+_ANSWER: Columns = {"text": "string", "evidence": ({"quote": "string", "chunk_id": "string"},)}
+
+
+def tables_with(*, answers: bool) -> tuple[Table, ...]:
+    """Return the tables of a set whose queries have reference answers, or have none."""
+    columns: Columns = {"_id": "string", "text": "string", "metadata": {"source": "string", "answer": _ANSWER}}
+    return tuple(replace(table, columns=columns) if answers and table.name == "queries" else table for table in TABLES)
+
+
 _TIME = re.compile(rb'"\d{4}-\d\d-\d\d(?:[ T][\d:.]*(?:Z|[+-][\d:]*)?)?"')
 """A string that Arrow's reader of JSON takes for a time."""
 _LANGUAGE = re.compile(r"([a-z]{2,3})(?:-[A-Za-z0-9-]+)?")
@@ -100,6 +109,8 @@ class Made:
     languages: Iterable[str] = ()
     labels: str | None = None
     """Where the labels come from, unless the metadata tell it."""
+    tables: tuple[Table, ...] = TABLES
+    """The tables as `tables_with` returns them."""
 
 
 def contents_of(lines: Iterable[bytes]) -> Contents:
@@ -138,9 +149,11 @@ def write_parquet(table: Table, source: Path | BytesIO, target: Path | BytesIO) 
     """
     import polars as pl
 
-    def kind(columns: str | Columns) -> Any:  # noqa: ANN401  a type of polars
+    def kind(columns: str | Columns | tuple[Columns]) -> Any:  # noqa: ANN401  a type of polars
         if isinstance(columns, str):
             return pl.String if columns == "string" else pl.Int32
+        if isinstance(columns, tuple):
+            return pl.List(kind(columns[0]))
         return pl.Struct({name: kind(inner) for name, inner in columns.items()})
 
     schema = {name: kind(columns) for name, columns in table.columns.items()}
@@ -155,7 +168,7 @@ def dataset_card(tables: Mapping[str, Contents], made: Made) -> str:
         made: How the set came to be.
     """
     lines = ["---", *_front_matter(tables, made), "---", "", "# Retrieval test set", ""]
-    lines += [_summary(tables), "", *_warnings(made.metadata), *_files(tables), *_scores(made.grades)]
+    lines += [_summary(tables), "", *_warnings(made.metadata), *_files(tables, made), *_scores(made.grades)]
     lines += [*_origin(made), *_LICENCE]
     return "\n".join(lines) + "\n"
 
@@ -171,14 +184,14 @@ def _front_matter(tables: Mapping[str, Contents], made: Made) -> Iterator[str]:
     yield from ("task_categories:", "- text-retrieval", "size_categories:", f"- {size}", "tags:", "- goldbench")
     yield _LEVEL
     yield "configs:"
-    for table in TABLES:
+    for table in made.tables:
         yield f"- config_name: {table.name}"
         # The cache of datasets knows a folder by its last name and this list: the digest keeps sets apart.
         yield f"  description: {table.file}, SHA-256 {tables[table.name].sha256}"
         yield from ("  data_files:", f"  - split: {table.split}")
         yield f"    path: {table.parquet if parquet else table.file}"
     yield "dataset_info:"
-    for table in TABLES:
+    for table in made.tables:
         yield from (f"- config_name: {table.name}", "  features:", *_features(table.columns, "  "))
 
 
@@ -187,6 +200,9 @@ def _features(columns: Columns, indent: str) -> Iterator[str]:
         yield f"{indent}- name: {name}"
         if isinstance(kind, str):
             yield f"{indent}  dtype: {kind}"
+        elif isinstance(kind, tuple):
+            yield f"{indent}  list:"
+            yield from _features(kind[0], indent + "  ")
         else:
             yield f"{indent}  struct:"
             yield from _features(kind, indent + "  ")
@@ -230,9 +246,9 @@ def _warnings(metadata: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"> {escaped(warning)}", "")
 
 
-def _files(tables: Mapping[str, Contents]) -> Iterator[str]:
+def _files(tables: Mapping[str, Contents], made: Made) -> Iterator[str]:
     yield from ("## Files", "", "| configuration | split | rows | columns |", "| --- | --- | ---: | --- |")
-    for table in TABLES:
+    for table in made.tables:
         rows = f"{tables[table.name].rows:,}"
         yield markdown_row((table.name, table.split, rows, ", ".join(table.columns)))
     yield from ("", *_LOADING)

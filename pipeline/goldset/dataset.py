@@ -14,11 +14,12 @@ from pydantic import ValidationError
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.dataset_card import (
-    TABLES,
     Made,
+    Table,
     contents_of,
     dataset_card,
     needs_parquet,
+    tables_with,
     write_parquet,
 )
 from goldbench.pipeline.formats.faults import explain, unreadable
@@ -36,24 +37,29 @@ from goldbench.pipeline.goldset.file_names import (
     TOPICS,
 )
 from goldbench.pipeline.goldset.gold_path import METADATA
-from goldbench.schemas.corpus import Chunk, Evidence
+from goldbench.pipeline.goldset.reference_answers import reference_answers
+from goldbench.schemas.corpus import Chunk, Evidence, Span
 from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.query import Query
 from goldbench.schemas.record import Record
-from goldbench.schemas.testset import TestSet
+from goldbench.schemas.testset import Answer, TestSet
 
-MEMBERS = ("needs", "unanswerable", "history", "standalone", "originals")
+MEMBERS = ("needs", "unanswerable", "answers", "history", "standalone", "originals")
 """The members of ``dataset.json`` that only some sets have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk as it is indexed. ``original`` is its text before held-out words were taken out, if there are any."""
+    """A chunk as it is indexed. ``original`` is its text before held-out words were taken out, if there are any.
+
+    ``span`` is its place in its document, None where that is not known.
+    """
 
     chunk_id: str
     title: str
     text: str
     original: str | None = None
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,10 @@ class GoldContents:
             ranked = sorted(grades, key=lambda chunk_id: (-grades[chunk_id], chunk_id != query.chunk_id, chunk_id))
             yield query.query_id, [chunk_id for chunk_id in ranked if grades[chunk_id] >= RELEVANT]
 
+    def answers(self) -> dict[str, Answer]:
+        """Return the reference answer of each query that has one."""
+        return reference_answers(self.queries, ((passage.chunk_id, passage.span) for passage in self.corpus()))
+
     def members(self) -> Iterator[tuple[str, list[tuple[str, object]]]]:
         """Yield the members of ``dataset.json`` that only some sets have, each with its entries by query id."""
         here = {query.query_id for query in self.queries}
@@ -83,6 +93,7 @@ class GoldContents:
         members: dict[str, list[tuple[str, object]]] = {
             "needs": [(query.query_id, query.needs) for query in self.queries if query.needs],
             "unanswerable": [(query.query_id, query.text) for query in self.unanswerable],
+            "answers": [(query_id, _dumped([answer])[0]) for query_id, answer in self.answers().items()],
             "history": [(query.query_id, _dumped(query.history)) for query in asked if query.history],
             "standalone": [(query.query_id, query.standalone) for query in asked if query.standalone],
             "originals": [(query.query_id, query.original) for query in self.queries if query.original in here],
@@ -99,7 +110,11 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query]) -> Iterator[Pass
     for chunk in chunks:
         text = chunk.text_without(masks.get(chunk.span.doc_id, ()))
         yield Passage(
-            chunk_id=chunk.chunk_id, title=chunk.title, text=text, original=None if text == chunk.text else chunk.text
+            chunk_id=chunk.chunk_id,
+            title=chunk.title,
+            text=text,
+            original=None if text == chunk.text else chunk.text,
+            span=chunk.span,
         )
 
 
@@ -111,9 +126,11 @@ def write_gold(folder: Path, gold: GoldContents) -> None:
     """
     for name in (QRELS_COPY, QRELS):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    _write_dataset(folder / DATASET, gold)
-    _write_beir(folder, gold)
-    _write_card(folder, gold)
+    members = dict(gold.members())
+    answers = dict(members.get("answers", ()))
+    _write_dataset(folder / DATASET, gold, members)
+    _write_beir(folder, gold, answers)
+    _write_card(folder, gold, tables_with(answers=bool(answers)))
     _write_trec(folder, gold)
 
 
@@ -133,7 +150,7 @@ def read_dataset(path: Path) -> TestSet:
         raise InputError(path, explain(error)) from None
 
 
-def _write_dataset(path: Path, gold: GoldContents) -> None:
+def _write_dataset(path: Path, gold: GoldContents, members: Mapping[str, Iterable[tuple[str, object]]]) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write("{\n")
         _write_map(file, "queries", ((query.query_id, query.text) for query in gold.queries))
@@ -141,7 +158,7 @@ def _write_dataset(path: Path, gold: GoldContents) -> None:
         _write_map(file, "relevant_docs", gold.relevant_docs())
         file.write('"mode": "text",\n')
         _write_map(file, "relevance_scores", ((query.query_id, _plain(gold, query)) for query in gold.queries))
-        for name, entries in gold.members():
+        for name, entries in members.items():
             _write_map(file, name, entries)
         file.write(METADATA + as_line(json.dumps(gold.metadata, ensure_ascii=False, sort_keys=True)))
         file.write("}\n")
@@ -162,7 +179,7 @@ def _write_map(file: TextIO, name: str, items: Iterable[tuple[str, object]]) -> 
     file.write("\n},\n")
 
 
-def _write_beir(folder: Path, gold: GoldContents) -> None:
+def _write_beir(folder: Path, gold: GoldContents, answers: Mapping[str, object]) -> None:
     with (folder / CORPUS_COPY).open("w", encoding="utf-8", newline="\n") as file:
         for passage in gold.corpus():
             metadata = {"title": passage.title}
@@ -171,7 +188,9 @@ def _write_beir(folder: Path, gold: GoldContents) -> None:
             _write_json(file, {"_id": passage.chunk_id, "title": "", "text": passage.text, "metadata": metadata})
     with (folder / QUERIES_COPY).open("w", encoding="utf-8", newline="\n") as file:
         for query in gold.queries:
-            _write_json(file, {"_id": query.query_id, "text": query.text, "metadata": {"source": query.chunk_id}})
+            answer = {"answer": answers[query.query_id]} if query.query_id in answers else {}
+            row = {"_id": query.query_id, "text": query.text, "metadata": {"source": query.chunk_id, **answer}}
+            _write_json(file, row)
     with (folder / QRELS_COPY).open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
         table.writerow(JUDGMENT_COLUMNS)
@@ -181,13 +200,13 @@ def _write_beir(folder: Path, gold: GoldContents) -> None:
             _write_json(file, dict(zip(JUDGMENT_COLUMNS, judgment, strict=True)))
 
 
-def _write_card(folder: Path, gold: GoldContents) -> None:
+def _write_card(folder: Path, gold: GoldContents, tables: tuple[Table, ...]) -> None:
     """Write the dataset card of the BEIR folder, and the Parquet files if it needs any."""
     found = {}
-    for table in TABLES:
+    for table in tables:
         with (folder / BEIR / table.file).open("rb") as file:
             found[table.name] = contents_of(file)
-    for table in TABLES:
+    for table in tables:
         copy = folder / BEIR / table.parquet
         if needs_parquet(found):
             write_parquet(table, folder / BEIR / table.file, copy)
@@ -197,6 +216,7 @@ def _write_card(folder: Path, gold: GoldContents) -> None:
         metadata=gold.metadata,
         grades=Counter(grade for _, _, grade in _judgments(gold)),
         languages={query.language for query in gold.queries if query.language},
+        tables=tables,
     )
     (folder / DATASET_CARD).write_text(dataset_card(found, made), encoding="utf-8", newline="\n")
 

@@ -102,6 +102,18 @@ def texts_of_queries(path: Path) -> dict[str, str]:
     return _strings(_dataset(path), "queries")
 
 
+def answers_of_queries(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the reference answer of each query that has one, with its evidence; empty if ``path`` has none."""
+    copy = _beside(path, BEIR_QUERIES)
+    answers: Any = _dataset(path).get("answers")
+    if answers is None and copy is not None:
+        metadata = {str(record.get("_id")): record.get("metadata") for _, record in json_objects(Source(copy))}
+        answers = {key: found.get("answer") for key, found in metadata.items() if isinstance(found, Mapping)}
+    if not isinstance(answers, Mapping):
+        return {}
+    return {key: found for key, found in answers.items() if isinstance(found, dict) and found.get("text")}
+
+
 def texts_of_documents(path: Path, doc_ids: Collection[str] | None = None) -> dict[str, str]:
     """Return the text of each document, or of those asked for; empty if ``path`` has none."""
     found = _beside(path, BEIR_CORPUS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from goldbench.pipeline.formats.interchange_names import JUDGMENT_COLUMNS
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import MEMBERS, GoldContents
+from goldbench.pipeline.goldset.dataset import MEMBERS, GoldContents, passages
 from goldbench.pipeline.goldset.file_names import (
     CHUNKS,
     CORPUS_COPY,
@@ -55,7 +55,7 @@ def validate(folder: Path) -> Validation:
         *home.changed_files(),
         *_problems_of_spans(documents, chunks, [*queries, *dropped], gold),
         *_problems_of_queries(queries, gold, judged=graded or reviewed),
-        *_problems_of_members(home, queries, gold),
+        *_problems_of_members(home, queries, chunks, gold),
         *(_problems_of_grades(home, gold) if graded and not reviewed else ()),
         *_problems_of_copies(home, gold),
     ]
@@ -108,13 +108,17 @@ def _problems_of_queries(queries: list[Query], gold: TestSet, *, judged: bool) -
             yield f"query {query.query_id}: its source chunk {query.chunk_id} is not among its relevant chunks"
 
 
-def _problems_of_members(folder: GoldFolder, queries: list[Query], gold: TestSet) -> Iterator[str]:
+def _problems_of_members(
+    folder: GoldFolder, queries: list[Query], chunks: RecordFile[Chunk], gold: TestSet
+) -> Iterator[str]:
     """Compare what ``dataset.json`` says of single queries with their records."""
     unanswerable = list(folder.unanswerable.read_any())
     written = gold.model_dump(mode="json", exclude_none=True)
-    kept = GoldContents(queries, tuple, {}, {}, unanswerable)
+    kept = GoldContents(queries, lambda: passages(chunks, ()), {}, {}, unanswerable)
     expected = {name: json.loads(json.dumps(dict(entries))) for name, entries in kept.members()}
     for name in MEMBERS:
+        if name == "answers" and not written[name]:
+            continue  # a set from before answers were written
         if written[name] != expected.get(name, {}):
             yield f"{DATASET}: {name!r} differs from {QUERIES} and {UNANSWERABLE}"
 

@@ -105,6 +105,7 @@ def exchange_of(material: ReviewableSet, state: State, *, with_model_labels: boo
         else {},
         wanted=wanted,
         metadata=material.metadata,
+        answers=material.answers,
     )
 
 

@@ -44,6 +44,8 @@ class ReviewableSet:
     places: Mapping[str, Place]
     data_sha: str
     metadata: dict[str, Any] = field(default_factory=dict)
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The reference answers, as in ``dataset.json``."""
 
     @cached_property
     def pairs(self) -> dict[Pair, Pooled]:
@@ -107,6 +109,7 @@ def load_reviewable(folder: Path) -> ReviewableSet:
         places=_places(home.chunks, dataset.corpus),
         data_sha=known if isinstance(known, str) and known else _digest(notes, dataset.queries, dataset.corpus),
         metadata=dict(dataset.metadata),
+        answers={key: answer.model_dump(mode="json", exclude_none=True) for key, answer in dataset.answers.items()},
     )
 
 

@@ -52,6 +52,10 @@ class Gold:
         """Return the text of each query; empty if the judgments have no texts."""
         return gold_path.texts_of_queries(self.path)
 
+    def answers(self) -> dict[str, dict[str, Any]]:
+        """Return the reference answer of each query that has one, with its evidence."""
+        return gold_path.answers_of_queries(self.path)
+
     def corpus(self, doc_ids: Collection[str] | None = None) -> dict[str, str]:
         """Return the text of each document, or of those given; empty if the judgments have no texts."""
         return gold_path.texts_of_documents(self.path, doc_ids)

@@ -243,7 +243,7 @@ def test_three_frames_have_the_columns_and_types_that_are_documented(built: Path
     assert rebuilt == gold.qrels
     types = [dict(frame.dtypes.astype(str)) for frame in (queries, passages, qrels)]
     assert types == [
-        {"query_id": "string", "text": "string"},
+        {"query_id": "string", "text": "string", "answer": "string"},
         {"doc_id": "string", "text": "string"},
         {"query_id": "string", "doc_id": "string", "grade": "int64"},
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import assert_type
+from typing import Any, assert_type
 
 import goldbench
 from goldbench import CostPlan, Evaluation, Evaluations, GoldCard, GoldSet, RunComparison, build, compare, evaluate
@@ -19,6 +19,7 @@ def sets(path: Path) -> None:
     assert_type(build(path, config={"generate": {"queries": 3}}, dry_run=True), CostPlan)
     assert_type(GoldSet.load(path, kind="beir"), GoldSet)
     assert_type(gold.queries, dict[str, str])
+    assert_type(gold.answers, dict[str, dict[str, Any]])
     assert_type(gold.qrels, dict[str, dict[str, int]])
     assert_type(gold.grade(model="m", depth=5), GoldSet)
     assert_type(gold.grade(model="m", dry_run=True), CostPlan)

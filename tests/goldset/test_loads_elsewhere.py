@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from goldbench import GoldSet
 from goldbench.pipeline.formats.annotations import settled_qrels
 from goldbench.pipeline.formats.dataset_card import TABLES
 from goldbench.pipeline.goldset.dataset import write_gold
@@ -100,6 +102,21 @@ def test_ids_that_look_like_numbers_dates_or_nothing_stay_the_same_strings(
     assert [(row["_id"], row["text"]) for row in found["queries"]] == [(q.query_id, q.text) for q in gold.queries]
     assert found["qrels"] == [{"query-id": gold.queries[0].query_id, "corpus-id": ids[-1], "score": 3}]
     assert (tmp_path / "beir" / "corpus.parquet").exists() is parquet
+
+
+def test_reference_answers_of_some_queries_load_with_their_evidence(tmp_path: Path, loaded: Any) -> None:
+    gold = gold_set({"q1": "why", "q2": "who"}, {"c1": "text"}, {"q1": {"c1": 3}, "q2": {"c1": 3}})
+    folders = []
+    for name, answer in (("words", "because"), ("date", "2019-01-01")):
+        queries = [gold.queries[0].model_copy(update={"answer": answer}), gold.queries[1]]
+        folders.append(tmp_path / name / "beir")
+        folders[-1].mkdir(parents=True)
+        write_gold(tmp_path / name, replace(gold, queries=queries))
+    for found, text in zip(loaded(*folders), ("because", "2019-01-01"), strict=True):
+        first, second = (row["metadata"]["answer"] for row in found["queries"])
+        assert first == {"text": text, "evidence": [{"quote": "x", "chunk_id": None}]}
+        assert second is None or second["text"] is None
+    assert GoldSet.load(folders[0]).answers == {"q1": {"text": "because", "evidence": [{"quote": "x"}]}}
 
 
 @pytest.mark.slow

@@ -86,7 +86,7 @@ def write_set(
         RecordFile.write(place / "1-chunks.jsonl", Chunk, chunks)
         RecordFile.write(place / "3-queries.jsonl", Query, queries)
         relevance = {query.query_id: {query.chunk_id: Relevance.ANSWERS} for query in queries}
-        corpus = [Passage(chunk_id=item.chunk_id, title="", text=item.text) for item in chunks]
+        corpus = [Passage(chunk_id=item.chunk_id, title="", text=item.text, span=item.span) for item in chunks]
         write_gold(place, GoldContents(queries, lambda: corpus, relevance, {"evidence_level": "model"}))
         manifest = Manifest(
             goldbench="0", created="2026-01-01T00:00:00+00:00", seconds=0.0, generator="test", evidence_level="model",

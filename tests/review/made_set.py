@@ -81,7 +81,7 @@ def make_set(folder: Path, *, queries: int = 30, pool: int = 8, seed: int = 1) -
         RecordFile.write(at / "3-queries.jsonl", Query, asked)
         RecordFile.write(at / "4-pool.jsonl", Pooled, pooled)
         RecordFile.write(at / "4-judgments.jsonl", Judgment, judged)
-        passages = [Passage(chunk.chunk_id, chunk.title, chunk.text) for chunk in chunks]
+        passages = [Passage(chunk.chunk_id, chunk.title, chunk.text, span=chunk.span) for chunk in chunks]
         metadata = {"generator": "by hand", "evidence_level": "model"}
         write_gold(at, GoldContents(asked, lambda: passages, relevance, metadata))
         manifest = Manifest(

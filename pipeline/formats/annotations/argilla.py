@@ -64,6 +64,7 @@ def _record(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any
             "rubric_sha": exchange.rubric_sha,
             "lane": lanes_of(said),
             "goldbench": json.dumps(own, ensure_ascii=False, sort_keys=True),
+            **exchange.answer(query_id),
         },
         "suggestions": suggestions,
         "responses": {QUESTION: [{"value": int(r.grade), "user_id": id_of("annotator", r.annotator)} for r in said]},
@@ -79,6 +80,7 @@ def _settings(exchange: Exchange) -> dict[str, Any]:
     def term(name: str) -> dict[str, Any]:
         return {"name": name, "title": name, "settings": {"type": "terms"}, "visible_for_annotators": False}
 
+    names = ("query_id", "chunk_id", "rubric_sha", "lane", "goldbench", *(["answer"] if exchange.answers else []))
     return {
         "guidelines": f"How far does the passage answer the query?\n\n{RUBRIC_TEXT}\n\nrubric {exchange.rubric_sha}",
         "questions": [
@@ -92,7 +94,7 @@ def _settings(exchange: Exchange) -> dict[str, Any]:
         ],
         "fields": [text("query", "Query"), text("passage", "Passage")],
         "vectors": [],
-        "metadata": [term(name) for name in ("query_id", "chunk_id", "rubric_sha", "lane", "goldbench")],
+        "metadata": [term(name) for name in names],
         "allow_extra_metadata": True,
         "distribution": {"strategy": "overlap", "min_submitted": exchange.wanted},
     }

@@ -44,6 +44,13 @@ class Exchange:
     """The number of people who are to judge each pair."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The metadata of the gold set."""
+    answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Reference answers with their evidence by query, as in ``dataset.json``. Tools in which people judge get the text
+    alone, since the evidence tells which passage the query was written from."""
+
+    def answer(self, query_id: str) -> dict[str, str]:
+        """Return the text of a query's reference answer under the name ``answer``; empty if nobody wrote one."""
+        return {"answer": str(self.answers[query_id]["text"])} if query_id in self.answers else {}
 
     def by_pair(self) -> dict[Pair, list[Review]]:
         """Return the judgments of each pair."""

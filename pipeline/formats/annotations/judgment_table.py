@@ -18,7 +18,7 @@ COLUMNS = (
     "kind", "query_id", "chunk_id", "annotator", "grade", "first_grade", "blind", "lane", "inclusion", "ms", "revealed",
     "highlights", "evidence", "note", "rubric_sha", "query", "passage",
 )  # fmt: skip
-MODEL = "model_grade"
+MODEL, ANSWER = "model_grade", "answer"
 
 _NEEDED = ("query_id", "chunk_id", "annotator", "grade")
 _BEGINS = r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"  # with the wide forms, which Japanese spreadsheets accept
@@ -40,7 +40,7 @@ def write(exchange: Exchange) -> str:
     """Return the table of all judgments and adjudications."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\r\n")
-    table.writerow([*COLUMNS, *([MODEL] if exchange.model else [])])
+    table.writerow([*COLUMNS, *([MODEL] if exchange.model else []), *([ANSWER] if exchange.answers else [])])
     for row in _rows(exchange):
         pair = row["query_id"], row["chunk_id"]
         row |= {
@@ -51,6 +51,8 @@ def write(exchange: Exchange) -> str:
         cells = [safe(_cell(row.get(name))) for name in COLUMNS]
         if exchange.model:
             cells.append(_cell(int(exchange.model[pair][1]) if pair in exchange.model else None))
+        if exchange.answers:
+            cells.append(safe(exchange.answer(pair[0]).get(ANSWER, "")))
         table.writerow(cells)
     return out.getvalue()
 

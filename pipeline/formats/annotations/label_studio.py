@@ -77,6 +77,7 @@ def _task(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any]:
             "rubric_sha": exchange.rubric_sha,
             "lane": lanes_of(said),
             "goldbench": json.dumps(own, ensure_ascii=False, sort_keys=True),
+            **exchange.answer(query_id),
         },
         "annotations": annotations,
     }

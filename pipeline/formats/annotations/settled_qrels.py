@@ -12,11 +12,11 @@ from pathlib import Path
 
 from goldbench.pipeline.formats.annotations.exchange import Exchange, Given, grade_from, review_of, text_of
 from goldbench.pipeline.formats.dataset_card import (
-    TABLES,
     Made,
     contents_of,
     dataset_card,
     needs_parquet,
+    tables_with,
     write_parquet,
 )
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
@@ -45,7 +45,7 @@ def write_beir(exchange: Exchange) -> dict[str, str | bytes]:
     table = csv.writer(out, delimiter="\t", lineterminator="\n")
     table.writerow(JUDGMENT_COLUMNS)
     table.writerows(_settled(exchange))
-    queries = ({"_id": query_id, "text": exchange.queries[query_id]} for query_id in sorted(exchange.gold))
+    queries = (_query(exchange, query_id) for query_id in sorted(exchange.gold))
     corpus = ({"_id": chunk_id, "title": "", "text": text} for chunk_id, text in exchange.passages.items())
     judgments = (dict(zip(JUDGMENT_COLUMNS, judgment, strict=True)) for judgment in _settled(exchange))
     lines = {BEIR_TEST_LINES: judgments, BEIR_QUERIES: queries, BEIR_CORPUS: corpus}
@@ -53,9 +53,15 @@ def write_beir(exchange: Exchange) -> dict[str, str | bytes]:
     return {BEIR_TEST_QRELS: out.getvalue(), **texts, **_card(exchange, texts)}
 
 
+def _query(exchange: Exchange, query_id: str) -> dict[str, object]:
+    metadata = {"metadata": {"answer": exchange.answers[query_id]}} if query_id in exchange.answers else {}
+    return {"_id": query_id, "text": exchange.queries[query_id], **metadata}
+
+
 def _card(exchange: Exchange, texts: Mapping[str, str]) -> dict[str, str | bytes]:
     """Return the dataset card, and the Parquet files if the folder needs any."""
-    packed = {table: BytesIO(texts[table.file].encode("utf-8", "replace")) for table in TABLES}
+    tables = tables_with(answers=any(query_id in exchange.answers for query_id in exchange.gold))
+    packed = {table: BytesIO(texts[table.file].encode("utf-8", "replace")) for table in tables}
     found = {table.name: contents_of(lines) for table, lines in packed.items()}
     files: dict[str, str | bytes] = {}
     if needs_parquet(found):
@@ -66,6 +72,7 @@ def _card(exchange: Exchange, texts: Mapping[str, str]) -> dict[str, str | bytes
         metadata=exchange.metadata,
         grades=Counter(grade for _, _, grade in _settled(exchange)),
         labels="grades that people gave in a review, and settled where they differed",
+        tables=tables,
     )
     return {BEIR_CARD: dataset_card(found, made), **files}
 

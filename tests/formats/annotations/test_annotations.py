@@ -7,6 +7,7 @@ import io
 import json
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 from xml.etree import ElementTree as ET
@@ -281,3 +282,24 @@ def test_a_mark_before_utf8_is_passed_over(tmp_path: Path) -> None:
 def test_objects_are_found_in_a_list_and_one_after_the_other(found: list[dict[str, str]], indent: int | None) -> None:
     for text in (json.dumps(found, indent=indent), "\n".join(json.dumps(one, indent=indent) for one in found)):
         assert [one for _, one in through(text, objects)] == found  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("form", ["csv", "argilla", "label-studio"])
+def test_people_who_judge_get_reference_answers_without_the_passage_they_came_from(form: str) -> None:
+    answer = {"text": "=a reference", "evidence": [{"quote": "the quote", "chunk_id": "c1"}]}
+    said = [Review(query_id="q1", chunk_id="c1", annotator="ann", grade=Relevance.HELPS, first_grade=Relevance.HELPS)]
+    plain, given = exchange(said), replace(exchange(said), answers={"q1": answer})
+    text = written(form, given)
+    assert "=a reference" in text
+    assert "the quote" not in text
+    assert "answer" not in written(form, plain)
+    assert [one.review for one in through(text, READ[form])] == [
+        one.review for one in through(written(form, plain), READ[form])
+    ]
+
+
+def test_the_beir_folder_of_peoples_judgments_has_the_answers_with_their_evidence() -> None:
+    answer = {"text": "a reference", "evidence": [{"quote": "the quote", "chunk_id": "c1"}]}
+    files = settled_qrels.write_beir(replace(exchange([]), answers={"q1": answer}))
+    assert json.loads(str(files["queries.jsonl"]).splitlines()[0])["metadata"] == {"answer": answer}
+    assert "name: answer" in str(files["README.md"])
