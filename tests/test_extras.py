@@ -97,7 +97,8 @@ print("done")
     assert last == "done"
     assert set(missing) == {
         f"pipeline review jinja2 {HINT.format('review')}",
-        "pipeline formats documents html_text bs4",  # these two are imported by the worker that converts files
+        "pipeline formats documents html_text bs4",  # these are imported by the worker that converts files
+        "pipeline formats documents main_content bs4",
         "pipeline formats documents office bs4",
     }
 

@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 
-from bs4 import BeautifulSoup, Comment, Tag, XMLParsedAsHTMLWarning
+from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
+from bs4.element import NavigableString, PreformattedString
 from markdownify import MarkdownConverter
 
-_DROPPED = ("script", "style", "noscript", "template", "iframe", "object", "svg", "canvas", "nav", "footer", "aside")
-_DROPPED_ROLES = frozenset({"navigation", "contentinfo", "complementary", "search", "dialog", "alertdialog"})
-_CONSENT = re.compile(
-    r"\b(?:cookies?|consent|gdpr)[-_]?(?:banner|bar|notice|popup|modal|overlay|dialog)\b", re.IGNORECASE
-)
-_SKIP_LINK = re.compile(r"(?:^|[\s_-])skip(?:[-_\s]|link|to|nav|$)", re.IGNORECASE)
+from goldbench.pipeline.formats.documents.main_content import is_bar, main_content
+
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 _TRAILING = re.compile(r"[ \t]+(?=\n|\Z)")
+_FENCES = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
+_BLOCKS = frozenset({"div", "p", "li", "tr", "dt", "dd"})
+
+
+class _Element(Tag):
+    """An element that finds the one around it by its name in a third of the time."""
+
+    def find_parent(self, name=None, *arguments, **more):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
+        """Return the closest element around this one with a name."""
+        if isinstance(name, str) and not arguments and not more:
+            return next((parent for parent in self.parents if parent.name == name), None)
+        return super().find_parent(name, *arguments, **more)
 
 
 class _Text(MarkdownConverter):
     """Markdown without addresses, because in a page they outweigh the words and no query asks about them."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            heading_style="ATX",
+            bullets="-",
+            escape_asterisks=False,
+            escape_underscores=False,
+            escape_misc=False,
+            table_infer_header=True,
+        )
+        self._items: Counter[int] = Counter()
 
     def convert_a(self, _el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002  # called by this name
         return text
@@ -27,33 +48,38 @@ class _Text(MarkdownConverter):
     def convert_img(self, el: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002  # called by this name
         return str(el.get("alt") or "")
 
+    def convert_li(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        if el.parent is None or el.parent.name != "ol":
+            return str(super().convert_li(el, text, parent_tags))  # type: ignore[misc]
+        self._items[id(el.parent)] += 1  # counting the items before each would take long in a long list
+        if not text.strip():
+            return "\n"
+        start = str(el.parent.get("start"))
+        bullet = f"{self._items[id(el.parent)] + (int(start[:6]) - 1 if start.isdecimal() else 0)}. "
+        lines = (line and " " * len(bullet) + line for line in text.strip().split("\n"))
+        return bullet + "\n".join(lines).lstrip() + "\n"
+
+    def convert_pre(self, el: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002  # called by this name
+        code = _code(el).strip("\n")
+        if not code.strip():
+            return ""
+        fence = "`" * max(3, 1 + max(map(len, _FENCES.findall(code)), default=0))
+        return f"\n\n{fence}\n{code}\n{fence}\n\n"
+
 
 def html_to_text(html: str) -> tuple[str | None, str]:
-    """Return the page's title, if it has one, and its text.
-
-    Elements that the page itself marks as not content are left out: scripts, navigation, footers, asides, hidden
-    elements, dialogs and consent banners.
+    """Return the page's title, if it has one, and the text of its main content; see ``main_content.py``.
 
     Raises:
-        RecursionError: Elements are nested several hundred levels deep.
+        RecursionError: Elements are nested more than 320 levels deep.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read as HTML on purpose
-        soup = BeautifulSoup(html, "lxml")  # ends <li>, <p> and <td> that a page leaves open; html.parser nests them
+        # The parser lxml ends <li>, <p> and <td> that a page leaves open; html.parser nests them.
+        soup = BeautifulSoup(html, "lxml", element_classes={Tag: _Element})
     title = soup.title.get_text() if soup.title else None
-    for element in soup.find_all(_is_left_out):
-        element.extract()
-    for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
-        comment.extract()
-    converter = _Text(
-        heading_style="ATX",
-        bullets="-",
-        escape_asterisks=False,
-        escape_underscores=False,
-        escape_misc=False,
-        table_infer_header=True,
-    )
-    return (title or "").strip() or None, tidy(converter.convert_soup(soup.body or soup))
+    lines = tidy(_Text().convert_soup(main_content(soup))).split("\n")
+    return (title or "").strip() or None, tidy("\n".join(line for line in lines if not is_bar(line)))
 
 
 def tidy(text: str) -> str:
@@ -62,21 +88,13 @@ def tidy(text: str) -> str:
     return _BLANK_LINES.sub("\n\n", text).strip("\n")
 
 
-def _is_left_out(element: Tag) -> bool:
-    if element.name in _DROPPED or element.name == "title":
-        return True
-    attributes = element.attrs
-    if not attributes or element.name in {"html", "body", "main", "article"}:
-        return False
-    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
-        return True
-    if str(attributes.get("role", "")) in _DROPPED_ROLES:
-        return True
-    if element.name == "a" and str(attributes.get("href", "")).startswith("#") and _SKIP_LINK.search(_names(element)):
-        return True
-    return _CONSENT.search(_names(element)) is not None
-
-
-def _names(element: Tag) -> str:
-    names: str | list[str] = element.get("class") or []
-    return f"{element.get('id', '')} {names if isinstance(names, str) else ' '.join(names)}"
+def _code(block: Tag) -> str:
+    """Return the text of a block of code with the line breaks that its elements make."""
+    parts: list[str] = []
+    for node in block.descendants:
+        if isinstance(node, Tag):
+            if node.name == "br" or (node.name in _BLOCKS and parts and not parts[-1].endswith("\n")):
+                parts.append("\n")
+        elif isinstance(node, NavigableString) and not isinstance(node, PreformattedString):
+            parts.append(str(node))
+    return "".join(parts)

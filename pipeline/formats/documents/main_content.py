@@ -1,0 +1,272 @@
+"""The main content of an HTML page: what a reader came for, without the furniture of the site around it.
+
+Furniture is what the page itself calls so: elements (``nav``, ``footer``), roles, names of classes, and the form of
+links (permalink marks, rows of Previous and Next). A name alone takes out only what consists of links or is short, so
+that a chapter about menus stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
+
+from bs4 import BeautifulSoup, Tag
+from bs4.element import NavigableString, PreformattedString
+
+from goldbench.pipeline.text import table
+
+_DROPPED = frozenset({
+    "script", "style", "noscript", "template", "iframe", "object", "svg", "canvas", "nav", "footer", "title", "button",
+    "select", "option", "textarea",
+})  # fmt: skip
+_DROPPED_ROLES = frozenset({
+    "navigation", "contentinfo", "search", "banner", "complementary", "dialog", "alertdialog", "menu", "menubar",
+    "toolbar", "doc-toc", "doc-pagelist",
+})  # fmt: skip
+_CONSENT = re.compile(
+    r"\b(?:cookies?|consent|gdpr)[-_]?(?:banner|bar|notice|popup|modal|overlay|dialog)\b", re.IGNORECASE
+)
+_SKIP_LINK = re.compile(r"(?:^|[\s_-])skip(?:[-_\s]|link|to|nav|$)", re.IGNORECASE)
+_PERMALINK = re.compile(
+    r"(?:^|\s)(?:headerlink|header-?anchor|heading-?anchor|heading-?link|anchorjs-link|permalink|hash-link|id_link"
+    r"|viewcode-(?:link|back)|footnote-backref|fn-backref)(?:\s|$)",
+    re.IGNORECASE,
+)
+_MARKS = frozenset("¶#§⚓🔗∞☍⁋◆")
+"""What a link to the heading that it stands in shows."""
+_MARKED = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "caption", "figcaption", "summary")
+_LINE_NUMBERS = frozenset({
+    "linenos", "lineno", "linenumbers", "line-numbers", "gutter", "hljs-ln-numbers", "rouge-gutter", "lnt", "ln",
+})  # fmt: skip
+_FURNITURE = re.compile(
+    r"(?:^|[\s_-])(?:nav|navbar|navi|navigation|navheader|navfooter|navpath|breadcrumbs?|crumbs?|pagination|pager"
+    r"|paginate|prevnext|prev-next|next-prev|rellinks|related|toc|localtoc|tableofcontents|table-of-contents|on-this-page|pagetoc"
+    r"|quickview|sidebar|sphinxsidebar|menu|submenu|topbar|toplang|bottomlang|languages?|footer|ft|searchbox|editlink"
+    r"|edit-(?:this-)?page|summary|social|share|copyright|toctree-wrapper)(?:[\s_-]|$)",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    r"(?:^|\s)(?:footer|navheader|navfooter|breadcrumbs?|copyright|pagination|editlink|searchbox)(?:\s|$)",
+    re.IGNORECASE,
+)
+"""Names that also take out a short text without links: a date, the title of the next chapter."""
+_NOTES = re.compile(
+    r"(?:^|[\s_-])(?:footnotes?|admonition|topic|note|warning|tip|hint|callout|caution|important)(?:[\s_-]|$)",
+    re.IGNORECASE,
+)
+_CONTAINERS = frozenset({"div", "ul", "ol", "header", "span", "p", "table", "center", "menu", "address"})
+_BARS = frozenset({"div", "ul", "ol", "p", "table", "center", "dl"})
+_MAX_BAR, _MAX_BARE = 300, 1500
+"""Most characters of a row of links, and of a footer or the like without links."""
+_LEAST = 100
+"""Fewest characters of a page; if less than this would be left, the names of classes are not believed."""
+_MAX_DEPTH = 320
+"""Most elements around an element; what converts them to text makes three nested calls for each."""
+_MAIN, _ARTICLE, _INNER = 1 / 3, 2 / 3, 0.9
+"""The share of the page's text outside links that ``main`` and ``article`` must hold to be taken for the main content,
+and the share of the text of ``main`` that an ``article`` in it must hold."""
+_BETWEEN = re.compile(r"[|·•»«›‹→←↑⟶⟵▲►◄>/\[\]()<—–-]+|\s{2,}|\n")
+
+
+@dataclass(slots=True)
+class _Sizes:
+    """The characters of text in each element, by the identity of the element, and of these the ones in links."""
+
+    text: Counter[int] = field(default_factory=Counter)
+    linked: Counter[int] = field(default_factory=Counter)
+
+    def plain(self, element: Tag) -> int:
+        """Return the characters outside links."""
+        return self.text[id(element)] - self.linked[id(element)]
+
+    def is_linked(self, element: Tag) -> bool:
+        """Whether at least half of the text is in links."""
+        return 2 * self.linked[id(element)] >= self.text[id(element)]
+
+
+def main_content(soup: BeautifulSoup) -> Tag:
+    """Return the element that holds the page's main content, after all furniture was taken out of the page.
+
+    Raises:
+        RecursionError: Elements are nested more than 320 levels deep.
+    """
+    body = soup.body or soup
+    tags, titles = _shallow(_tags(body)), _titles(body)
+    holders = {id(holder) for part in _outermost(tags, _is_main)[:9] for holder in (part, *part.parents)}
+    _take_out(tag for tag in tags if id(tag) not in holders and _is_dropped(tag))
+    sizes = _measured(body)
+    root = _root(body, sizes)
+    _take_out(_asides(root, sizes, inside=root is not body))
+    _mark_code(root)
+    soft = _outermost(_tags(root), lambda tag: _is_furniture(tag, sizes))
+    if sizes.text[id(root)] - sum(sizes.text[id(tag)] for tag in soft) >= _LEAST:
+        _take_out(soft)
+    if len(titles) == 1 and root.find("h1") is None:
+        root.insert(0, titles[0].extract())
+    return root
+
+
+@cache
+def site_words() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words that lead to the next and previous page, and those that lead to a place of the site."""
+    words = table("site_words")
+    return frozenset(words["turn"]), frozenset(words["place"])
+
+
+def is_bar(text: str) -> bool:
+    """Whether a text consists of words that lead from page to page, one of them to the next or previous page."""
+    if len(text) > _MAX_BAR:
+        return False
+    turn, place = site_words()
+    words = {word.strip().lower() for word in _BETWEEN.split(text)} - {""}
+    return len(words) > 1 and words <= turn | place and not turn.isdisjoint(words)
+
+
+def _tags(within: Tag) -> list[Tag]:
+    return [node for node in within.descendants if isinstance(node, Tag)]
+
+
+def _shallow(tags: list[Tag]) -> list[Tag]:
+    """Return the elements if none is nested too deeply for what walks through them."""
+    depths: dict[int, int] = {}
+    for tag in tags:
+        depth = depths[id(tag)] = depths.get(id(tag.parent), 0) + 1
+        if depth > _MAX_DEPTH:
+            raise RecursionError
+    return tags
+
+
+def _outermost(tags: Iterable[Tag], wanted: Callable[[Tag], bool]) -> list[Tag]:
+    """Return the wanted elements that do not stand in another wanted one; ``tags`` are in the order of the page."""
+    found: list[Tag] = []
+    inside: set[int] = set()
+    for tag in tags:
+        if id(tag.parent) in inside:
+            inside.add(id(tag))
+        elif wanted(tag):
+            found.append(tag)
+            inside.add(id(tag))
+    return found
+
+
+def _take_out(tags: Iterable[Tag]) -> None:
+    for tag in tags:
+        tag.extract()
+
+
+def _is_main(tag: Tag) -> bool:
+    return tag.name == "main" or tag.get("role") == "main"
+
+
+def _titles(body: Tag) -> list[Tag]:
+    """Return the headings of level 1 that do not stand in navigation."""
+    found = (tag for tag in body.find_all("h1", limit=9) if tag.get_text().strip())
+    return [tag for tag in found if not any(map(_is_beside, tag.parents))]
+
+
+def _is_beside(tag: Tag) -> bool:
+    return tag.name in {"nav", "aside", "footer"} or tag.get("role") in {"navigation", "complementary", "contentinfo"}
+
+
+def _is_dropped(tag: Tag) -> bool:
+    if tag.name in _DROPPED:
+        return True
+    attributes = tag.attrs
+    if not attributes or tag.name in {"html", "body", "article"}:
+        return False
+    role, names = str(attributes.get("role", "")), _names(tag)
+    hidden = ("hidden" in attributes or attributes.get("aria-hidden") == "true") and role != "tabpanel"
+    if hidden or role in _DROPPED_ROLES or _PERMALINK.search(names) or _CONSENT.search(names):
+        return True
+    if tag.name == "a":
+        return _is_mark(tag, names)
+    numbers = tag.name in {"span", "td", "div", "pre"} and not _LINE_NUMBERS.isdisjoint(names.split())
+    return numbers and not re.search(r"[^\W\d]", tag.get_text())
+
+
+def _is_mark(link: Tag, names: str) -> bool:
+    """Whether a link leads to the place where it stands, past the navigation, or to the next or previous page."""
+    address, rel = str(link.get("href", "")), link.get("rel") or ()
+    if "prev" in rel or "next" in rel:
+        return True
+    if "#" not in address:
+        return False
+    if address.startswith("#") and _SKIP_LINK.search(names):
+        return True
+    shown = link.get_text().strip().replace("\ufe0f", "")
+    if len(shown) != 1 or shown not in _MARKS:
+        return False
+    return shown != "#" or "anchor" in names or any(parent.name in _MARKED for parent in islice(link.parents, 2))
+
+
+def _measured(body: Tag) -> _Sizes:
+    sizes = _Sizes()
+    for node in reversed(list(body.descendants)):  # so that an element comes after everything in it
+        if isinstance(node, Tag):
+            text = sizes.text[id(node)]
+            linked = sizes.linked[id(node)] = text if node.name == "a" and node.get("href") else sizes.linked[id(node)]
+        elif isinstance(node, NavigableString) and not isinstance(node, PreformattedString):
+            text, linked = len(" ".join(node.split())), 0
+        else:
+            continue
+        sizes.text[id(node.parent)] += text
+        sizes.linked[id(node.parent)] += linked
+    return sizes
+
+
+def _root(body: Tag, sizes: _Sizes) -> Tag:
+    """Return the element of the main content; the whole body where none holds enough of the text outside links."""
+    root = _largest(_outermost(_tags(body), _is_main), body, sizes, share=_MAIN)
+    articles = _outermost(_tags(root), lambda tag: tag.name == "article")
+    return _largest(articles, root, sizes, share=_ARTICLE if root is body else _INNER)
+
+
+def _largest(tags: list[Tag], whole: Tag, sizes: _Sizes, *, share: float) -> Tag:
+    best = max(tags, key=sizes.plain, default=whole)
+    return best if sizes.plain(best) >= max(1, share * sizes.plain(whole)) else whole
+
+
+def _asides(root: Tag, sizes: _Sizes, *, inside: bool) -> list[Tag]:
+    """Return the asides that are not notes: within the main content lists of links, elsewhere all others."""
+    found = []
+    for tag in root.find_all("aside"):
+        names = f"{_names(tag)} {tag.get('role', '')}"
+        if not _NOTES.search(names) and (not inside or sizes.is_linked(tag)):
+            found.append(tag)
+    return found
+
+
+def _is_furniture(tag: Tag, sizes: _Sizes) -> bool:
+    size = sizes.text[id(tag)]
+    if tag.name not in _CONTAINERS or not size:
+        return False
+    if tag.attrs and "section" not in (names := _names(tag)) and _FURNITURE.search(names):
+        if sizes.is_linked(tag):
+            return True
+        if size <= _MAX_BARE and _BARE.search(names) and tag.find(["h1", "pre"]) is None:
+            return True
+    if tag.name not in _BARS or size > _MAX_BAR or not sizes.is_linked(tag):
+        return False
+    return tag.find(_MARKED) is None and is_bar("|".join(link.get_text() for link in tag.find_all("a")))
+
+
+def _mark_code(root: Tag) -> None:
+    """Make ``pre`` of other forms of code: lines of ``div``, and tables that hold line numbers beside it."""
+    for block in root.find_all("div", class_="fragment"):
+        if block.find("div", class_="line"):
+            block.name = "pre"
+    frames = {id(frame): frame for block in root.find_all("pre") if (frame := block.find_parent("table"))}
+    for frame in frames.values():
+        texts = frame.find_all(string=lambda text: text is not None and not text.isspace())
+        if all(text.find_parent("pre") for text in texts):
+            frame.insert_before(*(block.extract() for block in frame.find_all("pre")))
+            frame.extract()
+
+
+def _names(element: Tag) -> str:
+    names: str | list[str] = element.get("class") or []
+    return f"{element.get('id', '')} {names if isinstance(names, str) else ' '.join(names)}"

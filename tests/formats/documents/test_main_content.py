@@ -1,0 +1,136 @@
+"""The main content of a page, as documentation generators and hand-made pages mark it and do not mark it."""
+
+from __future__ import annotations
+
+import pytest
+
+from goldbench.pipeline.formats.documents.html_text import html_to_text
+
+WORDS = "The pump runs until the tank is full, and it stops by itself when nobody has switched it off before that. " * 2
+
+
+def text_of(page: str) -> str:
+    return html_to_text(page)[1]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "<a class='headerlink' href='#pump' title='Permalink to this headline'>¶</a>",
+        "<a class='headerlink' href='#pump'>Link to this heading</a>",
+        "<a href='#pump'>¶</a>",
+        "<a href='page.html#pump'>§</a>",
+        "<a href='#pump'>#</a>",
+        "<span><a href='#pump'> # </a></span>",
+        "<a class='anchor' aria-hidden='true' href='#pump'>🔗</a>",
+        "<span class='permalink'><a href='#pump'>◆&#160;</a></span>",
+    ],
+)
+def test_a_link_of_a_heading_to_itself_is_left_out(link: str) -> None:
+    assert text_of(f"<h2>The pump {link}</h2><p>text</p>") == "## The pump\n\ntext"
+    assert text_of(f"<dl><dt>pump() {link}</dt><dd>text</dd></dl>") == "pump()\n:   text"
+
+
+@pytest.mark.parametrize(
+    "text", ["C <a href='#note'>#</a> is a language", "see <a href='/law#3'>§ 3</a>", "the mark ¶ ends it"]
+)
+def test_a_mark_that_a_reader_reads_stays(text: str) -> None:
+    assert any(mark in text_of(f"<p>{text}</p>") for mark in "#§¶")
+
+
+@pytest.mark.parametrize(
+    "bar",
+    [
+        "<p><a href='a'>Prev</a> | <a href='b'>Next</a> | <a href='i'>Index</a></p>",
+        "<p>Prev | Next | Index</p>",
+        "<div><a href='a'>« Previous</a> · <a href='c'>Contents</a></div>",
+        "<div><a href='a' rel='prev'>The tank</a> <a href='b' rel='next'>The valve</a></div>",
+        "<table><tr><td><a href='a'>Zurück</a></td><td><a href='b'>Weiter</a></td></tr></table>",
+        "<ul><li><a href='a'>上一页</a></li><li><a href='b'>下一页</a></li></ul>",
+        "<div class='navfooter'><a href='a'>Prev</a> <a href='b'>Next</a> The tank and how it is filled</div>",
+        "<div class='breadcrumbs'><a href='/'>Home</a> › <a href='/p'>Pumps</a> › The pump</div>",
+        "<div class='toc'>Contents<ul><li><a href='#a'>Start</a></li><li><a href='#b'>Stop</a></li></ul></div>",
+        "<div class='footer'>© 2020 The makers of pumps. Last updated on Monday.</div>",
+        "<div class='cookie-notice'>We use cookies.</div>",
+        "<form><button>Copy</button></form>",
+        "<div role='banner'>The pump company</div>",
+    ],
+)
+def test_navigation_and_footers_are_left_out(bar: str) -> None:
+    assert text_of(f"{bar}<h1>The pump</h1><p>{WORDS}</p>{bar}") == f"# The pump\n\n{WORDS.strip()}"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"<div id='menu'><h2>Menus</h2><p>{WORDS}</p></div>",
+        f"<div class='section' id='navigation'><h2>Navigation</h2><p>{WORDS}</p></div>",
+        f"<div class='related-work'><h2>Related</h2><p>{WORDS}</p></div>",
+        "<p>Next, open the valve. Then go back.</p>",
+        "<ul><li><a href='a'>Start the pump</a></li><li><a href='b'>Stop the pump</a></li></ul>",
+        "<div role='note' class='admonition note'><p>Hot!</p></div>",
+        "<div class='footnote'><p>[1] By hand.</p></div>",
+        "<div role='tabpanel' hidden>make pump</div>",
+    ],
+)
+def test_what_only_sounds_like_navigation_stays(content: str) -> None:
+    plain = text_of(f"<body><h1>The pump</h1><p>{WORDS}</p><section>{content.replace('class=', 'data-x=')}</section>")
+    assert text_of(f"<body><h1>The pump</h1><p>{WORDS}</p>{content}</body>").split() == plain.split()
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), [("<main>", "</main>"), ("<div role='main'>", "</div>"), ("<article>", "</article>")]
+)
+def test_the_main_content_is_what_the_page_calls_so(start: str, end: str) -> None:
+    page = f"<div>Site <a href='/'>Home</a> News</div>{start}<h2>Pump</h2><p>{WORDS}</p>{end}<div>Address</div>"
+    assert text_of(page) == f"## Pump\n\n{WORDS.strip()}"
+
+
+def test_an_element_called_main_that_holds_little_of_the_page_is_not_believed() -> None:
+    text = text_of(f"<main><p>Welcome</p></main><h2>Pump</h2><p>{WORDS}</p>")
+    assert text == f"Welcome\n\n## Pump\n\n{WORDS.strip()}"
+
+
+def test_the_title_stays_when_it_stands_outside_the_main_content() -> None:
+    page = f"<header><h1>The pump</h1><p>Blog</p></header><main><p>{WORDS}</p></main>"
+    assert text_of(page) == f"# The pump\n\n{WORDS.strip()}"
+
+
+def test_a_note_beside_the_main_content_stays_and_a_list_of_links_does_not() -> None:
+    note, links = "<aside class='footnote'>[1] By hand.</aside>", "<aside><a href='a'>Start</a></aside>"
+    assert text_of(f"{links}<p>{WORDS}</p>{note}") == f"{WORDS.strip()}\n\n[1] By hand."
+    assert (
+        text_of(f"<main><p>{WORDS}</p><aside>Mind the step.</aside>{links}</main>")
+        == f"{WORDS.strip()}\n\nMind the step."
+    )
+
+
+def test_a_page_of_links_keeps_them() -> None:
+    assert "Start" in text_of("<div class='toctree-wrapper'><ul><li><a href='a'>Start</a></li></ul></div>")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "<pre>a = 1\n    b = 2</pre>",
+        "<pre>a = 1<br>    b = 2</pre>",
+        "<pre><div class='line'>a = 1</div><div class='line'>    b = 2</div></pre>",
+        "<div class='fragment'><div class='line'>a = 1</div><div class='line'>    b = 2</div></div>",
+        "<table><tr><td class='lnt'><pre>1\n2</pre></td><td><div><pre>a = 1\n    b = 2</pre></div></td></tr></table>",
+        "<pre><span class='lineno'>1</span>a = 1\n<span class='lineno'>2</span>    b = 2</pre>",
+    ],
+)
+def test_code_keeps_its_lines(code: str) -> None:
+    assert text_of(f"<p>text</p>{code}") == "text\n\n```\na = 1\n    b = 2\n```"
+
+
+def test_code_about_fences_ends_where_it_ends() -> None:
+    assert text_of("<pre>```\ncode\n```</pre><h2>After</h2>") == "````\n```\ncode\n```\n````\n\n## After"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "item", ["<ol>" + "<li>x" * 4_000, "<p><a href=#a>#</a>" * 4_000, "<div class=nav>" * 99 + "x " * 99_000]
+)
+def test_long_pages_take_time_in_proportion(item: str) -> None:
+    assert isinstance(text_of(item), str)
