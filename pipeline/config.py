@@ -114,6 +114,17 @@ STYLES: dict[QueryStyle, float] = {
 }
 
 
+SHARED = (QueryKind.MULTI_HOP, QueryKind.CROSS_COMPARISON)
+"""The kinds beyond one passage, in the order in which they are written; naming one makes the shares exact."""
+
+
+class MultiHop(Record):
+    """Which passages a query of the kind multi_hop is written about."""
+
+    passages: Annotated[int, Field(ge=2, le=3), Setting("Passages that a query needs, 2 or 3", unit="passages")] = 2
+    across_documents: Annotated[bool, Setting("true: each passage is of another document")] = False
+
+
 class Generation(Record):
     """Who writes the queries, how many, of which kinds and styles, about what and for whom."""
 
@@ -136,9 +147,17 @@ class Generation(Record):
     prompts: Annotated[Path | None, Setting(
         "Folder of your prompts; relative paths begin at this file", unset="none", example="my-prompts",
     )] = None  # fmt: skip
-    kinds: Annotated[dict[QueryKind, float], Field(min_length=1), Setting("Weights of what is asked")] = KINDS
+    kinds: Annotated[dict[QueryKind, float], Field(min_length=1), Setting(
+        "Weights of what is asked; exact shares if a kind beyond one passage is named",
+    )] = KINDS  # fmt: skip
     styles: Annotated[dict[QueryStyle, float], Field(min_length=1), Setting("Weights of how it is asked")] = STYLES
+    multi_hop: MultiHop = MultiHop()
     constraints: Constraints = Constraints()
+
+    @property
+    def by_share(self) -> bool:
+        """Whether the kinds are exact shares of the set: as soon as one beyond a single passage is asked for."""
+        return any(self.kinds.get(kind, 0) > 0 for kind in SHARED)
 
     @field_validator("generator")
     @classmethod
@@ -148,6 +167,10 @@ class Generation(Record):
 
     @model_validator(mode="after")
     def _weights(self) -> Self:
+        unknown = next((kind for kind in self.kinds if kind not in KINDS and kind not in SHARED), None)
+        if unknown is not None:
+            listed = ", ".join([*KINDS, *SHARED])
+            raise ValueError(f"kinds: {unknown.value!r} cannot be asked for; give some of: {listed}")
         for name, weights in (("kinds", self.kinds), ("styles", self.styles)):
             if min(weights.values()) < 0 or sum(weights.values()) <= 0:
                 raise ValueError(f"{name}: weights must be 0 or more, and not all 0")
@@ -221,6 +244,8 @@ class Config(Record):
         data["generate"].pop("prompts", None)
         if self.generate.prompt_style is not PromptStyle.SMALL:
             del data["generate"]["prompt_style"]
+        if self.generate.kinds.get(QueryKind.MULTI_HOP, 0) <= 0:
+            del data["generate"]["multi_hop"]
         return data
 
     def fingerprint(self, prompts: Mapping[str, str]) -> str:

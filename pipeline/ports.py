@@ -182,6 +182,26 @@ class QueryGenerator(Protocol):
         """
 
 
+class KindWriter(Protocol):
+    """Writes queries that need several passages; raises as ``ChatModel`` does."""
+
+    async def join(self, brief: Brief, chunks: Sequence[Chunk]) -> Candidate | str:
+        """Return a query that needs all of the passages, or the reason for none.
+
+        Args:
+            brief: What is asked for, with the first passage.
+            chunks: The passages, the first one first.
+        """
+
+    async def enough(self, query: str, chunk: Chunk) -> bool:
+        """Return whether the query can be answered completely from one passage.
+
+        Args:
+            query: The query.
+            chunk: The passage.
+        """
+
+
 class Critics(Protocol):
     """Judges candidates that passed the mechanical checks; raises as ``ChatModel`` does."""
 
@@ -216,7 +236,8 @@ class Writing:
     """The generator and the critics of one run, open.
 
     ``at_once`` is the number of chunks to work on at once, None for the caller's own number. ``traffic`` gives the
-    state of the calls, None where no call is waited for; calls older than ``patience_s`` seconds are shown.
+    state of the calls, None where no call is waited for; calls older than ``patience_s`` seconds are shown. ``kinds``
+    writes the kinds of queries beyond a single passage, None where nobody can.
     """
 
     generator: QueryGenerator
@@ -224,6 +245,7 @@ class Writing:
     at_once: int | None = None
     traffic: Callable[[], Traffic] | None = None
     patience_s: float = 30.0
+    kinds: KindWriter | None = None
 
 
 class Step(Protocol):

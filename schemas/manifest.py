@@ -66,6 +66,17 @@ class Asked(Record):
     kept: int
 
 
+class KindCount(Record):
+    """How many queries of one kind are wanted and there; ``dropped`` says why a kind was left out, None if it was not.
+
+    The share of a kind that was left out went to the others.
+    """
+
+    wanted: int = Field(ge=0)
+    kept: int = Field(ge=0)
+    dropped: str | None = None
+
+
 class CanaryCount(Record):
     """How many judge checks of one kind were graded, how many of them 2 or more, and how many calls gave no grade."""
 
@@ -141,6 +152,7 @@ class Manifest(VersionedRecord):
     target: int | None = None
     queries: int
     mix: dict[str, dict[str, Asked]] = Field(default_factory=dict)
+    kinds: dict[str, KindCount] = Field(default_factory=dict)
     stages: list[StageReport]
     failures: list[Failure] = Field(default_factory=list)
     usage: dict[str, StageUsage] = Field(default_factory=dict)

@@ -75,6 +75,41 @@ class GeneratedQueries(Answer):
     candidates: list[GeneratedQuery] = Field(description="The proposed queries, best first; empty when skipped.")
 
 
+class JoinedQuery(Answer):
+    """The reply to a prompt about several passages: one query that needs all of them, or the reason for none."""
+
+    subject: str = Field(
+        description="What the query is about, by name, in at most 8 words.", json_schema_extra=most(SHORT)
+    )
+    evidence: list[str] = Field(
+        description="For each passage, in their order, the sentence of it that the answer needs, copied exactly, "
+        "character by character."
+    )
+    query: str = Field(
+        description="The query, as a user would type it; empty when skipped.", json_schema_extra=most(LONG)
+    )
+    answer: str = Field(
+        description="The answer that the passages give together, in at most 40 words.", json_schema_extra=most(MIDDLE)
+    )
+    style: QueryStyle = Field(description="How the query is put.")
+    skip_reason: str | None = Field(
+        description="Why no good query can be written about these texts; null when there is one.",
+        json_schema_extra=most(SHORT, last=True),
+    )
+
+
+class Completeness(Answer):
+    """The reply to a check of one passage: what is missing first, then how much of the answer it gives."""
+
+    missing: str = Field(
+        description="One sentence: which part of the answer the passage lacks, or that it lacks none.",
+        json_schema_extra=most(MIDDLE),
+    )
+    answered: Literal["completely", "partly", "not at all"] = Field(
+        description="How far the query can be answered from this passage alone."
+    )
+
+
 class Verdict(Answer):
     """The reply to a critic's prompt: the reason first, then the score."""
 

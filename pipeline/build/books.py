@@ -15,7 +15,7 @@ from goldbench.pipeline.goldset.folder import stamp
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.offline.notice import notice, small_model_notice
 from goldbench.pipeline.ports import QueryGenerator
-from goldbench.schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
+from goldbench.schemas.manifest import Asked, Failure, KindCount, Manifest, StageReport, StageUsage
 
 SHAPING_PACKAGES = ("langchain-text-splitters", "numpy", "openai", "py3langid", "pydantic", "scipy")
 """The packages whose behaviour shapes a gold set."""
@@ -72,6 +72,7 @@ class Books:
         documents: int,
         prompts: Mapping[str, str],
         usage: Mapping[str, StageUsage],
+        kinds: Mapping[str, KindCount],
     ) -> Manifest:
         """Return the record of the run; its files are entered when they are put in place.
 
@@ -82,6 +83,7 @@ class Books:
             documents: How many documents were read.
             prompts: The digest of every prompt in use, by its id.
             usage: What the calls cost, by stage.
+            kinds: What was reached of each kind, empty if the kinds are no shares.
         """
         return Manifest(
             **stamp(self.started),
@@ -95,6 +97,7 @@ class Books:
             target=config.generate.queries,
             queries=len(drawn.queries),
             mix=_mix(drawn),
+            kinds=dict(kinds),
             stages=self.reports,
             failures=self.failures,
             usage=dict(usage),

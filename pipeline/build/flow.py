@@ -20,6 +20,7 @@ from goldbench.pipeline.build.books import Books, Counts, described
 from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
 from goldbench.pipeline.build.inputs import brief_for, reading
 from goldbench.pipeline.build.progress import Watched, calls_shown, counted
+from goldbench.pipeline.build.share_drawing import ShareDrawing
 from goldbench.pipeline.build.waves import Drawing, Drawn
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import InputError, ModelUnfit, UnreadableDocument
@@ -32,13 +33,13 @@ from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, D
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
 from goldbench.pipeline.ports import Progress, QueryGenerator, Stored, Writing
 from goldbench.pipeline.stages.ask.passages import why_not
-from goldbench.pipeline.stages.assemble import label
+from goldbench.pipeline.stages.assemble import label_needed
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.select import Selection, select
 from goldbench.pipeline.text.display import amount
 from goldbench.pipeline.text.language import detect_language
 from goldbench.schemas.corpus import Chunk, Document
-from goldbench.schemas.manifest import Failure, Manifest, StageUsage
+from goldbench.schemas.manifest import Failure, KindCount, Manifest, StageUsage
 
 FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 """How many unreadable documents are named on the screen and in the manifest; all are counted."""
@@ -79,6 +80,7 @@ class Run:
     selection: Selection = field(init=False)
     generator: QueryGenerator = field(init=False)
     drawn: Drawn = field(init=False)
+    kinds: dict[str, KindCount] = field(default_factory=dict)
 
 
 async def load(run: Run) -> Counts:
@@ -153,7 +155,7 @@ async def generate(run: Run) -> Counts:
     run.place.candidates.write(drawn.candidates)
     run.books.failures.extend(drawn.failures)
     return Counts(
-        read=eligible,
+        read=eligible + drawn.groups_drawn,
         written=drawn.chunks_with_candidates,
         rules={"skipped": drawn.chunks_skipped},
         failed=drawn.chunks_failed,
@@ -168,7 +170,7 @@ def _serves(run: Run, config: Config) -> bool:
 
 
 async def _draw(run: Run) -> None:
-    config, settings = run.config, run.config.generate
+    config = run.config
     async with run.opened(run.chunks) as writing:
         run.generator = writing.generator
         with run.progress.stage("generate", None) as step:
@@ -184,9 +186,29 @@ async def _draw(run: Run) -> None:
                 trial=None if writing.at_once else trial_of(config),
             )
             async with calls_shown(writing, step, run.progress):
-                run.drawn = await drawing.draw(
-                    run.selection.order, target=settings.queries or UP_TO, per_chunk=settings.constraints.per_chunk
-                )
+                await _draw_by_kind(run, drawing, writing)
+
+
+async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
+    """Draw by weight, or by share if a kind beyond a single passage is asked for."""
+    settings, order = run.config.generate, run.selection.order
+    target = settings.queries or UP_TO
+    if not settings.by_share:
+        run.drawn = await drawing.draw(order, target=target, per_chunk=settings.constraints.per_chunk)
+        return
+    is_model = settings.generator is Generator.MODEL
+    shares = ShareDrawing(
+        settings=settings,
+        passages=drawing,
+        order=order,
+        writer=writing.kinds,
+        why_not="a model that is asked for one sentence at a time cannot write it"
+        if is_model
+        else "only a model writes it",
+        note=run.progress.note,
+        batched=writing.at_once is not None,
+    )
+    run.drawn, run.kinds = await shares.draw(target)
 
 
 def trial_of(config: Config) -> Trial | None:
@@ -215,8 +237,8 @@ async def assemble(run: Run) -> Counts:
     """Label the chunks that hold the evidence and write the gold set; its corpus holds every chunk."""
     queries, chunks = run.drawn.queries, run.chunks
     relevance = {
-        query.query_id: label(query, position, chunks=chunks, cluster_of=run.selection.cluster_of)
-        for query, position in zip(queries, run.drawn.positions, strict=True)
+        query.query_id: label_needed(query, needed, chunks=chunks, cluster_of=run.selection.cluster_of)
+        for query, needed in zip(queries, run.drawn.positions, strict=True)
     }
     corpus = functools.partial(passages, chunks, queries)
     run.place.write_gold(GoldContents(queries, corpus, relevance, described(run.config, run.drawn, run.generator)))
@@ -335,11 +357,20 @@ async def build(
         config, writer = run.config, writers[-1]
         place.write_settings(config.shaping())
         manifest = run.books.manifest(
-            config, run.drawn, run.generator, documents=len(run.documents), prompts=writer.prompts, usage=writer.usage()
+            config,
+            run.drawn,
+            run.generator,
+            documents=len(run.documents),
+            prompts=writer.prompts,
+            usage=writer.usage(),
+            kinds=run.kinds,
         )
         place.finish(manifest if finish is None else await finish(place, manifest))
-    drawn = run.drawn
-    return Result(config, folder.manifest(), drawn.limit, len(drawn.queries) >= (config.generate.queries or 1))
+    drawn, asked = run.drawn, config.generate.queries
+    met = len(drawn.queries) >= (asked or 1)
+    if asked is not None:
+        met = met and all(count.kept >= count.wanted for count in run.kinds.values())
+    return Result(config, folder.manifest(), drawn.limit, met)
 
 
 @contextlib.asynccontextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from goldbench.pipeline.config import Config, PromptStyle
+from goldbench.pipeline.config import KINDS, Config, PromptStyle
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
@@ -69,8 +69,13 @@ def cut(config: Config, found: Found, *, on_failure: Callable[[UnreadableDocumen
 def brief_for(config: Config, chunk: Chunk) -> Brief:
     """Return what to ask about one chunk, and in which language."""
     settings = config.generate
+    kinds = {kind: weight for kind, weight in settings.kinds.items() if kind in KINDS}
     asked = assign(
-        chunk.chunk_id, seed=settings.seed, kinds=settings.kinds, styles=settings.styles, personas=settings.personas
+        chunk.chunk_id,
+        seed=settings.seed,
+        kinds=kinds if any(kinds.values()) else KINDS,
+        styles=settings.styles,
+        personas=settings.personas,
     )
     language = settings.constraints.language or detect_language(chunk.text)
     own_words = settings.prompt_style is not PromptStyle.SMALL

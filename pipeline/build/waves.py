@@ -10,13 +10,14 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.build.first_replies import FAULTS, Trial, fault_of
+from goldbench.pipeline.build.kind_plan import PassageKinds
 from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
 from goldbench.pipeline.ports import Brief, Critics, QueryGenerator, Stored
 from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
@@ -24,7 +25,7 @@ from goldbench.pipeline.stages.critique import GOOD
 from goldbench.pipeline.text.scripts import is_spaceless
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import Failure
-from goldbench.schemas.query import Candidate, Query, Rejection
+from goldbench.schemas.query import Candidate, Query, QueryKind, Rejection
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -68,13 +69,16 @@ class Drawn:
 
     candidates: list[Candidate] = field(default_factory=list)
     queries: list[Query] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
+    positions: list[tuple[int, ...]] = field(default_factory=list)
+    """The positions of the chunks that each query needs, its source first."""
     rejections: list[Rejection] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     chunks_drawn: int = 0
     chunks_with_candidates: int = 0
     chunks_skipped: int = 0
     chunks_failed: int = 0
+    groups_drawn: int = 0
+    """Groups of chunks that were asked about together, beside ``chunks_drawn``; the counts above hold both."""
     limit: str | None = None
     planned: int = 0
 
@@ -97,6 +101,8 @@ class Drawing:
         concurrency: How many chunks are worked on at once.
         advance: Is told when a chunk is done.
         trial: Ends the drawing if the first replies of the model are useless; None for no trial.
+        kinds: Says what to ask about each chunk and counts what is there; None leaves it to ``brief``.
+        checks: Compare queries with those of the set so far; None for an empty set.
     """
 
     chunks: Stored[Chunk]
@@ -107,6 +113,9 @@ class Drawing:
     concurrency: int
     advance: Callable[[int], None]
     trial: Trial | None = None
+    kinds: PassageKinds | None = None
+    checks: SetChecks | None = None
+    _asked: dict[str, QueryKind] = field(default_factory=dict)
 
     async def draw(self, order: npt.NDArray[np.integer[Any]], *, target: int, per_chunk: int) -> Drawn:
         """Return at most ``target`` queries, drawn from the chunks at ``order``, first ones first.
@@ -120,12 +129,15 @@ class Drawing:
             ModelUnavailable: No call can work now, or every call failed; the answers so far are in the store.
             ModelUnfit: The first replies are useless.
         """
-        drawn, checks = Drawn(), SetChecks(target=target)
+        drawn, checks = Drawn(), self.checks or SetChecks(target=target)
         while drawn.accepted < target and drawn.chunks_drawn < len(order) and drawn.limit is None:
             rate = drawn.accepted / drawn.chunks_drawn if drawn.chunks_drawn else per_chunk
             missing = target - drawn.accepted
             size = math.ceil(missing / max(rate, LOWEST_EXPECTED_YIELD))
             wave = [int(position) for position in order[drawn.chunks_drawn : drawn.chunks_drawn + size]]
+            if self.kinds is not None:
+                self.kinds.drop_hopeless()
+                self._asked.update(self.kinds.asked([self.chunks.at(position).chunk_id for position in wave]))
             await self._draw_wave(wave, drawn, checks, target)
         if self.trial is not None and not drawn.accepted and drawn.limit is None:
             self.trial.close()
@@ -187,7 +199,7 @@ class Drawing:
 
     async def _work(self, position: int) -> Result:
         """Generate and check the candidates of one chunk."""
-        brief = self.brief(self.chunks.at(position))
+        brief = self._brief(position)
         chunk_id = brief.chunk.chunk_id
         try:
             proposal = await self.generator.propose(brief)
@@ -207,6 +219,11 @@ class Drawing:
             await self._rewrite(outcome)
             await self._criticise(outcome)
         return outcomes
+
+    def _brief(self, position: int) -> Brief:
+        brief = self.brief(self.chunks.at(position))
+        kind = self._asked.get(brief.chunk.chunk_id)
+        return brief if kind is None else replace(brief, assignment=brief.assignment.model_copy(update={"kind": kind}))
 
     async def _planned(self, position: int, brief: Brief) -> list[Outcome]:
         """Return stand-ins for the queries that one reply would hold, and ask the critics about each."""
@@ -230,7 +247,7 @@ class Drawing:
         try:
             other = await self.generator.rewrite(outcome.brief, outcome.candidate, finding.complaint)
         except (CallFailed, LimitReached) as error:
-            outcome.failure = _failure("rewrite", outcome, error)
+            outcome.failure = failure_of("rewrite", outcome.brief.chunk.chunk_id, error)
             return
         except NotAsked:
             outcome.candidate, outcome.finding, outcome.planned = stand_in(outcome.brief, 0), None, True
@@ -252,7 +269,7 @@ class Drawing:
         try:
             scores = dict(await self.critics.judge(outcome.brief, outcome.candidate))
         except (CallFailed, LimitReached) as error:
-            outcome.failure = _failure("critic", outcome, error)
+            outcome.failure = failure_of("critic", outcome.brief.chunk.chunk_id, error)
             return
         except NotAsked:
             return
@@ -278,7 +295,13 @@ class Drawing:
             return []
         drawn.chunks_with_candidates += 1
         drawn.candidates.extend(outcome.proposed for outcome in result)
+        if self.kinds is not None:
+            self.kinds.tried(outcome.candidate for outcome in result)
         return result
+
+    def _count(self, candidate: Candidate) -> None:
+        if self.kinds is not None:
+            self.kinds.count(candidate)
 
     def _settle(self, drawn: Drawn, outcome: Outcome, checks: SetChecks, target: int, *, last: bool) -> bool:
         """Enter one candidate as query, rejection or failure; return False if it may still be reworded."""
@@ -289,8 +312,11 @@ class Drawing:
             return True
         if outcome.finding is None and drawn.accepted >= target:
             outcome.finding = Finding("surplus", f"the target of {target} queries was already met", None, False)
+        if outcome.finding is None and self.kinds is not None:
+            outcome.finding = self.kinds.refuse(candidate)
         if outcome.finding is None and outcome.planned:
             drawn.planned += 1
+            self._count(candidate)
             return True
         context = CheckContext.of(chunk, candidate, outcome.brief)
         if outcome.finding is None:
@@ -299,7 +325,8 @@ class Drawing:
                 return False
         if outcome.finding is None:
             drawn.queries.append(accepted(candidate, context))
-            drawn.positions.append(outcome.position)
+            drawn.positions.append((outcome.position,))
+            self._count(candidate)
         else:
             drawn.rejections.append(rejection(outcome.finding, candidate))
         return True
@@ -320,9 +347,16 @@ def stand_in(brief: Brief, number: int) -> Candidate:
     return Candidate(chunk_id=chunk.chunk_id, text=text, generator="dry run", asked=brief.assignment)
 
 
-def _failure(stage: str, outcome: Outcome, error: CallFailed | LimitReached) -> Failure:
+def failure_of(stage: str, item: str, error: CallFailed | LimitReached) -> Failure:
+    """Return the record of a call that failed or was not made because a cap was reached.
+
+    Args:
+        stage: The stage that made the call.
+        item: What the call was about.
+        error: What went wrong.
+    """
     kind = error.kind if isinstance(error, CallFailed) else LIMIT
-    return Failure(stage=stage, item=outcome.brief.chunk.chunk_id, kind=kind, message=str(error))
+    return Failure(stage=stage, item=item, kind=kind, message=str(error))
 
 
 def rejection(finding: Finding, candidate: Candidate) -> Rejection:

@@ -19,7 +19,13 @@ from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
 from goldbench.pipeline.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
 from goldbench.pipeline.stages.ask import SmallModelGenerator, are_abstracts
 from goldbench.pipeline.stages.critique import ModelCritics
-from goldbench.pipeline.stages.generate import ModelGenerator
+from goldbench.pipeline.stages.generate import (
+    CROSS_COMPARISON,
+    MULTI_HOP,
+    ModelGenerator,
+    ModelKindWriter,
+    prompts_of_kinds,
+)
 from goldbench.prompts.loader import Prompt, PromptError, load
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import StageUsage
@@ -108,6 +114,7 @@ class ModelWriter:
                         at_once=WAVE if self.batches else None,
                         traffic=None if self.batches or self._replay else chat.snapshot,
                         patience_s=settings.patience_s,
+                        kinds=self._kind_writer(chat),
                     )
                 finally:
                     self._usage = chat.usage()
@@ -118,9 +125,15 @@ class ModelWriter:
         from goldbench.pipeline.llm.rehearsal import Planning, recollect
 
         with recollect(self._answers) as known:
-            items = {GENERATE: self.config.generate.constraints.per_chunk}
+            generate = self.config.generate
+            items = {
+                GENERATE: generate.constraints.per_chunk,
+                MULTI_HOP: generate.multi_hop.passages,
+                CROSS_COMPARISON: 2,
+            }
             chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
-            yield Writing(self._generator(chat, None), self._critics(chat)), chat
+            kinds = self._kind_writer(chat)
+            yield Writing(self._generator(chat, None), self._critics(chat), kinds=kinds), chat
 
     def _generator(self, chat: ChatModel, chunks: Stored[Chunk] | None) -> QueryGenerator:
         """Return the generator of the chosen way of asking; without chunks, the one of a dry run."""
@@ -149,6 +162,19 @@ class ModelWriter:
         prompts = {critic: self._prompts[critic.prompt_id] for critic in critics.use}
         return ModelCritics(
             model=chat, prompts=prompts, context=generate.context, share=critics.share, seed=generate.seed
+        )
+
+    def _kind_writer(self, chat: ChatModel) -> ModelKindWriter | None:
+        generate, model = self.config.generate, self.config.model
+        if generate.prompt_style is PromptStyle.SMALL:
+            return None
+        return ModelKindWriter(
+            model=chat,
+            prompts=self._prompts,
+            context=generate.context,
+            examples=generate.seed_queries,
+            temperature=model.temperature,
+            max_answer_tokens=model.max_answer_tokens,
         )
 
     def usage(self) -> Mapping[str, StageUsage]:
@@ -232,7 +258,8 @@ def prompt_of(name: str, folder: Path | None) -> Prompt:
 def prompts_of(config: Config) -> tuple[str, ...]:
     """Return the ids of the prompts a run with a model uses."""
     asking = (ASK,) if config.generate.prompt_style is PromptStyle.SMALL else (GENERATE, REWRITE)
-    return (*asking, *(critic.prompt_id for critic in config.critics.use))
+    shared = () if config.generate.prompt_style is PromptStyle.SMALL else prompts_of_kinds(config.generate.kinds)
+    return (*asking, *shared, *(critic.prompt_id for critic in config.critics.use))
 
 
 async def writer_for(

@@ -33,6 +33,29 @@ def label(
     return {chunks.at(member).chunk_id: Relevance.ANSWERS for member in relevant}
 
 
+def label_needed(
+    query: Query, positions: Sequence[int], *, chunks: Stored[Chunk], cluster_of: Callable[[int], Sequence[int]]
+) -> dict[str, Relevance]:
+    """Return the grade of every chunk known to be relevant to a query that needs one or several chunks.
+
+    Each needed chunk is labelled by the evidence that it holds, as `label` does.
+
+    Args:
+        query: As in `label`.
+        positions: Positions of the chunks it was written from, the source first.
+        chunks: As in `label`.
+        cluster_of: As in `label`.
+    """
+    if len(positions) == 1:
+        return label(query, positions[0], chunks=chunks, cluster_of=cluster_of)
+    grades: dict[str, Relevance] = {}
+    for position in positions:
+        span = chunks.at(position).span
+        own = tuple(item for item in query.evidence if span.contains(item))
+        grades |= label(query.model_copy(update={"evidence": own}), position, chunks=chunks, cluster_of=cluster_of)
+    return grades
+
+
 def _neighbours_with_evidence(query: Query, position: int, chunks: Stored[Chunk]) -> Iterator[int]:
     if not query.evidence:
         return

@@ -14,6 +14,7 @@ from tests.model_server.batches import Batches
 from tests.model_server.counters import Counters
 from tests.model_server.dialect import complaint_about
 from tests.model_server.judge import grade_answer
+from tests.model_server.kind_writer import completeness_answer, joined_answer
 from tests.model_server.oracle import good_answer
 from tests.model_server.replies import message_for
 from tests.model_server.scenario import Scenario
@@ -242,7 +243,7 @@ class ModelServer:
             message: Any = (action["content"], action.get("finish_reason", "stop"), None)
         else:
             schema = _schema(body, system)
-            good = good_answer(schema, system, user)
+            good = self._good(schema, system, user)
             if "grade" in json.dumps(schema.get("properties", {})) and "<<<PASSAGE" in user:
                 good = grade_answer(self.scenario.settings["judge"], body["model"], schema, system, user)
             message = message_for(action.get("reply", "good"), good)
@@ -266,6 +267,15 @@ class ModelServer:
         if self.scenario.settings["usage"]:
             completion["usage"] = {**usage, "total_tokens": sum(usage.values())}
         return completion
+
+    def _good(self, schema: dict[str, Any], system: str, user: str) -> Any:
+        """Return a good reply, or as bad a one as the settings say."""
+        fields = schema.get("properties", {})
+        if "answered" in fields:
+            return completeness_answer(user)
+        if fields.get("evidence", {}).get("type") == "array":
+            return joined_answer(self.scenario.settings["kinds"], system, user)
+        return good_answer(schema, system, user)
 
     def _embedding_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
         texts = body["input"] if isinstance(body["input"], list) else [body["input"]]

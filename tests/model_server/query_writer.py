@@ -41,7 +41,7 @@ _FRAMES = {
     ),
     "ja": ("{a}は{b}にどう影響しますか", "なぜ{a}に{b}が必要ですか", "{a}と{b}はどちらが先ですか"),
 }
-_FILLERS = """
+FILLERS = """
 budgets weekends teenagers landlords winters freelancers travellers migrations outages audits renovations holidays
 beginners retirees emergencies overtime insurance franchises allergies humidity vibration deadlines subscriptions
 warranties inheritance suppliers contractors volunteers expeditions quarantines blackouts refunds mortgages tournaments
@@ -86,7 +86,7 @@ def _draw(prompt: str, passage: str, evidence: str, style: str, chance: random.R
         few = chance.sample(words, min(3, len(words)))
         return " ".join(few), few[0]
     a, b = _two_words(evidence, passage, chance)
-    x, y = chance.sample([word for word in _FILLERS if word not in passage], 2)
+    x, y = chance.sample([word for word in FILLERS if word not in passage], 2)
     if style == "keywords":
         return f"{a} {x} {b} {y}", a
     return chance.choice(_FRAMES[language]).format(a=a, b=b, x=x, y=y), a

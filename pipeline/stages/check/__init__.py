@@ -7,8 +7,18 @@ Fails: never; every text gets an answer.
 candidate with the other queries of the set.
 """
 
+from goldbench.pipeline.stages.check.joined_checks import ENOUGH, check_joined, joined_context
 from goldbench.pipeline.stages.check.set_checks import SetChecks
 from goldbench.pipeline.stages.check.single_checks import accepted, check_candidate
 from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
 
-__all__ = ["CheckContext", "Finding", "SetChecks", "accepted", "check_candidate"]
+__all__ = [
+    "ENOUGH",
+    "CheckContext",
+    "Finding",
+    "SetChecks",
+    "accepted",
+    "check_candidate",
+    "check_joined",
+    "joined_context",
+]

@@ -32,12 +32,16 @@ class SetChecks:
     """
 
     def __init__(self, *, target: int) -> None:
-        self._high_allowed = math.floor((1 - LOW_OVERLAP_SHARE) * target + 1e-9)
+        self.aim(target)
         self._high = 0
         self._held_out: defaultdict[str, list[Span]] = defaultdict(list)
         self._shown: defaultdict[str, list[Span]] = defaultdict(list)
         self._words = _Sets()
         self._characters = _Vectors()
+
+    def aim(self, target: int) -> None:
+        """Set how many queries the set should have of those that must be in other words than their passage."""
+        self._high_allowed = math.floor((1 - LOW_OVERLAP_SHARE) * target + 1e-9)
 
     def _held_out_elsewhere(self, candidate: Candidate) -> bool:
         """Return whether its evidence is held out for an accepted query, or an accepted query's evidence for it."""
@@ -63,7 +67,7 @@ class SetChecks:
             return Finding(
                 "held-out", "words it needs in the corpus are held out of it for another query, or the reverse"
             )
-        self._high += share > LOW_OVERLAP
+        self._high += context.own_words and share > LOW_OVERLAP
         for mask in candidate.masked:
             self._held_out[mask.doc_id].append(mask)
         for evidence in _shown(candidate):

@@ -1,4 +1,4 @@
-"""Query generation by a chat model: one prompt per chunk.
+"""Queries about one passage: one prompt per chunk.
 
 Reads: briefs, each with a chunk. Writes: candidates, or the reason why the chunk is skipped.
 Fails: as the chat model does (a call that failed for good, an unusable answer, a cap, no server).
@@ -85,7 +85,7 @@ class ModelGenerator:
         system, user = generation_prompt(self.prompt, brief, context=self.context, examples=self.examples)
         answer = await self._ask("generate", self.prompt, system, user, items=brief.constraints.per_chunk)
         if not answer.candidates:
-            return Proposal(skip_reason=_one_line(answer.skip_reason or "")[:200] or "the model gave no query")
+            return Proposal(skip_reason=one_line(answer.skip_reason or "")[:200] or "the model gave no query")
         wanted = answer.candidates[: brief.constraints.per_chunk]
         return Proposal(tuple(self._candidate(item, brief) for item in wanted))
 
@@ -100,7 +100,7 @@ class ModelGenerator:
         system, user = self.rewrite_prompt.render(
             constraints=describe_constraints(brief.constraints),
             query=candidate.text,
-            complaint=_one_line(complaint),
+            complaint=one_line(complaint),
             **_shared(brief, candidate.text),
         )
         answer = await self._ask("rewrite", self.rewrite_prompt, system, user, items=1)
@@ -149,10 +149,10 @@ def generation_prompt(prompt: Prompt, brief: Brief, *, context: str, examples: S
     count = brief.constraints.per_chunk
     return prompt.render(
         count="one query" if count == 1 else f"up to {count} different queries, best first,",
-        context=_one_line(context) or "not described",
-        examples=_examples(examples),
+        context=one_line(context) or "not described",
+        examples=examples_shown(examples),
         constraints=describe_constraints(brief.constraints),
-        persona=_one_line(brief.assignment.persona or "") or "any user of the collection",
+        persona=one_line(brief.assignment.persona or "") or "any user of the collection",
         **_shared(brief),
     )
 
@@ -169,7 +169,7 @@ def describe_constraints(constraints: Constraints) -> str:
     if constraints.max_characters is not None:
         rules.append(f"The query has at most {constraints.max_characters} characters.")
     if constraints.banned:
-        rules.append(f"The query contains none of these: {', '.join(_one_line(word) for word in constraints.banned)}.")
+        rules.append(f"The query contains none of these: {', '.join(one_line(word) for word in constraints.banned)}.")
     if not constraints.punctuation:
         rules.append("The query has no punctuation at all, not even a question mark.")
     if constraints.option_lists:
@@ -185,19 +185,21 @@ def _shared(brief: Brief, *more: str) -> dict[str, str]:
         "language": brief.language or "the language of the passage",
         "kind": brief.assignment.kind.value,
         "style": brief.assignment.style.value,
-        "title": _one_line(chunk.title) or "none",
-        "headings": _one_line(" > ".join(chunk.headings)) or "none",
+        "title": one_line(chunk.title) or "none",
+        "headings": one_line(" > ".join(chunk.headings)) or "none",
         "delimiter": delimiter(chunk.text, *more),
         "passage": chunk.text,
     }
 
 
-def _examples(queries: Sequence[str]) -> str:
+def examples_shown(queries: Sequence[str]) -> str:
+    """Return queries of real users as lines of a prompt, empty if there are none."""
     if not queries:
         return ""
-    listed = "\n".join(f"- {_one_line(query)}" for query in queries)
+    listed = "\n".join(f"- {one_line(query)}" for query in queries)
     return f"Real queries of these users, for their style only; never copy their subject or words:\n{listed}"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Return a text with single spaces for all white space."""
     return " ".join(text.split())

@@ -1,0 +1,167 @@
+"""Draw a set in which every kind has its share: kinds beyond a single passage first, then queries about one passage."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from goldbench.pipeline.build.kind_attempts import Attempts
+from goldbench.pipeline.build.kind_drawing import KindDrawing, Task
+from goldbench.pipeline.build.kind_plan import PassageKinds
+from goldbench.pipeline.build.waves import Drawing, Drawn
+from goldbench.pipeline.config import KINDS, SHARED, Generation
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.ports import Brief, KindWriter
+from goldbench.pipeline.stages.check import SetChecks
+from goldbench.pipeline.stages.generate import Companions, quotas
+from goldbench.schemas.manifest import KindCount
+from goldbench.schemas.query import QueryKind
+
+
+@dataclass(slots=True, kw_only=True)
+class ShareDrawing:
+    """Draws a set by its shares.
+
+    Args:
+        settings: The shares, and what the kinds are written about.
+        passages: Draws the queries about one passage.
+        order: The positions of the chunks that may be asked about, in drawing order.
+        writer: Writes the kinds beyond a single passage; None if nobody can.
+        why_not: Why nobody can.
+        note: Shows a person one line.
+        batched: Whether requests are sent in batches, so that no reply is waited for before the others.
+    """
+
+    settings: Generation
+    passages: Drawing
+    order: npt.NDArray[np.integer[Any]]
+    writer: KindWriter | None
+    why_not: str = ""
+    note: Callable[[str], None]
+    batched: bool = False
+    dropped: dict[QueryKind, str] = field(default_factory=dict)
+    wanted: dict[QueryKind, int] = field(default_factory=dict)
+    _companions: Companions | None = None
+
+    async def draw(self, target: int) -> tuple[Drawn, dict[str, KindCount]]:
+        """Return ``target`` queries, as many of each kind as its share says, and what was reached of each kind.
+
+        Raises:
+            UsageError: None of the kinds can be written.
+            ModelUnavailable: No call can work now, or every call failed.
+            ModelUnfit: The first replies about single passages are useless.
+        """
+        checks = SetChecks(target=target)
+        drawings = await self._draw_kinds(target, checks)
+        together = Drawn()
+        single = {kind: count for kind, count in self.wanted.items() if kind in KINDS and count}
+        limit = next((one.drawn.limit for one in drawings.values() if one.drawn.limit), None)
+        if single and limit is None:
+            together = await self._draw_single(single, checks)
+        for drawing in drawings.values():
+            _add(together, drawing.drawn)
+        together.limit = together.limit or limit
+        return together, self._counts(together)
+
+    async def _draw_kinds(self, target: int, checks: SetChecks) -> dict[QueryKind, KindDrawing]:
+        """Draw the kinds beyond a single passage; what one gives up goes to the others."""
+        drawings: dict[QueryKind, KindDrawing] = {}
+        while True:
+            self._share_out(target)
+            asked = [kind for kind in SHARED if self.wanted.get(kind)]
+            for kind in asked:
+                if self.writer is None:
+                    self._drop(kind, self.why_not)
+                    break
+                drawing = drawings.setdefault(kind, self._drawing(kind, self.writer, checks))
+                await drawing.draw(self.wanted[kind])
+                if drawing.dropped is not None:
+                    drawing.give_up()
+                    self._drop(kind, drawing.dropped)
+                    break
+                if drawing.drawn.limit is not None:
+                    return drawings
+            else:
+                return drawings
+
+    def _share_out(self, target: int) -> None:
+        left = {kind: share for kind, share in self.settings.kinds.items() if share > 0 and kind not in self.dropped}
+        if not left:
+            listed = "; ".join(f"{kind.value}: {reason}" for kind, reason in self.dropped.items())
+            raise UsageError(f"generate.kinds: no kind can be written ({listed}); name other kinds")
+        self.wanted = quotas(left, target)
+
+    def _drop(self, kind: QueryKind, reason: str) -> None:
+        self.dropped[kind] = reason
+        self.note(f"The kind {kind.value} is left out, and its share goes to the other kinds: {reason}.")
+
+    def _drawing(self, kind: QueryKind, writer: KindWriter, checks: SetChecks) -> KindDrawing:
+        return KindDrawing(
+            kind=kind,
+            tasks=self._joined_tasks(kind),
+            attempt=Attempts(writer).joined,
+            checks=checks,
+            concurrency=self.passages.concurrency,
+            advance=self.passages.advance,
+            tries=not self.batched,
+        )
+
+    def _joined_tasks(self, kind: QueryKind) -> Iterator[Task]:
+        """Yield what can be asked about several passages, in a seeded order."""
+        self._companions = self._companions or Companions(self.passages.chunks, map(int, self.order))
+        compares, settings = kind is QueryKind.CROSS_COMPARISON, self.settings.multi_hop
+        groups = self._companions.groups(
+            seed=self.settings.seed,
+            purpose=kind.value,
+            size=2 if compares else settings.passages,
+            across_documents=compares or settings.across_documents,
+        )
+        for group in groups:
+            chunks = tuple(self.passages.chunks.at(position) for position in group.positions)
+            yield Task(self._brief(kind, self.passages.brief(chunks[0])), chunks, group.positions)
+
+    @staticmethod
+    def _brief(kind: QueryKind, brief: Brief) -> Brief:
+        return dataclasses.replace(brief, assignment=brief.assignment.model_copy(update={"kind": kind}))
+
+    async def _draw_single(self, single: Mapping[QueryKind, int], checks: SetChecks) -> Drawn:
+        """Draw the queries about one passage; a model gives each of their kinds its number."""
+        count = sum(single.values())
+        checks.aim(count)
+        kinds = PassageKinds(dict(single), self.settings.seed) if self.writer is not None else None
+        drawing = dataclasses.replace(self.passages, kinds=kinds, checks=checks)
+        drawn = await drawing.draw(self.order, target=count, per_chunk=self.settings.constraints.per_chunk)
+        if kinds is not None:
+            self.wanted |= kinds.wanted
+            for kind, reason in kinds.dropped.items():
+                self._drop(kind, reason)
+        return drawn
+
+    def _counts(self, drawn: Drawn) -> dict[str, KindCount]:
+        """Return how many of each kind are wanted and there; those about one passage only where a model writes them."""
+        kept = Counter(query.kind for query in drawn.queries)
+        counted = [kind for kind, share in self.settings.kinds.items() if share > 0]
+        return {
+            kind.value: KindCount(
+                wanted=self.wanted.get(kind, 0), kept=kept.get(kind, 0), dropped=self.dropped.get(kind)
+            )
+            for kind in counted
+            if self.writer is not None or kind in SHARED
+        }
+
+
+def _add(to: Drawn, other: Drawn) -> None:
+    """Add the results of another drawing, about groups of chunks."""
+    for name in ("candidates", "queries", "positions", "rejections", "failures"):
+        getattr(to, name).extend(getattr(other, name))
+    to.groups_drawn += other.groups_drawn
+    to.chunks_with_candidates += other.chunks_with_candidates
+    to.chunks_skipped += other.chunks_skipped
+    to.chunks_failed += other.chunks_failed
+    to.planned += other.planned

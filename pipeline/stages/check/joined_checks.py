@@ -1,0 +1,50 @@
+"""The rules for a query that needs several passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from goldbench.pipeline.ports import Brief
+from goldbench.pipeline.stages.check.single_checks import check_candidate
+from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.query import Candidate
+
+ENOUGH = "one-passage-enough"
+"""The rule that a query breaks if one of its passages answers it."""
+
+
+def check_joined(candidate: Candidate, chunks: Sequence[Chunk], brief: Brief) -> Finding | None:
+    """Return the first rule that a candidate breaks, None if it breaks none; no rewrite is asked for.
+
+    Each passage must hold evidence of its own, and none may hold the evidence of all. Every word of such a query may
+    stand in the passages together, but no run of them in one.
+
+    Args:
+        candidate: The candidate.
+        chunks: The passages that it needs.
+        brief: What was asked for.
+    """
+    for number, chunk in enumerate(chunks, 1):
+        own = tuple(item for item in candidate.evidence if chunk.span.contains(item))
+        if not own:
+            return Finding("evidence", f"the quotation given as evidence is not in passage {number}")
+        part = candidate.model_copy(update={"evidence": own})
+        finding = check_candidate(part, CheckContext.of(chunk, part, brief), without={"overlap"})
+        if finding is not None:
+            return finding
+    if any(all(item.quote in chunk.text for item in candidate.evidence) for chunk in chunks):
+        return Finding(ENOUGH, "one passage holds the evidence of all")
+    return None
+
+
+def joined_context(chunks: Sequence[Chunk], brief: Brief) -> CheckContext:
+    """Return the context in which a candidate is compared with the set: the text of all its passages.
+
+    Args:
+        chunks: The passages that it needs.
+        brief: What was asked for.
+    """
+    language = brief.constraints.language or brief.language
+    text = "\n\n".join(chunk.text for chunk in chunks)
+    return CheckContext(chunks[0], brief.constraints, language, text, own_words=False)

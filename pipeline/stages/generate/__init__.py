@@ -1,0 +1,33 @@
+"""Query generation by a chat model: what is asked about which passages, and how. Its parts know no service."""
+
+from goldbench.pipeline.stages.generate.companions import Companions, Group
+from goldbench.pipeline.stages.generate.one_passage import (
+    ModelGenerator,
+    assign,
+    describe_constraints,
+    generation_prompt,
+    locate,
+)
+from goldbench.pipeline.stages.generate.quotas import allotted, quotas
+from goldbench.pipeline.stages.generate.several_passages import (
+    CROSS_COMPARISON,
+    MULTI_HOP,
+    ModelKindWriter,
+    prompts_of_kinds,
+)
+
+__all__ = [
+    "CROSS_COMPARISON",
+    "MULTI_HOP",
+    "Companions",
+    "Group",
+    "ModelGenerator",
+    "ModelKindWriter",
+    "allotted",
+    "assign",
+    "describe_constraints",
+    "generation_prompt",
+    "locate",
+    "prompts_of_kinds",
+    "quotas",
+]

@@ -1,0 +1,174 @@
+"""Passages that belong together: joined by a rare term that they share, alike enough to be asked about in one question.
+
+Reads: chunks, and which of them may be asked about. Writes: groups of positions, in a seeded order. Fails: never.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import regex
+
+from goldbench.pipeline.ports import Stored
+from goldbench.pipeline.text.draws import number_of
+from goldbench.pipeline.text.similarity import jaccard
+from goldbench.pipeline.text.words import content_terms, terms
+from goldbench.schemas.corpus import Chunk
+
+MOST_CHUNKS = 20_000
+"""Passages among which companions are sought: the first of the drawing order, which are a fair sample."""
+MOST_HOLDERS = 20
+"""Passages that may share a term that joins two of them; a term of more says little about what a passage is about."""
+MOST_ALIKE = 0.5
+"""Jaccard similarity of the terms of two passages, 0 to 1, from which they say the same and are not joined."""
+_NAME_WEIGHT = 3.0
+"""What a name or an identifier weighs against an ordinary word that is as rare."""
+_NAME = regex.compile(
+    r"(?<=[\p{L}\p{N},;)]\s)\p{Lu}[\p{L}\p{M}\p{N}]+|[\p{L}\p{N}]*(?:\p{L}[._-]?\p{N}|\p{N}[._-]?\p{L}|\p{Ll}\p{Lu}|_\p{L})[\p{L}\p{N}]*"
+)
+"""A capitalised word within a sentence, or a word with digits, underscores or capitals inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The positions of passages that belong together, the source first, and the term that joins the first two."""
+
+    positions: tuple[int, ...]
+    term: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """What is known of a passage: where it is from, its terms, and those of them that are names."""
+
+    position: int
+    chunk_id: str
+    doc_id: str
+    start: int
+    end: int
+    terms: frozenset[int]
+    names: frozenset[int]
+
+
+class Companions:
+    """The passages that may be joined, with the terms that few of them share.
+
+    Args:
+        chunks: All chunks.
+        order: Positions of the chunks that may be asked about, one per cluster of near-duplicates, in drawing order.
+    """
+
+    def __init__(self, chunks: Stored[Chunk], order: Iterable[int]) -> None:
+        numbers: dict[str, int] = {}
+        self._members = [
+            _member(chunks.at(int(position)), int(position), numbers)
+            for position in itertools.islice(order, MOST_CHUNKS)
+        ]
+        self._words = list(numbers)
+        held = Counter(term for member in self._members for term in member.terms)
+        rare = {term: count for term, count in held.items() if 2 <= count <= MOST_HOLDERS}
+        self._holders: dict[int, list[int]] = {term: [] for term in rare}
+        for place, member in enumerate(self._members):
+            for term in member.terms & rare.keys():
+                self._holders[term].append(place)
+        total = len(self._members)
+        self._weights = {term: math.log(total / count) + 1 / count for term, count in rare.items()}
+
+    def groups(self, *, seed: int, purpose: str, size: int = 2, across_documents: bool = False) -> Iterator[Group]:
+        """Yield groups of passages, each passage once as the first, in an order that the seed decides.
+
+        A passage that no other can be joined to gives no group. One more passage changes the companions of those
+        that share a rare term with it, and no others.
+
+        Args:
+            seed: Seed of the run.
+            purpose: What the groups are for; another purpose has another order.
+            size: How many passages belong to a group, 2 or 3.
+            across_documents: Whether all passages of a group are of different documents.
+        """
+        given: set[frozenset[int]] = set()
+        draws = {place: number_of(seed, purpose, one.chunk_id) for place, one in enumerate(self._members)}
+        for first in sorted(draws, key=lambda place: (draws[place], self._members[place].chunk_id)):
+            group = [first]
+            while len(group) < size:
+                found = self._next(group, across_documents=across_documents)
+                if found is None:
+                    break
+                group.append(found)
+            if len(group) == size and frozenset(group) not in given:
+                given.add(frozenset(group))
+                positions = tuple(self._members[place].position for place in group)
+                yield Group(positions, self._joining(group[0], group[1]))
+
+    def near(self, position: int, *, count: int) -> Iterator[int]:
+        """Yield the positions of the passages that share most with one, at most ``count``.
+
+        Args:
+            position: The position of the passage.
+            count: How many are wanted.
+        """
+        place = next((at for at, one in enumerate(self._members) if one.position == position), None)
+        if place is None:
+            return
+        scores = self._scores(place)
+        ranked = sorted(scores, key=lambda other: (-scores[other], self._members[other].chunk_id))
+        yield from (self._members[other].position for other in ranked[:count])
+
+    def _next(self, group: Sequence[int], *, across_documents: bool) -> int | None:
+        """Return the passage that shares most with those of the group, None if none may join them."""
+        scores: Counter[int] = Counter()
+        for place in group:
+            scores.update(self._scores(place))
+        allowed = [
+            other
+            for other in scores
+            if all(self._joinable(place, other, across_documents=across_documents) for place in group)
+        ]
+        return min(allowed, key=lambda other: (-scores[other], self._members[other].chunk_id), default=None)
+
+    def _scores(self, place: int) -> dict[int, float]:
+        """Return the weight of the rare terms that each other passage shares with one."""
+        scores: dict[int, float] = {}
+        member = self._members[place]
+        for term in sorted(member.terms & self._holders.keys()):
+            weight = self._weights[term] * (_NAME_WEIGHT if term in member.names else 1.0)
+            for other in self._holders[term]:
+                if other != place:
+                    scores[other] = scores.get(other, 0.0) + weight
+        return scores
+
+    def _joinable(self, place: int, other: int, *, across_documents: bool) -> bool:
+        one, two = self._members[place], self._members[other]
+        if place == other or (
+            one.doc_id == two.doc_id and (across_documents or (one.start < two.end and two.start < one.end))
+        ):
+            return False
+        return jaccard(len(one.terms & two.terms), len(one.terms), len(two.terms)) < MOST_ALIKE
+
+    def _joining(self, place: int, other: int) -> str:
+        """Return the rarest term that two passages share, a name before other words."""
+        one, two = self._members[place], self._members[other]
+        shared = one.terms & two.terms & self._holders.keys()
+        named = shared & one.names & two.names
+        best = min(named or shared, key=lambda term: (-self._weights[term], self._words[term]))
+        return self._words[best]
+
+
+def _member(chunk: Chunk, position: int, numbers: dict[str, int]) -> _Member:
+    text = "\n".join((chunk.title, *chunk.headings, chunk.text))
+    found = content_terms(text, None)
+    named = {part for match in _NAME.finditer(text) for part in terms(match.group())}
+    known = frozenset(numbers.setdefault(term, len(numbers)) for term in found)
+    return _Member(
+        position=position,
+        chunk_id=chunk.chunk_id,
+        doc_id=chunk.span.doc_id,
+        start=chunk.span.start,
+        end=chunk.span.end,
+        terms=known,
+        names=frozenset(numbers[term] for term in named if term in numbers) & known,
+    )

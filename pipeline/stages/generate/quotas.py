@@ -1,0 +1,53 @@
+"""Shares of kinds made into exact numbers, and the numbers handed out to passages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from goldbench.pipeline.text.draws import number_of
+from goldbench.schemas.query import QueryKind
+
+
+def quotas(shares: Mapping[QueryKind, float], count: int) -> dict[QueryKind, int]:
+    """Return how many of ``count`` queries each kind gets: whole numbers that add up, nearest to the shares.
+
+    The method of largest remainders; of equal remainders the kind with the larger share comes first, then by name.
+    Kinds with a share of 0 are left out.
+
+    Args:
+        shares: Share of each kind, 0 or more; they need not add up to 1.
+        count: How many queries there are, 0 or more.
+    """
+    wanted = {kind: share for kind, share in shares.items() if share > 0}
+    total = math.fsum(wanted.values())
+    exact = {kind: count * share / total for kind, share in wanted.items()}
+    numbers = {kind: math.floor(value + 1e-9) for kind, value in exact.items()}
+    by_rest = sorted(wanted, key=lambda kind: (numbers[kind] - exact[kind], -wanted[kind], kind.value))
+    for kind in by_rest[: count - sum(numbers.values())]:
+        numbers[kind] += 1
+    return numbers
+
+
+def allotted(chunk_ids: Sequence[str], missing: Mapping[QueryKind, int], *, seed: int) -> list[QueryKind]:
+    """Return the kind to ask for about each chunk, in the proportions of what is missing.
+
+    Each chunk draws among the kinds that still have room, by its id and the seed, so that another chunk among them
+    seldom changes what the others are asked.
+
+    Args:
+        chunk_ids: Ids of the chunks, in drawing order.
+        missing: How many queries of each kind are missing, at least one in all.
+        seed: Seed of the run.
+    """
+    room = quotas(missing, len(chunk_ids))
+    kinds = []
+    for chunk_id in chunk_ids:
+        place = number_of(seed, "quota", chunk_id) % sum(room.values())
+        for kind in sorted(room, key=str):
+            if place < room[kind]:
+                break
+            place -= room[kind]
+        room[kind] -= 1
+        kinds.append(kind)
+    return kinds
