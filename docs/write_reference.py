@@ -79,6 +79,13 @@ RULES = {
     ),
     "duplicate": ("A query that is almost an earlier one", "More documents, or fewer `--queries`"),
     "held-out": ("A query whose held-out words another query needs in the corpus", "More documents"),
+    "one-passage-enough": ("A query for several passages that one of them answers", "Another model"),
+    "kind-quota": ("A query of a kind of which there are enough", "A model that writes the kind asked for"),
+    "kind-dropped": (
+        "A query of a kind that was left out, because too few of its queries were accepted",
+        "Another model",
+    ),
+    "surplus": ("A query after the number asked for was reached", ""),
     "critic-grounded": ("A query that the critic `grounded` gave fewer than 4 of 5 points", ""),
     "critic-stand-alone": ("The same by the critic `stand-alone`", ""),
     "critic-useful": ("The same by the critic `useful`", ""),
@@ -154,6 +161,7 @@ def reference() -> str:
     for name, field in Config.model_fields.items():
         parts += _table(f"[{name}]", field.annotation, list(declared(_record(field.annotation), (name,))))
     rows = [f"| `{rule}` | {what} | {remedy} |" for rule, (what, remedy) in RULES.items()]
+    parts += ["## Kinds of queries\n", _KINDS]
     parts += [
         "## Rules of a build\n",
         _RULES + "\n".join(["| Rule | Rejects | What helps |", "| --- | --- | --- |", *rows]) + "\n",
@@ -164,6 +172,27 @@ def reference() -> str:
     for kind, record in KINDS.items():
         parts += _table(f'kind = "{kind}"', record, [one for one in declared(record) if one.path != ("kind",)])
     return "\n".join(parts).rstrip() + "\n"
+
+
+_KINDS = """\
+The seven kinds from `fact` to `summary` are asked about one passage each, and `[generate.kinds]` holds their weights.
+As soon as it names a kind beyond a single passage with a share above 0, all shares are exact: of 100 queries,
+`fact = 0.4` gives 40 (the method of largest remainders). The end of a build names each kind of which there are too few,
+with exit code 3 where a number of queries was asked for.
+
+| Kind | A query that | How it is made and checked |
+| --- | --- | --- |
+| `multi_hop` | needs two or three passages together | The passages share a rare term, a name first. One request \
+writes, with a sentence of each passage as evidence. One request per passage asks whether it alone is enough; if one \
+is, the query is rejected (`one-passage-enough`). `[generate.multi_hop]` sets the number of passages, and whether \
+they are of different documents. |
+| `cross_comparison` | compares what two documents say | The same, with passages of different documents. |
+
+The passages that belong together are `needs` in `dataset.json`, and each is relevant. Only a model that is asked in
+full (`prompt_style = "full"`) writes these kinds. A kind is left out, with one line, and its share goes to the others:
+if nobody writes it, if its first five replies are useless, if fewer than 10 % of its first 20 proposals or more are
+accepted, or if nothing in the documents can be asked about in this way. Critics do not judge these kinds.
+"""
 
 
 def _record(annotation: Any) -> type[BaseModel]:  # noqa: ANN401  the type of a table

@@ -18,9 +18,8 @@ from goldbench.pipeline.errors import ConfigError
 from goldbench.pipeline.llm.server_settings import Model
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.text.display import shown
-from goldbench.schemas.query import Constraints, QueryStyle
+from goldbench.schemas.query import Constraints, QueryKind, QueryStyle
 from goldbench.schemas.record import Record
-from goldbench.schemas.replies import QueryKind
 from goldbench.schemas.settings import SHARE, Declared, Setting, declared, put
 
 

@@ -107,9 +107,16 @@ def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
 def test_the_reference_explains_every_rule_of_a_build() -> None:
     from docs import write_reference
 
-    of_the_set = {"near-duplicate", "skipped", "duplicate", "overlap-quota", "held-out"}
+    of_the_set = {"near-duplicate", "skipped", "duplicate", "overlap-quota", "held-out", "surplus"}
+    of_kinds = {"one-passage-enough", "kind-quota", "kind-dropped"}
     critics = {f"critic-{critic.value}" for critic in Critic}
-    assert set(write_reference.RULES) == {*dict(RULES), *(check.name for check in CHECKS), *critics, *of_the_set}
+    assert set(write_reference.RULES) == {
+        *dict(RULES),
+        *(check.name for check in CHECKS),
+        *critics,
+        *of_the_set,
+        *of_kinds,
+    }
 
 
 def test_the_experiment_in_the_readme_is_one(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from goldbench.pipeline.build.books import Books, Counts, described
+from goldbench.pipeline.build.exact_shares import ShareDrawing
 from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
 from goldbench.pipeline.build.inputs import brief_for, reading
 from goldbench.pipeline.build.progress import Watched, calls_shown, counted
-from goldbench.pipeline.build.share_drawing import ShareDrawing
 from goldbench.pipeline.build.waves import Drawing, Drawn
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import InputError, ModelUnfit, UnreadableDocument

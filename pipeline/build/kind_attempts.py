@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goldbench.pipeline.build.kind_drawing import Attempt, Task
+from goldbench.pipeline.build.kind_tasks import Attempt, Task
 from goldbench.pipeline.build.waves import failure_of, stand_in
 from goldbench.pipeline.errors import CallFailed, LimitReached, NotAsked
 from goldbench.pipeline.ports import KindWriter

@@ -125,6 +125,9 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
         reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
         advice = f"Rejected by rule: {fell}; docs/reference.md explains the rules." if fell else MORE
         yield f"{_reached(manifest)}: {reserve}. {advice}"
+    if not target_met and (short := [kind for kind, count in manifest.kinds.items() if count.kept < count.wanted]):
+        counts = ", ".join(f"{kind} {manifest.kinds[kind].kept:,} of {manifest.kinds[kind].wanted:,}" for kind in short)
+        yield f"Too few of a kind: {counts}; name a smaller share under [generate.kinds], or give more documents."
     if manifest.failures:
         yield f"{amount(len(manifest.failures), 'failure')}, listed in {MANIFEST}:"
         yield from messages(manifest.failures)

@@ -1,6 +1,6 @@
 """Queries that need several passages, and the oracle that says whether one passage is enough.
 
-``kinds`` of the settings: {kind: {"bad": share of the queries that are written badly, "useless": every reply is empty}}.
+``kinds`` of the settings: {kind: {"bad": share of the queries that are written badly, "useless": all are empty}}.
 A good query joins a word of each passage that none of the others has; a bad one is about the first passage alone. The
 oracle knows the words of a query that its frame and fillers do not have: a passage is enough if it holds all of them.
 """

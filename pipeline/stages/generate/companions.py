@@ -9,7 +9,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -24,7 +24,11 @@ MOST_CHUNKS = 20_000
 MOST_HOLDERS = 20
 """Passages that may share a term that joins two of them; a term of more says little about what a passage is about."""
 MOST_ALIKE = 0.5
-"""Jaccard similarity of the terms of two passages, 0 to 1, from which they say the same and are not joined."""
+"""Jaccard similarity of the terms of two passages, 0 to 1, from which they say the same and are not joined.
+
+Terms that more than half of the passages hold are left out: a template says nothing."""
+MOST_TURNS = 3
+"""How often a passage is the first of a group, each time with another companion."""
 _NAME_WEIGHT = 3.0
 """What a name or an identifier weighs against an ordinary word that is as rare."""
 _NAME = regex.compile(
@@ -43,7 +47,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """What is known of a passage: where it is from, its terms, and those of them that are names."""
+    """What is known of a passage: where it is from, its terms that less than half share, and which are names."""
 
     position: int
     chunk_id: str
@@ -64,13 +68,15 @@ class Companions:
 
     def __init__(self, chunks: Stored[Chunk], order: Iterable[int]) -> None:
         numbers: dict[str, int] = {}
-        self._members = [
+        members = [
             _member(chunks.at(int(position)), int(position), numbers)
             for position in itertools.islice(order, MOST_CHUNKS)
         ]
         self._words = list(numbers)
-        held = Counter(term for member in self._members for term in member.terms)
-        rare = {term: count for term, count in held.items() if 2 <= count <= MOST_HOLDERS}
+        held = Counter(term for member in members for term in member.terms)
+        common = {term for term, count in held.items() if count > max(2, len(members) // 2)}
+        self._members = [replace(member, terms=member.terms - common) for member in members]
+        rare = {term: count for term, count in held.items() if 2 <= count <= MOST_HOLDERS and term not in common}
         self._holders: dict[int, list[int]] = {term: [] for term in rare}
         for place, member in enumerate(self._members):
             for term in member.terms & rare.keys():
@@ -79,10 +85,11 @@ class Companions:
         self._weights = {term: math.log(total / count) + 1 / count for term, count in rare.items()}
 
     def groups(self, *, seed: int, purpose: str, size: int = 2, across_documents: bool = False) -> Iterator[Group]:
-        """Yield groups of passages, each passage once as the first, in an order that the seed decides.
+        """Yield groups of passages, each passage up to three times as the first, in an order that the seed decides.
 
-        A passage that no other can be joined to gives no group. One more passage changes the companions of those
-        that share a rare term with it, and no others.
+        The first time a passage goes with the one that shares most with it, then with the next. A passage that no
+        other can be joined to gives no group. One more passage changes the companions of those that share a rare term
+        with it, and no others.
 
         Args:
             seed: Seed of the run.
@@ -92,13 +99,15 @@ class Companions:
         """
         given: set[frozenset[int]] = set()
         draws = {place: number_of(seed, purpose, one.chunk_id) for place, one in enumerate(self._members)}
-        for first in sorted(draws, key=lambda place: (draws[place], self._members[place].chunk_id)):
+        order = sorted(draws, key=lambda place: (draws[place], self._members[place].chunk_id))
+        for turn, first in itertools.product(range(MOST_TURNS), order):
             group = [first]
             while len(group) < size:
-                found = self._next(group, across_documents=across_documents)
-                if found is None:
+                found = self._ranked(group, across_documents=across_documents)
+                skipped = turn if len(group) == 1 else 0
+                if len(found) <= skipped:
                     break
-                group.append(found)
+                group.append(found[skipped])
             if len(group) == size and frozenset(group) not in given:
                 given.add(frozenset(group))
                 positions = tuple(self._members[place].position for place in group)
@@ -118,17 +127,18 @@ class Companions:
         ranked = sorted(scores, key=lambda other: (-scores[other], self._members[other].chunk_id))
         yield from (self._members[other].position for other in ranked[:count])
 
-    def _next(self, group: Sequence[int], *, across_documents: bool) -> int | None:
-        """Return the passage that shares most with those of the group, None if none may join them."""
+    def _ranked(self, group: Sequence[int], *, across_documents: bool) -> list[int]:
+        """Return the passages that share most with those of the group and may join them, the best first."""
         scores: Counter[int] = Counter()
         for place in group:
             scores.update(self._scores(place))
-        allowed = [
+        ranked = sorted(scores, key=lambda other: (-scores[other], self._members[other].chunk_id))
+        allowed = (
             other
-            for other in scores
+            for other in ranked
             if all(self._joinable(place, other, across_documents=across_documents) for place in group)
-        ]
-        return min(allowed, key=lambda other: (-scores[other], self._members[other].chunk_id), default=None)
+        )
+        return list(itertools.islice(allowed, MOST_TURNS))
 
     def _scores(self, place: int) -> dict[int, float]:
         """Return the weight of the rare terms that each other passage shares with one."""

@@ -88,8 +88,8 @@ class KindDrawing:
             self.exhausted = not tasks
             await bounded(self._work, tasks, limit=self.concurrency, take=self._take)
             self._drop_if_hopeless()
-        if self.exhausted and not self.drawn.groups_drawn:
-            self.dropped = "nothing in these documents can be asked about in this way"
+        if self.exhausted and not (self.drawn.accepted or self.dropped or self.drawn.failures):
+            self.dropped = _nothing(self._answered)
 
     def _wave(self) -> int:
         """Return how many tasks come next: few while the model is on trial, then as many as the yield so far needs."""
@@ -181,6 +181,13 @@ class KindDrawing:
             self.drawn.rejections.append(rejection(finding, candidate))
         self.drawn.queries.clear()
         self.drawn.positions.clear()
+
+
+def _nothing(tries: int) -> str:
+    """Return why a kind is dropped of which nothing was accepted and nothing else can be asked."""
+    if not tries:
+        return "nothing in these documents can be asked about in this way"
+    return f"none of {tries} proposals was accepted, and nothing else can be asked about in this way"
 
 
 def named(kind: QueryKind) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.build.kind_attempts import Attempts
-from goldbench.pipeline.build.kind_drawing import KindDrawing, Task
 from goldbench.pipeline.build.kind_plan import PassageKinds
+from goldbench.pipeline.build.kind_tasks import KindDrawing, Task
 from goldbench.pipeline.build.waves import Drawing, Drawn
 from goldbench.pipeline.config import KINDS, SHARED, Generation
 from goldbench.pipeline.errors import UsageError
