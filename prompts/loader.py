@@ -58,6 +58,10 @@ def _fill(template: str, values: dict[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: values[match.group(1)], template).strip()
 
 
+def _placeholders(template: str) -> frozenset[str]:
+    return frozenset(_PLACEHOLDER.findall(template))
+
+
 def parse(prompt_id: str, text: str) -> Prompt:
     """Return the prompt a file's text holds.
 
@@ -73,7 +77,7 @@ def parse(prompt_id: str, text: str) -> Prompt:
         description = str(head["description"])
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise PromptError(f"prompt {prompt_id}: front matter: {error}") from None
-    used = frozenset(_PLACEHOLDER.findall(parts["system"] + parts["user"]))
+    used = _placeholders(parts["system"] + parts["user"])
     if used != declared:
         raise PromptError(f"prompt {prompt_id}: declares {sorted(declared)}, uses {sorted(used)}")
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -82,6 +86,8 @@ def parse(prompt_id: str, text: str) -> Prompt:
     if _REPLY in system or any(len(turn) != 2 for turn in turns):
         raise PromptError(f"prompt {prompt_id}: every '# Example' needs one '# Reply'")
     examples = tuple((question, reply) for question, reply in turns)
+    if left := sorted(_placeholders("".join(map("".join, examples)))):
+        raise PromptError(f"prompt {prompt_id}: an '# Example' is sent as it is, and holds {{{{{left[0]}}}}}")
     return Prompt(prompt_id, description, declared, system.strip(), parts["user"].strip(), digest, examples)
 
 
@@ -96,7 +102,11 @@ def load(prompt_id: str, folder: Path | None = None) -> Prompt:
     if not _FILE_NAME.fullmatch(file_name):
         raise PromptError(f"prompt {prompt_id}: an id looks like generate.v1")
     if folder is not None and (path := folder / file_name).is_file():
-        return _own(parse(prompt_id, path.read_text(encoding="utf-8")), path)
+        try:
+            prompt = parse(prompt_id, path.read_text(encoding="utf-8"))
+        except PromptError as error:
+            raise PromptError(str(error).replace(f"prompt {prompt_id}", str(path), 1)) from None
+        return _own(prompt, path)
     if not (FOLDER / file_name).is_file():
         raise PromptError(f"prompt {prompt_id}: file {file_name} not found")
     return parse(prompt_id, (FOLDER / file_name).read_text(encoding="utf-8"))
@@ -109,7 +119,7 @@ def _own(prompt: Prompt, path: Path) -> Prompt:
     known = load(prompt.id).placeholders
     if unknown := sorted(prompt.placeholders - known):
         raise PromptError(f"{path}: unknown placeholder {{{{{unknown[0]}}}}}; known are {', '.join(sorted(known))}")
-    if lacking := sorted((known & _NEEDED) - prompt.placeholders):
+    if lacking := sorted((known & _NEEDED) - _placeholders(prompt.user)):
         raise PromptError(f"{path}: does not use {{{{{lacking[0]}}}}}, which it is about; put it into # User")
     return replace(prompt, own=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -93,9 +94,22 @@ def test_an_unknown_id_is_refused(prompt_id: str) -> None:
         load(prompt_id)
 
 
+def test_a_users_own_prompt_has_the_passage_in_the_question_and_is_named_by_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "generate.v1.md"
+    path.write_text(OWN.format('"passage"', "Ask.").replace("Ask in verse.", "Ask about {{passage}}"), encoding="utf-8")
+    with pytest.raises(PromptError, match=r"does not use \{\{passage\}\}, .* put it into # User"):
+        load("generate.v1", tmp_path)
+    path.write_text("nothing", encoding="utf-8")
+    load.cache_clear()
+    with pytest.raises(PromptError, match=re.escape(f"{path}: needs ")):
+        load("generate.v1", tmp_path)
+
+
 def test_examples_are_turns_before_the_question() -> None:
     text = '+++\ndescription = "d"\nplaceholders = ["x"]\n+++\n# System\nDo.\n{}\n# User\n{{{{x}}}}\n'
     prompt = parse("a.v1", text.format("# Example\nq1\n# Reply\nr1\n# Example\nq2\n\n# Reply\n\nr2\n"))
     assert (prompt.system, prompt.examples) == ("Do.", (("q1", "r1"), ("q2", "r2")))
     with pytest.raises(PromptError, match="needs one '# Reply'"):
         parse("a.v1", text.format("# Example\nq1\n"))
+    with pytest.raises(PromptError, match=r"sent as it is, and holds \{\{x\}\}"):
+        parse("a.v1", text.format("# Example\n{{x}}\n# Reply\nr1\n"))
