@@ -18,6 +18,7 @@ from goldbench.pipeline.errors import ConfigError
 from goldbench.pipeline.llm.server_settings import Model
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.text.display import shown
+from goldbench.schemas.corpus import TitleUse
 from goldbench.schemas.query import Constraints, QueryKind, QueryStyle
 from goldbench.schemas.record import Record
 from goldbench.schemas.settings import SHARE, Declared, Setting, declared, put
@@ -94,6 +95,12 @@ class Chunking(Record):
     def overlap_characters(self) -> int:
         """Return the overlap in characters; a tenth of the size if it is not set."""
         return self.size // 10 if self.overlap is None else self.overlap
+
+
+class Corpus(Record):
+    """What the corpus of the gold set holds of each passage."""
+
+    title: Annotated[TitleUse, Setting("Title before the text, only as BEIR's title, or none")] = TitleUse.JOIN
 
 
 KINDS: dict[QueryKind, float] = {
@@ -223,6 +230,7 @@ class Config(Record):
 
     documents: Documents = Documents()
     chunk: Chunking = Chunking()
+    corpus: Corpus = Corpus()
     generate: Generation = Generation()
     critics: Critics = Critics()
     grade: GradeSettings = GradeSettings()

@@ -148,6 +148,8 @@ class Brief:
     """The language to write in (ISO 639-1), None where the chunk's language is not known."""
     own_words: bool = True
     """Whether the generator can say a thing in other words; a small model cannot, and is not asked to."""
+    titled: bool = True
+    """Whether passages are emitted with their titles."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -36,6 +37,21 @@ class Evidence(Span):
     """A span with the words it covers: ``quote == Document.text[start:end]``."""
 
     quote: str
+
+
+class TitlePart(Record):
+    """A document's title or one of its headings, as its chunks hold it."""
+
+    doc_id: Id
+    text: str
+
+
+class TitleUse(StrEnum):
+    """How the title of a passage is emitted: before its text, only as the title of BEIR, or not at all."""
+
+    JOIN = "join"
+    FIELD = "field"
+    NONE = "none"
 
 
 class Document(Record):

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from goldbench.schemas.corpus import Evidence, Span
+from goldbench.schemas.corpus import Evidence, Span, TitlePart
 from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.record import Id, Record
 from goldbench.schemas.settings import Setting
@@ -102,8 +102,9 @@ class Candidate(Record):
     ``kind`` and ``style`` are the generator's own labels; ``asked`` is what was requested. ``quote`` is the passage
     that the generator says it wrote from; ``evidence`` is that passage found again in the document, in the document's
     own words (empty if it was not found). ``masked`` are the words taken out of the indexed text because the query was
-    made from them (held-out recipes only). ``first_text`` is the wording before a rewrite. ``scores`` are those of the
-    critics, 1 to 5.
+    made from them (held-out recipes only), ``masked_titles`` the titles and headings left out of the passages that have
+    them, for the same reason. ``first_text`` is the wording before a rewrite. ``scores`` are those of the critics, 1 to
+    5.
 
     ``needs`` are the chunks that are all needed to answer, two or more, the source first; empty if one passage is
     enough. ``history`` holds the earlier turns of a conversation, the oldest first, and ``standalone`` the last turn
@@ -123,6 +124,7 @@ class Candidate(Record):
     answer: str | None = None
     subject: str | None = None
     masked: tuple[Evidence, ...] = ()
+    masked_titles: tuple[TitlePart, ...] = ()
     first_text: str | None = None
     scores: dict[str, int] = Field(default_factory=dict)
     needs: tuple[Id, ...] = ()

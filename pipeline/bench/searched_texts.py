@@ -13,6 +13,7 @@ from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.goldset.file_names import DATASET
+from goldbench.pipeline.text.title_path import titled
 
 if TYPE_CHECKING:
     from goldbench.pipeline.bench.bench_file import Bench
@@ -126,7 +127,8 @@ def read_passages(path: Path) -> dict[str, str]:
             raise InputError(source.name, "has no chunk_id or no text that is a string", line=number)
         if identity in passages:
             raise InputError(source.name, f"the id {identity[:80]!r} comes twice", line=number)
-        passages[identity] = text
+        title = record.get("title") if "_id" in record else None  # BEIR's, which belongs to what is indexed
+        passages[identity] = titled(title, text) if isinstance(title, str) else text
     if not passages:
         raise InputError(source.name, "holds no passage")
     return passages

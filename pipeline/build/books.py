@@ -126,6 +126,7 @@ def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[s
         "evidence_level": generator.evidence_level,
         "seed": config.generate.seed,
         "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
+        "corpus": {"title": config.corpus.title.value},
         "goldbench": own_version(),
     }
     if config.documents.no_chunk:
@@ -136,10 +137,10 @@ def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[s
         metadata["recipe"] = config.generate.recipe.value
     if generator.evidence_level == "smoke":
         metadata["notice"] = warning(config)
-    if any(query.masked for query in drawn.queries):
+    if any(query.masked or query.masked_titles for query in drawn.queries):
         metadata["masked"] = (
-            f"The sentences asked about are taken out of the corpus here; {CHUNKS} and original_text in "
-            f"{CORPUS_COPY} hold the original. Do not score against an index of the original text."
+            f"The sentences, titles and headings asked about are taken out of the corpus here; {CHUNKS} and the "
+            f"metadata in {CORPUS_COPY} hold the original. Do not score against an index of the original text."
         )
     return metadata
 

@@ -240,7 +240,7 @@ async def assemble(run: Run) -> Counts:
         query.query_id: label_needed(query, needed, chunks=chunks, cluster_of=run.selection.cluster_of)
         for query, needed in zip(queries, run.drawn.positions, strict=True)
     }
-    corpus = functools.partial(passages, chunks, queries)
+    corpus = functools.partial(passages, chunks, queries, run.config.corpus.title)
     run.place.write_gold(GoldContents(queries, corpus, relevance, described(run.config, run.drawn, run.generator)))
     return Counts(read=len(queries), written=len(queries))
 

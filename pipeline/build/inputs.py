@@ -17,7 +17,7 @@ from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.generate import assign
 from goldbench.pipeline.stages.select import READY, Limits, fault
 from goldbench.pipeline.text.language import detect_language
-from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.corpus import Chunk, TitleUse
 
 
 def find_documents(paths: Sequence[str]) -> Found:
@@ -79,7 +79,8 @@ def brief_for(config: Config, chunk: Chunk) -> Brief:
     )
     language = settings.constraints.language or detect_language(chunk.text)
     own_words = settings.prompt_style is not PromptStyle.SMALL
-    return Brief(chunk, asked, settings.constraints, language, own_words=own_words)
+    titled = config.corpus.title is not TitleUse.NONE
+    return Brief(chunk, asked, settings.constraints, language, own_words=own_words, titled=titled)
 
 
 def first_brief(config: Config, found: Found) -> Brief:

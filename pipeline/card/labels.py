@@ -16,6 +16,9 @@ from goldbench.pipeline.stages.pool import REACHED_WITHIN
 from goldbench.schemas.set_card import Figure, State, Value
 
 REACH, DIFFICULTY, POSITIVES, HOLES = "reachability", "difficulty", "positives", "holes"
+HELD_OUT = "held-out queries"
+MASKS = ("masked", "masked_titles")
+"""What a build notes of a query whose words it held out of the corpus."""
 LISTED = 50
 """Most queries listed that no baseline solves."""
 _UNSEEN, _COMPARED = 0.25, 0.10
@@ -28,10 +31,11 @@ def label_figures(material: DescribedSet, baselines: Baselines) -> Iterator[Figu
         ranks = first_ranks(material, baselines)
         yield from _reachability(baselines, ranks)
         yield from _difficulty(baselines, ranks)
+        yield _held_out(material, baselines, ranks)
     else:
         for name in ("reached by any baseline", "reached by none"):
             yield absent(REACH, name, _NO_BASELINE)
-        for name in ("mean nDCG@10 of the baselines", "solved at rank 1 by all", "solved at rank 1 by none"):
+        for name in ("mean nDCG@10 of the baselines", "solved at rank 1 by all", "solved at rank 1 by none", HELD_OUT):
             yield absent(DIFFICULTY, name, _NO_BASELINE)
     yield _positives(material)
     yield _holes(material, baselines)
@@ -121,6 +125,29 @@ def _difficulty(baselines: Baselines, ranks: dict[str, dict[str, int]]) -> Itera
     ):
         share, limit = solved / count, (f"<= {most:.2f} (judgement)", solved / count <= most)
         yield figure(DIFFICULTY, name, share, meaning, unit="share of queries", limit=limit)
+
+
+def _held_out(material: DescribedSet, baselines: Baselines, ranks: dict[str, dict[str, int]]) -> Figure:
+    """Return how many queries were made from words that the corpus lacks, with the baselines' figures on both parts."""
+    if not material.notes:
+        return absent(DIFFICULTY, HELD_OUT, "the set does not record what its queries were made from")
+    apart = [any(material.notes.get(one, {}).get(key) for key in MASKS) for one in baselines.query_ids]
+    values: dict[str, Value] = {"others": apart.count(False)}
+    for held, part in ((True, "held out"), (False, "others")):
+        rows = [row for row, found in enumerate(apart) if found is held]
+        for name in baselines.names if rows else ():
+            first = [ranks[name].get(baselines.query_ids[row]) == 1 for row in rows]
+            values[f"{part}: {name}: nDCG@10"] = float(baselines.column(name)[rows].mean())
+            values[f"{part}: {name}: hit@1"] = float(np.mean(first))
+    return figure(
+        DIFFICULTY,
+        HELD_OUT,
+        apart.count(True),
+        "Queries made from a title, a heading or a sentence that is taken out of the passages. They are harder than "
+        "others: look at both parts by themselves.",
+        unit="queries",
+        values=values,
+    )
 
 
 def _positives(material: DescribedSet) -> Figure:

@@ -296,6 +296,7 @@ _ORIGINS: dict[str, tuple[str, tuple[str, ...]]] = {
     "recipe": ("Recipe", ()),
     "seed": ("Seed", ()),
     "chunk": ("Passages", ("size", "overlap")),
+    "corpus": ("Titles in the corpus", ("title",)),
     "source": ("Imported from", ()),
     "grades": ("Grades (given: here)", ()),
     "rechunked": ("Cut again", ("queries", "left_out")),

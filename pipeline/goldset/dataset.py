@@ -38,7 +38,8 @@ from goldbench.pipeline.goldset.file_names import (
 )
 from goldbench.pipeline.goldset.gold_path import METADATA
 from goldbench.pipeline.goldset.reference_answers import reference_answers
-from goldbench.schemas.corpus import Chunk, Evidence, Span
+from goldbench.pipeline.text.title_path import text_below, title_path, titled
+from goldbench.schemas.corpus import Chunk, Evidence, Span, TitleUse
 from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.query import Query
 from goldbench.schemas.record import Record
@@ -50,8 +51,9 @@ MEMBERS = ("needs", "unanswerable", "answers", "history", "standalone", "origina
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk as it is indexed. ``original`` is its text before held-out words were taken out, if there are any.
+    """A chunk as it is indexed.
 
+    ``original`` is its text before held-out words were taken out, if there are any, ``full_title`` its title before.
     ``span`` is its place in its document, None where that is not known.
     """
 
@@ -59,7 +61,12 @@ class Passage:
     title: str
     text: str
     original: str | None = None
+    full_title: str = ""
     span: Span | None = None
+
+    def alone(self, titles: TitleUse) -> str:
+        """Return the passage as ``dataset.json`` holds it, which has no field for a title."""
+        return titled(self.title, self.text) if titles is TitleUse.JOIN else self.text or self.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +108,42 @@ class GoldContents:
         return (named for named in members.items() if named[1])
 
 
-def passages(chunks: Iterable[Chunk], queries: Iterable[Query]) -> Iterator[Passage]:
-    """Yield every chunk as it is indexed: without the words that were held out for queries."""
+def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse) -> Iterator[Passage]:
+    """Yield every chunk as it is indexed: without the words that were held out for queries.
+
+    Args:
+        chunks: The chunks.
+        queries: The queries, with the words held out for them.
+        titles: Whether the passages get titles.
+    """
     masks: dict[str, list[Evidence]] = {}
+    held_out: dict[str, set[str]] = {}
     for query in queries:
         for mask in query.masked:
             masks.setdefault(mask.doc_id, []).append(mask)
+        for part in query.masked_titles:
+            held_out.setdefault(part.doc_id, set()).add(part.text)
     for chunk in chunks:
-        text = chunk.text_without(masks.get(chunk.span.doc_id, ()))
+        doc_id = chunk.span.doc_id
+        held = held_out.get(doc_id, set())
+        text = text_below(chunk, masks.get(doc_id, ()), held)
+        emits = titles is not TitleUse.NONE
+        title = title_path(chunk, held) if emits else ""
         yield Passage(
             chunk_id=chunk.chunk_id,
-            title=chunk.title,
-            text=text,
+            title=title,
+            text="" if text == title else text,
             original=None if text == chunk.text else chunk.text,
+            full_title=title_path(chunk) if emits else chunk.title,
             span=chunk.span,
         )
+
+
+def title_use(metadata: Mapping[str, Any]) -> TitleUse:
+    """Return how a gold set emits titles, by its metadata; sets that do not tell have none."""
+    corpus = metadata.get("corpus")
+    found = corpus.get("title") if isinstance(corpus, Mapping) else None
+    return TitleUse(found) if found in set(TitleUse) else TitleUse.NONE
 
 
 def write_gold(folder: Path, gold: GoldContents) -> None:
@@ -154,7 +182,8 @@ def _write_dataset(path: Path, gold: GoldContents, members: Mapping[str, Iterabl
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write("{\n")
         _write_map(file, "queries", ((query.query_id, query.text) for query in gold.queries))
-        _write_map(file, "corpus", ((passage.chunk_id, passage.text) for passage in gold.corpus()))
+        titles = title_use(gold.metadata)
+        _write_map(file, "corpus", ((passage.chunk_id, passage.alone(titles)) for passage in gold.corpus()))
         _write_map(file, "relevant_docs", gold.relevant_docs())
         file.write('"mode": "text",\n')
         _write_map(file, "relevance_scores", ((query.query_id, _plain(gold, query)) for query in gold.queries))
@@ -182,10 +211,11 @@ def _write_map(file: TextIO, name: str, items: Iterable[tuple[str, object]]) -> 
 def _write_beir(folder: Path, gold: GoldContents, answers: Mapping[str, object]) -> None:
     with (folder / CORPUS_COPY).open("w", encoding="utf-8", newline="\n") as file:
         for passage in gold.corpus():
-            metadata = {"title": passage.title}
+            metadata = {"title": passage.full_title}
             if passage.original is not None:
                 metadata["original_text"] = passage.original
-            _write_json(file, {"_id": passage.chunk_id, "title": "", "text": passage.text, "metadata": metadata})
+            row = {"_id": passage.chunk_id, "title": passage.title, "text": passage.text, "metadata": metadata}
+            _write_json(file, row)
     with (folder / QUERIES_COPY).open("w", encoding="utf-8", newline="\n") as file:
         for query in gold.queries:
             answer = {"answer": answers[query.query_id]} if query.query_id in answers else {}

@@ -28,6 +28,7 @@ from goldbench.pipeline.formats.runs.judgments import Grades, level_of, read_jud
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, QRELS, QUERIES, TREC
 from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.title_path import titled
 from goldbench.schemas.earlier_name import with_present_name
 
 METADATA = '"metadata": '
@@ -121,11 +122,7 @@ def texts_of_documents(path: Path, doc_ids: Collection[str] | None = None) -> di
         texts = _strings(_dataset(path), "corpus")
         return texts if doc_ids is None else {doc_id: texts[doc_id] for doc_id in doc_ids if doc_id in texts}
     wanted = None if doc_ids is None else set(doc_ids)
-    return {
-        doc_id: f"{title}\n{text}" if title else text
-        for doc_id, text, title in _texts(found)
-        if wanted is None or doc_id in wanted
-    }
+    return {doc_id: titled(title, text) for doc_id, text, title in _texts(found) if wanted is None or doc_id in wanted}
 
 
 def notes_of_queries(path: Path) -> dict[str, dict[str, Any]]:

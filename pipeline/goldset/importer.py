@@ -285,7 +285,7 @@ class _Import:
 
 def _passages(chunks: RecordFile[Chunk]) -> Iterator[Passage]:
     for chunk in chunks:
-        yield Passage(chunk_id=chunk.chunk_id, title=chunk.title, text=chunk.text, span=chunk.span)
+        yield Passage(chunk_id=chunk.chunk_id, title="", text=chunk.text, full_title=chunk.title, span=chunk.span)
 
 
 def _named(reading: Reading) -> tuple[tuple[str, Names], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from goldbench.pipeline.formats.interchange_names import JUDGMENT_COLUMNS
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import MEMBERS, GoldContents, passages
+from goldbench.pipeline.goldset.dataset import MEMBERS, GoldContents, Passage, passages, title_use
 from goldbench.pipeline.goldset.file_names import (
     CHUNKS,
     CORPUS_COPY,
@@ -23,7 +24,7 @@ from goldbench.pipeline.goldset.file_names import (
     UNANSWERABLE,
 )
 from goldbench.pipeline.goldset.folder import GoldFolder, is_graded
-from goldbench.schemas.corpus import Chunk, Document, Evidence
+from goldbench.schemas.corpus import Chunk, Document, Evidence, TitleUse
 from goldbench.schemas.judgment import Relevance, settled
 from goldbench.schemas.query import Query
 from goldbench.schemas.testset import TestSet
@@ -68,7 +69,8 @@ def _problems_of_spans(
 ) -> Iterator[str]:
     """Walk documents and their chunks side by side; only one document is held."""
     evidence = _by_document(item for query in queries for item in query.evidence)
-    masks = _by_document(item for query in queries for item in query.masked)
+    titles = title_use(gold.metadata)
+    indexed = passages(chunks, queries, titles)
     waiting = iter(chunks)
     chunk = next(waiting, None)
     for document in documents:
@@ -78,7 +80,7 @@ def _problems_of_spans(
         while chunk is not None and chunk.span.doc_id == document.doc_id:
             if document.text[chunk.span.start : chunk.span.end] != chunk.text:
                 yield f"chunk {chunk.chunk_id} is not the text of its document at its span"
-            if gold.corpus.get(chunk.chunk_id) != chunk.text_without(masks.get(document.doc_id, ())):
+            if gold.corpus.get(chunk.chunk_id) != next(indexed).alone(titles):
                 yield f"chunk {chunk.chunk_id} is missing from the corpus of {DATASET}, or has another text there"
             chunk = next(waiting, None)
     if chunk is not None:
@@ -114,7 +116,7 @@ def _problems_of_members(
     """Compare what ``dataset.json`` says of single queries with their records."""
     unanswerable = list(folder.unanswerable.read_any())
     written = gold.model_dump(mode="json", exclude_none=True)
-    kept = GoldContents(queries, lambda: passages(chunks, ()), {}, {}, unanswerable)
+    kept = GoldContents(queries, lambda: passages(chunks, (), TitleUse.NONE), {}, {}, unanswerable)
     expected = {name: json.loads(json.dumps(dict(entries))) for name, entries in kept.members()}
     for name in MEMBERS:
         if name == "answers" and not written[name]:
@@ -147,7 +149,7 @@ def _problems_of_copies(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
         (QRELS_COPY, _beir_judgments, judgments),
         (QRELS_LINES, _line_judgments, judgments),
         (QRELS, _trec_judgments, judgments),
-        (CORPUS_COPY, _beir_texts, gold.corpus),
+        (CORPUS_COPY, functools.partial(_beir_texts, titles=title_use(gold.metadata)), gold.corpus),
         (QUERIES_COPY, _beir_texts, gold.queries),
     )
     for name, read, expected in copies:
@@ -178,6 +180,7 @@ def _trec_judgments(path: Path) -> set[tuple[str, str, int]]:
     return {(query_id, doc_id, int(grade)) for query_id, _, doc_id, grade in map(str.split, lines)}
 
 
-def _beir_texts(path: Path) -> dict[str, str]:
+def _beir_texts(path: Path, titles: TitleUse = TitleUse.NONE) -> dict[str, str]:
     with path.open(encoding="utf-8") as file:
-        return {row["_id"]: row["text"] for row in map(json.loads, file)}
+        rows = map(json.loads, file)
+        return {row["_id"]: Passage(row["_id"], row.get("title", ""), row["text"]).alone(titles) for row in rows}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import time
@@ -11,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.goldset.dataset import GoldContents, passages
+from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
 from goldbench.pipeline.goldset.folder import Claim, GoldFolder, stamp
 from goldbench.pipeline.stages.chunk import check_sizes, chunk_documents
 from goldbench.pipeline.stages.project import Cuts, Projection, judged_passage, project
+from goldbench.pipeline.text.title_path import titled
 from goldbench.schemas.corpus import Chunk, Span
 from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.manifest import Manifest, StageReport
@@ -67,8 +69,9 @@ def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
     projected = {one.query.query_id: project(one, cuts) for one in relevance}
     kept = {name: found for name, found in projected.items() if isinstance(found, Projection)}
     queries = [one.query for one in relevance if one.query.query_id in kept]
+    cut = passages(chunks, queries, title_use(home.metadata()))
     return Rechunked(
-        corpus={passage.chunk_id: passage.text for passage in passages(chunks, queries)},
+        corpus={passage.chunk_id: titled(passage.title, passage.text) for passage in cut},
         qrels={name: {c: int(g) for c, g in sorted(found.grades.items())} for name, found in kept.items()},
         level=int(RELEVANT),
         lost=tuple(sorted(projected.keys() - kept.keys())),
@@ -115,8 +118,9 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
             "chunk": {"size": size, "overlap": overlap},
             "rechunked": {"queries": len(relevance), "left_out": len(left_out)},
         }
+        corpus = functools.partial(passages, chunks, queries, title_use(metadata))
         unanswerable = list(home.unanswerable.read_any())
-        place.write_gold(GoldContents(queries, lambda: passages(chunks, queries), grades, metadata, unanswerable))
+        place.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable))
         place.write_settings(settings)
         report = StageReport(
             stage="project",

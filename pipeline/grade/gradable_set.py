@@ -9,9 +9,10 @@ from typing import Any
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import passages
+from goldbench.pipeline.goldset.dataset import passages, title_use
 from goldbench.pipeline.goldset.file_names import CHUNKS
 from goldbench.pipeline.goldset.folder import GoldFolder, is_graded
+from goldbench.pipeline.text.title_path import titled
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.judgment import Judgment, Origin, Pooled
 from goldbench.schemas.manifest import Manifest
@@ -53,7 +54,8 @@ class GradableSet:
 
     def corpus(self) -> dict[str, str]:
         """Return the text of every chunk as it is indexed."""
-        return {passage.chunk_id: passage.text for passage in passages(self.chunks, self.queries)}
+        indexed = passages(self.chunks, self.queries, title_use(self.metadata))
+        return {passage.chunk_id: titled(passage.title, passage.text) for passage in indexed}
 
     def text_of(self, chunk_id: str) -> str:
         """Return the text of a chunk as it stands in its document."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldbench.pipeline.build.flow import FAILURES_LISTED
-from goldbench.pipeline.goldset.dataset import GoldContents, passages
+from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.folder import Draft, with_reports
 from goldbench.pipeline.grade.gradable_set import GradableSet
 from goldbench.pipeline.grade.outcome import GRADING_STAGES, Outcome
@@ -42,7 +42,7 @@ def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, gra
     place.write_gold(
         GoldContents(
             queries=made.kept,
-            corpus=functools.partial(passages, gold.chunks, gold.queries),
+            corpus=functools.partial(passages, gold.chunks, gold.queries, title_use(gold.metadata)),
             relevance=made.grades,
             metadata=described(gold.metadata, grading),
             unanswerable=list(gold.folder.unanswerable.read_any()),

@@ -13,7 +13,7 @@ from goldbench.pipeline.offline.stretches import SentencesSeen
 from goldbench.pipeline.ports import Brief, Proposal
 from goldbench.pipeline.text.draws import Draws
 from goldbench.pipeline.text.scripts import letter_count
-from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.corpus import Chunk, TitlePart
 from goldbench.schemas.query import Candidate, Constraints, QueryStyle, Recipe
 
 RecipeName = Literal["terms", "held-out", "mixed"]
@@ -115,6 +115,7 @@ class OfflineGenerator:
             style=_style(draft),
             recipe=draft.recipe,
             masked=() if draft.masked is None else (brief.chunk.evidence(*draft.masked),),
+            masked_titles=tuple(TitlePart(doc_id=evidence.doc_id, text=part) for part in draft.masked_titles),
         )
 
 

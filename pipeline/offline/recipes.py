@@ -43,12 +43,16 @@ SENTENCE_STEMS = 4
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A query, and the characters of the chunk it stands for; ``masked`` are to be taken out of the indexed text."""
+    """A query, and the characters of the chunk it stands for.
+
+    ``masked`` are to be taken out of the indexed text, ``masked_titles`` out of the titles of the document's passages.
+    """
 
     text: str
     recipe: Recipe
     evidence: tuple[int, int]
     masked: tuple[int, int] | None = None
+    masked_titles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.goldset.dataset import GoldContents, passages
+from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import DATASET, MANIFEST, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, with_reports
 from goldbench.pipeline.goldset.publication import is_inside
@@ -80,7 +80,7 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
             _copy(home, manifest, place)
         _write_records(place, start, decided)
         metadata = {**reviewed.material.metadata, "review": _described(place, made, decided, reviewed)}
-        corpus = functools.partial(passages, home.chunks.read(), decided.queries)
+        corpus = functools.partial(passages, home.chunks.read(), decided.queries, title_use(metadata))
         unanswerable = list(home.unanswerable.read_any())
         place.write_gold(GoldContents(decided.queries, corpus, grades, metadata, unanswerable))
         place.finish(_manifest(manifest, start, decided))

@@ -76,7 +76,7 @@ def shown(
     """
     query_id, chunk_id = handed.item.pair
     place = material.places.get(chunk_id, Place())
-    text = material.corpus[chunk_id]
+    text = _text(material, chunk_id)
     own = None if handed.repeat else mine
     seen = None if handed.repeat else review
     return {
@@ -119,10 +119,15 @@ def row(item: Item, material: ReviewableSet, keys: Keys, *, mine: Event | None) 
     return {
         "pair": keys.of(item.pair),
         "lane": item.lane.value,
-        "begins": clean(" ".join(material.corpus[item.chunk_id][:400].split())[:120]),
+        "begins": clean(" ".join(_text(material, item.chunk_id)[:400].split())[:120]),
         "said": mine.kind.value if mine else None,
         "grade": int(mine.grade) if mine and mine.kind is EventKind.JUDGE and mine.grade is not None else None,
     }
+
+
+def _text(material: ReviewableSet, chunk_id: str) -> str:
+    text = material.places.get(chunk_id, Place()).text
+    return material.corpus[chunk_id] if text is None else text
 
 
 def revealed(said: Sequence[Judgment]) -> dict[str, Any] | None:

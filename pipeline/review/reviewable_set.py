@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,16 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The surroundings of a passage: its document's title, the headings above it, the passages before and after it."""
+    """The surroundings of a passage: its document's title, the headings above it, the passages before and after it.
+
+    ``text`` is the passage without the title it is indexed with, which is shown above it.
+    """
 
     title: str = ""
     headings: tuple[str, ...] = ()
     before: str | None = None
     after: str | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -142,14 +146,17 @@ def _places(chunks: Records[Chunk], corpus: Mapping[str, str]) -> dict[str, Plac
     for chunk in chunks.read_any():
         before = None
         if last is not None and last.span.doc_id == chunk.span.doc_id:
-            before = corpus.get(last.chunk_id, last.text)
             earlier = found[last.chunk_id]
-            found[last.chunk_id] = Place(
-                earlier.title, earlier.headings, earlier.before, corpus.get(chunk.chunk_id, chunk.text)
-            )
-        found[chunk.chunk_id] = Place(chunk.title, chunk.headings, before)
+            before = earlier.text
+            found[last.chunk_id] = replace(earlier, after=_untitled(chunk, corpus))
+        found[chunk.chunk_id] = Place(chunk.title, chunk.headings, before, text=_untitled(chunk, corpus))
         last = chunk
     return found
+
+
+def _untitled(chunk: Chunk, corpus: Mapping[str, str]) -> str:
+    indexed = corpus.get(chunk.chunk_id, chunk.text)
+    return chunk.text if indexed.endswith(f"\n\n{chunk.text}") else indexed
 
 
 def _digest(notes: Mapping[str, Mapping[str, Any]], queries: Mapping[str, str], corpus: Mapping[str, str]) -> str:

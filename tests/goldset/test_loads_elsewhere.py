@@ -213,9 +213,8 @@ def test_files_are_listed_checked_scored_and_brought_back(goldbench_inside: Gold
     assert goldbench_inside("import", "beir", "run/beir", "--out", "again").returncode == 0
     again = tmp_path / "again" / "beir"
     assert (again / "qrels" / "test.jsonl").read_bytes() == lines.read_bytes()
-    assert {json.loads(row)["text"] for row in (again / "corpus.jsonl").open(encoding="utf-8")} == {
-        json.loads(row)["text"] for row in (run.path / "beir" / "corpus.jsonl").open(encoding="utf-8")
-    }
+    given, back = ([json.loads(row) for row in (at / "corpus.jsonl").open("rb")] for at in (run.path / "beir", again))
+    assert {row["text"] for row in back} == {f"{row['title']} {row['text']}" for row in given}
     lines.write_text(lines.read_text(encoding="utf-8").replace('"score": 3', '"score": 2', 1), encoding="utf-8")
     (again / "README.md").unlink()
     assert [p.split(":")[0] for p in validate(run.path).problems] == ["beir/qrels/test.jsonl"] * 2

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from goldbench.pipeline.formats.documents.fields import Fields, ReadOptions, choose_fields, row_key, row_text, row_title
 from goldbench.pipeline.formats.documents.identity import Keys, Register, digest, fingerprint, row_id
 from goldbench.pipeline.formats.documents.sources import SourceFile
-from goldbench.pipeline.formats.documents.titles import short_title, stem
+from goldbench.pipeline.formats.documents.titles import short_title
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.tables import Row, Table, open_table
 from goldbench.pipeline.text.display import shown
@@ -27,7 +27,7 @@ _ID = TypeAdapter(Id)
 
 
 def table_documents(file: SourceFile, options: ReadOptions, register: Register) -> Iterator[Document | Fault]:
-    """Yield a document for each row, and a fault for each row without text.
+    """Yield a document for each row, and a fault for each row with neither text nor title.
 
     Args:
         file: The table.
@@ -89,7 +89,7 @@ def _documents(
     occurrences: Counter[int] = Counter()
     for row in table.rows():
         doc_id, title, text = _parts(row, fields)
-        if not text.strip():
+        if not (text.strip() or title.strip()):
             yield Fault("has no text").at(row.place)
             continue
         if doc_id is None:
@@ -100,8 +100,8 @@ def _documents(
                 occurrences[key] += 1
         yield Document(
             doc_id=doc_id,
-            title=short_title(title) or stem(source),
-            text=text,
+            title=short_title(title),
+            text=text if text.strip() else title,
             source=f"{source}#{row.number}",
             ready=ready,
         )

@@ -15,7 +15,7 @@ from goldbench.pipeline.stages.check.verdict import CheckContext, Finding, quote
 from goldbench.pipeline.text.deixis import deixis as pointing_words
 from goldbench.pipeline.text.language import same_language, same_script, script_fits
 from goldbench.pipeline.text.similarity import normal
-from goldbench.pipeline.text.words import content_terms, count_words
+from goldbench.pipeline.text.words import content_terms, count_words, term_weight, terms
 from goldbench.schemas.query import Candidate, Query, Recipe
 
 LONGEST_QUERY = 500
@@ -177,9 +177,10 @@ def leak(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def copied(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a query that copies six or more words in a row, ten or more if it is a small model's."""
+    """Reject a query that copies six or more words in a row; a small model's, if they are ten or all of its words."""
     run = copied_run(candidate.text, context.indexed_text)
-    if run < (SHORTEST_COPIED_RUN if context.own_words else LONGEST_COPIED_RUN):
+    whole = run >= sum(map(term_weight, terms(candidate.text)))
+    if run < (SHORTEST_COPIED_RUN if context.own_words or whole else LONGEST_COPIED_RUN):
         return None
     return Finding("copied-run", f"it copies {run:.3g} words in a row from the text; use other words", run)
 

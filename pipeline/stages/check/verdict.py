@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import regex
 
 from goldbench.pipeline.ports import Brief
+from goldbench.pipeline.text.title_path import text_below, title_path, titled
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.query import Candidate, Constraints
 
@@ -41,8 +42,8 @@ class CheckContext:
     """What a candidate is checked against.
 
     ``language`` is the requested language of the query (ISO 639-1), None if it is not known. ``indexed_text`` is the
-    chunk as retrievers will see it: its text without the words that are held out. ``own_words`` is false where the
-    generator cannot say a thing in other words than the chunk's.
+    passage as retrievers will see it: its title and its text without the words that are held out. ``own_words`` is
+    false where the generator cannot say a thing in other words than the chunk's.
     """
 
     chunk: Chunk
@@ -61,7 +62,10 @@ class CheckContext:
             brief: What was asked for.
         """
         language = brief.constraints.language or brief.language
-        return cls(chunk, brief.constraints, language, chunk.text_without(candidate.masked), brief.own_words)
+        held_out = {part.text for part in candidate.masked_titles}
+        title = title_path(chunk, held_out) if brief.titled else ""
+        indexed = titled(title, text_below(chunk, candidate.masked, held_out))
+        return cls(chunk, brief.constraints, language, indexed, brief.own_words)
 
 
 def quoted(wording: str) -> str:

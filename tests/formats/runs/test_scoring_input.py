@@ -181,7 +181,7 @@ def test_a_beir_folder_brings_its_texts(tmp_path: Path) -> None:
     write(tmp_path / "queries.jsonl", '{"_id": "q", "text": "why?"}\n')
     write(tmp_path / "corpus.jsonl", '{"_id": "a", "title": "T", "text": "because"}\n{"_id": "b", "text": "no"}\n')
     gold = runs.load_gold(tmp_path)
-    assert (gold.qrels, gold.queries(), gold.corpus(["a"])) == ({"q": {"a": 1}}, {"q": "why?"}, {"a": "T\nbecause"})
+    assert (gold.qrels, gold.queries(), gold.corpus(["a"])) == ({"q": {"a": 1}}, {"q": "why?"}, {"a": "T\n\nbecause"})
 
 
 BAD_RUNS = {

@@ -1,0 +1,173 @@
+"""Passages are indexed with their titles, and a query made from a title is not found by it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import goldbench
+from goldbench.pipeline.card.baselines import Baselines
+from goldbench.pipeline.card.described_set import read_described
+from goldbench.pipeline.card.labels import label_figures
+from goldbench.pipeline.goldset.integrity import validate
+from goldbench.pipeline.goldset.projection import rechunk
+from goldbench.pipeline.score.runs import load_gold
+from goldbench.pipeline.text.title_path import title_path
+from goldbench.schemas.corpus import Chunk, Span
+from tests.conftest import ROOT
+
+EXAMPLE = ROOT / "data" / "example" / "documents"
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def beir(run: Path) -> dict[str, dict[str, Any]]:
+    return {row["_id"]: row for row in lines(run / "beir" / "corpus.jsonl")}
+
+
+def emitted(run: Path) -> dict[str, str]:
+    corpus: dict[str, str] = json.loads((run / "dataset.json").read_text(encoding="utf-8"))["corpus"]
+    return corpus
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def copied(query: str, passage: str, least: int) -> bool:
+    """Whether this number of the query's words stand in a row in the passage."""
+    asked, there = words(query), f" {' '.join(words(passage))} "
+    return any(f" {' '.join(asked[at : at + least])} " in there for at in range(len(asked) - least + 1))
+
+
+def check_titles_and_queries(run: Path) -> None:
+    """Check that passages hold their titles unless a query was made from them, and that no query is copied."""
+    corpus, rows, queries = emitted(run), beir(run), lines(run / "3-queries.jsonl")
+    held = {(part["doc_id"], part["text"]) for query in queries for part in query.get("masked_titles", ())}
+    for chunk in lines(run / "1-chunks.jsonl"):
+        row, text = rows[chunk["chunk_id"]], corpus[chunk["chunk_id"]]
+        assert text == "\n\n".join(filter(None, (row["title"], row["text"])))
+        for part in filter(None, (chunk.get("title"), *chunk.get("headings", ()))):
+            assert (part in row["title"] or part in row["text"]) or (chunk["span"]["doc_id"], part) in held
+            assert not ((chunk["span"]["doc_id"], part) in held and part in text.splitlines()[0].split(" › "))
+    for query in queries:
+        if not (query.get("masked") or query.get("masked_titles")):
+            assert not copied(query["text"], corpus[query["chunk_id"]], 6), query
+        assert not copied(query["text"], corpus[query["chunk_id"]], max(6, len(words(query["text"])))), query
+        for part in query.get("masked_titles", ()):
+            assert not copied(query["text"], rows[query["chunk_id"]]["title"], len(words(query["text"]))), part
+    assert validate(run).problems == ()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("titles") / "run"
+    goldbench.build(EXAMPLE / "support", out=run, queries=40, generator="simulated", progress=False)
+    return run
+
+
+def test_passages_hold_their_titles_and_no_query_stands_in_its_passage(made: Path) -> None:
+    check_titles_and_queries(made)
+    asked = [query for query in lines(made / "3-queries.jsonl") if query.get("masked_titles")]
+    assert len([query for query in asked if query["chunk_id"].startswith("faq-")]) >= 5
+    assert json.loads((made / "dataset.json").read_text("utf-8"))["metadata"]["corpus"] == {"title": "join"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["terms", "held-out", "mixed"])
+def test_the_whole_example_keeps_the_same_rules(tmp_path: Path, recipe: str) -> None:
+    run = tmp_path / "run"
+    goldbench.build(EXAMPLE, out=run, generator="simulated", offline_recipe=recipe, progress=False)  # type: ignore[call-overload]
+    check_titles_and_queries(run)
+    assert all(row["title"] for row in beir(run).values() if not row["_id"].startswith(("faq-", "error-codes-")))
+
+
+def test_built_in_systems_search_what_is_emitted(made: Path) -> None:
+    assert load_gold(made).corpus() == emitted(made) == goldbench.GoldSet.load(made).corpus
+
+
+def test_the_card_counts_queries_whose_words_are_held_out_apart(made: Path) -> None:
+    queries = lines(made / "3-queries.jsonl")
+    held_out = {query["query_id"] for query in queries if query.get("masked") or query.get("masked_titles")}
+    ids = sorted(query["query_id"] for query in queries)
+    first = {query["query_id"]: [query["chunk_id"]] for query in queries if query["query_id"] in ids[::3]}
+    baselines = Baselines(ids, {"words": first}, np.arange(len(ids), dtype=np.float64)[:, None] / 100)
+    figure = next(one for one in label_figures(read_described(made), baselines) if one.name == "held-out queries")
+    assert (figure.value, figure.values["others"]) == (len(held_out), len(ids) - len(held_out))
+    for part, inside in (("held out", True), ("others", False)):
+        rows = [row for row, one in enumerate(ids) if (one in held_out) is inside]
+        hits = sum(ids[row] in first for row in rows)
+        assert figure.values[f"{part}: words: nDCG@10"] == pytest.approx(sum(rows) / len(rows) / 100, abs=1e-4)
+        assert figure.values[f"{part}: words: hit@1"] == pytest.approx(hits / len(rows), abs=1e-4)
+
+
+def test_another_chunking_has_titles_too_and_holds_the_same_out(made: Path) -> None:
+    chunked = rechunk(made, size=300, overlap=30)
+    contact = [text for doc_id, text in chunked.corpus.items() if doc_id.startswith("contact-")]
+    assert contact
+    assert all("Contact" in text.splitlines()[0] for text in contact)
+    held = {part["text"] for query in lines(made / "3-queries.jsonl") for part in query.get("masked_titles", ())}
+    assert held
+    assert not [text for text in chunked.corpus.values() if text.splitlines()[0] in held]
+
+
+ROWS = [
+    {"title": "Orchards on steep ground", "text": "Terraces hold the water back, and drip lines save it."},
+    {"title": "A bibliography of drip irrigation in glasshouses, with notes on emitters, 1961 to 1970", "text": ""},
+    {"title": "Sand filters", "text": None},
+    {"title": "", "text": "Rain gauges are read at nine in the morning, before the sun dries the funnel."},
+    {"title": "  ", "text": "  "},
+]
+
+
+@pytest.mark.parametrize("ready", [True, False])
+@pytest.mark.parametrize("use", ["join", "field", "none"])
+def test_rows_with_only_a_title_are_passages(tmp_path: Path, ready: bool, use: str) -> None:
+    (tmp_path / "lisa.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    config = {"corpus": {"title": use}, "documents": {"no_chunk": ready}}
+    goldbench.build(tmp_path / "lisa.jsonl", out=tmp_path / "run", config=config, generator="simulated", progress=False)
+    run = tmp_path / "run"
+    titles = [row["title"] for row in ROWS]
+    both = f"{titles[0]}\n\n{ROWS[0]['text']}" if use == "join" else ROWS[0]["text"]
+    assert sorted(emitted(run).values()) == sorted([both, titles[1], titles[2], ROWS[3]["text"]])
+    expected = {
+        (titles[0], ROWS[0]["text"]), (titles[1], ""), (titles[2], ""), ("", ROWS[3]["text"])
+    } if use != "none" else {("", text) for text in emitted(run).values()}  # fmt: skip
+    assert {(row["title"], row["text"]) for row in beir(run).values()} == expected
+    indexed = {f"{title}\n\n{text}".strip() for title, text in expected}
+    assert set(load_gold(run).corpus().values()) == indexed
+    assert validate(run).problems == ()
+
+
+def passage(title: str, *headings: str, text: str = "Some text.") -> Chunk:
+    return Chunk(chunk_id="c", span=Span(doc_id="d", start=0, end=len(text)), text=text, title=title, headings=headings)
+
+
+@pytest.mark.parametrize(
+    ("chunk", "shown"),
+    [
+        (passage("Frost", "Frost", "Draining"), "Frost › Draining"),
+        (passage("Frost", "Frost", "Draining", text="## Draining\n\nOpen the tap."), "Frost"),
+        (passage("Frost", "Draining", text="Draining is done in October."), "Frost › Draining"),
+        (passage("", "Draining"), "Draining"),
+        (passage(""), ""),
+        (passage("one\ntwo\x00\x1b[31m\u2028three\u202e"), "one two [31m three"),
+        (passage("می‌خواهم"), "می‌خواهم"),
+        (passage("x" * 5000), "x" * 200),
+    ],
+)
+def test_a_title_path_is_one_line_without_repetition(chunk: Chunk, shown: str) -> None:
+    assert title_path(chunk) == shown
+
+
+def test_what_is_held_out_is_in_no_part_of_the_path() -> None:
+    chunk = passage("Frost", "Winter", "Draining")
+    assert title_path(chunk, {"Winter"}) == "Frost › Draining"
+    assert title_path(chunk, {"Frost", "Winter", "Draining"}) == ""
