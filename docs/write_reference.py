@@ -80,6 +80,7 @@ RULES = {
     "duplicate": ("A query that is almost an earlier one", "More documents, or fewer `--queries`"),
     "held-out": ("A query whose held-out words another query needs in the corpus", "More documents"),
     "one-passage-enough": ("A query for several passages that one of them answers", "Another model"),
+    "answered": ("A query that nothing should answer, and a judged passage helps to", "Another model"),
     "kind-quota": ("A query of a kind of which there are enough", "A model that writes the kind asked for"),
     "kind-dropped": (
         "A query of a kind that was left out, because too few of its queries were accepted",
@@ -187,11 +188,18 @@ writes, with a sentence of each passage as evidence. One request per passage ask
 is, the query is rejected (`one-passage-enough`). `[generate.multi_hop]` sets the number of passages, and whether \
 they are of different documents. |
 | `cross_comparison` | compares what two documents say | The same, with passages of different documents. |
+| `unanswerable` | sounds right, and nothing in the documents answers it | The model is shown a passage and the two \
+that are most like it, and changes one thing in a question about them. Then the passages that BM25, character n-grams \
+and LSI find first, 20 in all (`[generate.unanswerable] depth`), are judged as `goldbench grade` judges; the query is \
+kept if all grades are below 2, else rejected (`answered`). |
 
 The passages that belong together are `needs` in `dataset.json`, and each is relevant. Only a model that is asked in
 full (`prompt_style = "full"`) writes these kinds. A kind is left out, with one line, and its share goes to the others:
 if nobody writes it, if its first five replies are useless, if fewer than 10 % of its first 20 proposals or more are
 accepted, or if nothing in the documents can be asked about in this way. Critics do not judge these kinds.
+
+Unanswerable queries stand apart: in `unanswerable` of `dataset.json` and in `3-unanswerable.jsonl`, in no mean, and
+every judgment that shows it in `3-unanswerable-judgments.jsonl`. What was not judged may still hold an answer.
 """
 
 

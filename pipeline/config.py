@@ -120,7 +120,7 @@ STYLES: dict[QueryStyle, float] = {
 }
 
 
-SHARED = (QueryKind.MULTI_HOP, QueryKind.CROSS_COMPARISON)
+SHARED = (QueryKind.MULTI_HOP, QueryKind.CROSS_COMPARISON, QueryKind.UNANSWERABLE)
 """The kinds beyond one passage, in the order in which they are written; naming one makes the shares exact."""
 
 
@@ -129,6 +129,13 @@ class MultiHop(Record):
 
     passages: Annotated[int, Field(ge=2, le=3), Setting("Passages that a query needs, 2 or 3", unit="passages")] = 2
     across_documents: Annotated[bool, Setting("true: each passage is of another document")] = False
+
+
+class Unanswerable(Record):
+    """How it is made sure that nothing answers a query of the kind unanswerable."""
+
+    depth: Annotated[int, Field(ge=1, le=200), Setting("Passages judged for a query", unit="passages")] = 20
+    passages_per_call: Annotated[int, Field(ge=1, le=50), Setting("Passages per judging call", unit="passages")] = 10
 
 
 class Generation(Record):
@@ -158,6 +165,7 @@ class Generation(Record):
     )] = KINDS  # fmt: skip
     styles: Annotated[dict[QueryStyle, float], Field(min_length=1), Setting("Weights of how it is asked")] = STYLES
     multi_hop: MultiHop = MultiHop()
+    unanswerable: Unanswerable = Unanswerable()
     constraints: Constraints = Constraints()
 
     @property
@@ -251,8 +259,9 @@ class Config(Record):
         data["generate"].pop("prompts", None)
         if self.generate.prompt_style is not PromptStyle.SMALL:
             del data["generate"]["prompt_style"]
-        if self.generate.kinds.get(QueryKind.MULTI_HOP, 0) <= 0:
-            del data["generate"]["multi_hop"]
+        for kind in (QueryKind.MULTI_HOP, QueryKind.UNANSWERABLE):
+            if self.generate.kinds.get(kind, 0) <= 0:
+                del data["generate"][kind.value]
         return data
 
     def fingerprint(self, prompts: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from pydantic import BaseModel
 
 from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.judgment import Judgment
 from goldbench.schemas.query import Assignment, Candidate, Constraints
 
 if TYPE_CHECKING:
@@ -195,12 +196,33 @@ class KindWriter(Protocol):
             chunks: The passages, the first one first.
         """
 
+    async def lead_astray(self, brief: Brief, chunks: Sequence[Chunk]) -> Candidate | str:
+        """Return a query that the passages do not answer although it sounds so, or the reason for none.
+
+        Args:
+            brief: What is asked for, with the first passage.
+            chunks: The passages, the source first, then those that are most like it.
+        """
+
     async def enough(self, query: str, chunk: Chunk) -> bool:
         """Return whether the query can be answered completely from one passage.
 
         Args:
             query: The query.
             chunk: The passage.
+        """
+
+
+class PoolJudge(Protocol):
+    """Grades passages for a query; raises as ``ChatModel`` does."""
+
+    async def judge(self, query_id: str, query: str, passages: Mapping[str, str]) -> Sequence[Judgment | None]:
+        """Return the judgment of each passage, None for one that the reply does not grade.
+
+        Args:
+            query_id: Id of the query.
+            query: The query.
+            passages: The texts by chunk id, as many as are asked about in one call.
         """
 
 
@@ -239,7 +261,8 @@ class Writing:
 
     ``at_once`` is the number of chunks to work on at once, None for the caller's own number. ``traffic`` gives the
     state of the calls, None where no call is waited for; calls older than ``patience_s`` seconds are shown. ``kinds``
-    writes the kinds of queries beyond a single passage, None where nobody can.
+    writes the kinds of queries beyond a single passage, None where nobody can; ``pool_judge`` looks for answers to
+    those that nothing should answer.
     """
 
     generator: QueryGenerator
@@ -248,6 +271,7 @@ class Writing:
     traffic: Callable[[], Traffic] | None = None
     patience_s: float = 30.0
     kinds: KindWriter | None = None
+    pool_judge: PoolJudge | None = None
 
 
 class Step(Protocol):

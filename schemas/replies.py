@@ -98,6 +98,63 @@ class JoinedQuery(Answer):
     )
 
 
+class UnansweredQuery(Answer):
+    """The reply to a prompt for a query that the collection does not answer."""
+
+    changed: str = Field(
+        description="What was changed so that the passages do not answer it, in at most 15 words.",
+        json_schema_extra=most(SHORT),
+    )
+    subject: str = Field(
+        description="What the query is about, by name, in at most 8 words.", json_schema_extra=most(SHORT)
+    )
+    query: str = Field(
+        description="The query, as a user would type it; empty when skipped.", json_schema_extra=most(LONG)
+    )
+    style: QueryStyle = Field(description="How the query is put.")
+    skip_reason: str | None = Field(
+        description="Why no such query can be written about these texts; null when there is one.",
+        json_schema_extra=most(SHORT, last=True),
+    )
+
+
+class EarlierTurn(Answer):
+    """One earlier turn of a conversation."""
+
+    question: str = Field(description="What the user asked.", json_schema_extra=most(MIDDLE))
+    answer: str = Field(description="What was answered, in at most 30 words.", json_schema_extra=most(MIDDLE))
+
+
+class Conversation(Answer):
+    """The reply to a prompt for a conversation: earlier turns, then a last question that needs them."""
+
+    subject: str = Field(
+        description="What the last question is about, by name, in at most 8 words.", json_schema_extra=most(SHORT)
+    )
+    evidence: str = Field(
+        description="The sentence of the document that answers the last question, copied exactly, "
+        "character by character.",
+        json_schema_extra=most(LONG),
+    )
+    turns: list[EarlierTurn] = Field(description="One or two earlier turns, the oldest first.")
+    query: str = Field(
+        description="The last question, which needs the earlier turns; empty when skipped.",
+        json_schema_extra=most(LONG),
+    )
+    standalone: str = Field(
+        description="The last question with everything named, so that it needs no earlier turn.",
+        json_schema_extra=most(LONG),
+    )
+    answer: str = Field(
+        description="The answer the document gives, in at most 40 words.", json_schema_extra=most(MIDDLE)
+    )
+    style: QueryStyle = Field(description="How the stand-alone question is put.")
+    skip_reason: str | None = Field(
+        description="Why no good conversation can be written about this text; null when there is one.",
+        json_schema_extra=most(SHORT, last=True),
+    )
+
+
 class Completeness(Answer):
     """The reply to a check of one passage: what is missing first, then how much of the answer it gives."""
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from goldbench.pipeline.build.answer_search import RETRIEVERS
 from goldbench.pipeline.build.waves import Drawn
 from goldbench.pipeline.config import Config, Generator
 from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY
@@ -137,6 +138,12 @@ def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[s
         metadata["recipe"] = config.generate.recipe.value
     if generator.evidence_level == "smoke":
         metadata["notice"] = warning(config)
+    if drawn.unanswerable:
+        metadata["unanswerable"] = {
+            "queries": len(drawn.unanswerable),
+            "judged_pairs": len(drawn.judgments),
+            "retrievers": list(RETRIEVERS),
+        }
     if any(query.masked or query.masked_titles for query in drawn.queries):
         metadata["masked"] = (
             f"The sentences, titles and headings asked about are taken out of the corpus here; {CHUNKS} and the "

@@ -11,17 +11,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goldbench.pipeline.build.answer_search import AnswerSearch
 from goldbench.pipeline.build.kind_attempts import Attempts
 from goldbench.pipeline.build.kind_plan import PassageKinds
 from goldbench.pipeline.build.kind_tasks import KindDrawing, Task
 from goldbench.pipeline.build.waves import Drawing, Drawn
 from goldbench.pipeline.config import KINDS, SHARED, Generation
 from goldbench.pipeline.errors import UsageError
-from goldbench.pipeline.ports import Brief, KindWriter
+from goldbench.pipeline.ports import Brief, KindWriter, PoolJudge
 from goldbench.pipeline.stages.check import SetChecks
 from goldbench.pipeline.stages.generate import Companions, quotas
 from goldbench.schemas.manifest import KindCount
 from goldbench.schemas.query import QueryKind
+
+NEIGHBOURS = 2
+"""Passages that are shown beside the source for a query that nothing should answer."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,6 +37,7 @@ class ShareDrawing:
         passages: Draws the queries about one passage.
         order: The positions of the chunks that may be asked about, in drawing order.
         writer: Writes the kinds beyond a single passage; None if nobody can.
+        judge: Looks for answers to queries that nothing should answer.
         why_not: Why nobody can.
         note: Shows a person one line.
         batched: Whether requests are sent in batches, so that no reply is waited for before the others.
@@ -42,6 +47,7 @@ class ShareDrawing:
     passages: Drawing
     order: npt.NDArray[np.integer[Any]]
     writer: KindWriter | None
+    judge: PoolJudge | None = None
     why_not: str = ""
     note: Callable[[str], None]
     batched: bool = False
@@ -102,10 +108,14 @@ class ShareDrawing:
         self.note(f"The kind {kind.value} is left out, and its share goes to the other kinds: {reason}.")
 
     def _drawing(self, kind: QueryKind, writer: KindWriter, checks: SetChecks) -> KindDrawing:
+        settings = self.settings.unanswerable
+        search = AnswerSearch(self.passages.chunks, settings.depth, settings.passages_per_call)
+        attempts = Attempts(writer, self.judge, search)
+        apart = kind is QueryKind.UNANSWERABLE
         return KindDrawing(
             kind=kind,
-            tasks=self._joined_tasks(kind),
-            attempt=Attempts(writer).joined,
+            tasks=self._tasks_beside(kind) if apart else self._joined_tasks(kind),
+            attempt=attempts.unanswerable if apart else attempts.joined,
             checks=checks,
             concurrency=self.passages.concurrency,
             advance=self.passages.advance,
@@ -114,9 +124,8 @@ class ShareDrawing:
 
     def _joined_tasks(self, kind: QueryKind) -> Iterator[Task]:
         """Yield what can be asked about several passages, in a seeded order."""
-        self._companions = self._companions or Companions(self.passages.chunks, map(int, self.order))
         compares, settings = kind is QueryKind.CROSS_COMPARISON, self.settings.multi_hop
-        groups = self._companions.groups(
+        groups = self._known().groups(
             seed=self.settings.seed,
             purpose=kind.value,
             size=2 if compares else settings.passages,
@@ -125,6 +134,18 @@ class ShareDrawing:
         for group in groups:
             chunks = tuple(self.passages.chunks.at(position) for position in group.positions)
             yield Task(self._brief(kind, self.passages.brief(chunks[0])), chunks, group.positions)
+
+    def _tasks_beside(self, kind: QueryKind) -> Iterator[Task]:
+        """Yield each passage with those that are most like it, in a seeded order."""
+        known, chunks = self._known(), self.passages.chunks
+        for source in known.sources(seed=self.settings.seed, purpose=kind.value):
+            positions = (source, *known.near(source, count=NEIGHBOURS))
+            texts = tuple(chunks.at(position) for position in positions)
+            yield Task(self._brief(kind, self.passages.brief(texts[0])), texts, positions)
+
+    def _known(self) -> Companions:
+        self._companions = self._companions or Companions(self.passages.chunks, map(int, self.order))
+        return self._companions
 
     @staticmethod
     def _brief(kind: QueryKind, brief: Brief) -> Brief:
@@ -145,7 +166,7 @@ class ShareDrawing:
 
     def _counts(self, drawn: Drawn) -> dict[str, KindCount]:
         """Return how many of each kind are wanted and there; those about one passage only where a model writes them."""
-        kept = Counter(query.kind for query in drawn.queries)
+        kept = Counter(query.kind for query in (*drawn.queries, *drawn.unanswerable))
         counted = [kind for kind, share in self.settings.kinds.items() if share > 0]
         return {
             kind.value: KindCount(
@@ -158,7 +179,7 @@ class ShareDrawing:
 
 def _add(to: Drawn, other: Drawn) -> None:
     """Add the results of another drawing, about groups of chunks."""
-    for name in ("candidates", "queries", "positions", "rejections", "failures"):
+    for name in ("candidates", "queries", "positions", "unanswerable", "judgments", "rejections", "failures"):
         getattr(to, name).extend(getattr(other, name))
     to.groups_drawn += other.groups_drawn
     to.chunks_with_candidates += other.chunks_with_candidates

@@ -25,7 +25,7 @@ FAULTS = {
     "refusal": "declines to answer",
 }
 """What is wrong with a reply that could not be used, by the kind of the failure; other kinds are the server's."""
-_FINDINGS = {"schema": "holds no text that can be a query", "language": "is in another language"}
+USELESS = {"schema": "holds no text that can be a query", "language": "is in another language"}
 """Rules that only a useless query breaks. The others are strict: a fit model breaks them, too."""
 
 
@@ -102,8 +102,8 @@ def fault_of(finding: Finding | None, candidates: Sequence[Candidate], chunk: Ch
     """
     if finding is None:
         return ""
-    if finding.filter in _FINDINGS:
-        return _FINDINGS[finding.filter]
+    if finding.filter in USELESS:
+        return USELESS[finding.filter]
     if not any(candidate.evidence for candidate in candidates):
         return "gives evidence that is not in the passage"
     passage = _plain(chunk.text)

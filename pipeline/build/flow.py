@@ -202,6 +202,7 @@ async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
         passages=drawing,
         order=order,
         writer=writing.kinds,
+        judge=writing.pool_judge,
         why_not="a model that is asked for one sentence at a time cannot write it"
         if is_model
         else "only a model writes it",
@@ -224,10 +225,12 @@ async def check(run: Run) -> Counts:
     """Write the queries that passed every check, and the rest with its reason; the checks ran during `generate`."""
     drawn = run.drawn
     run.place.queries.write(drawn.queries)
+    if drawn.unanswerable:
+        run.place.unanswerable_judgments.write(drawn.judgments)
     run.place.rejections.write(drawn.rejections)
     return Counts(
         read=len(drawn.candidates),
-        written=len(drawn.queries),
+        written=len(drawn.queries) + len(drawn.unanswerable),
         rules=Counter(item.filter for item in drawn.rejections if item.candidate is not None),
         failed=sum(failure.stage != "generate" for failure in drawn.failures),
     )
@@ -241,7 +244,8 @@ async def assemble(run: Run) -> Counts:
         for query, needed in zip(queries, run.drawn.positions, strict=True)
     }
     corpus = functools.partial(passages, chunks, queries, run.config.corpus.title)
-    run.place.write_gold(GoldContents(queries, corpus, relevance, described(run.config, run.drawn, run.generator)))
+    metadata = described(run.config, run.drawn, run.generator)
+    run.place.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable))
     return Counts(read=len(queries), written=len(queries))
 
 
@@ -367,7 +371,7 @@ async def build(
         )
         place.finish(manifest if finish is None else await finish(place, manifest))
     drawn, asked = run.drawn, config.generate.queries
-    met = len(drawn.queries) >= (asked or 1)
+    met = len(drawn.queries) + len(drawn.unanswerable) >= (asked or 1)
     if asked is not None:
         met = met and all(count.kept >= count.wanted for count in run.kinds.values())
     return Result(config, folder.manifest(), drawn.limit, met)

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from goldbench.pipeline.build.answer_search import AnswerSearch
 from goldbench.pipeline.build.kind_tasks import Attempt, Task
 from goldbench.pipeline.build.waves import failure_of, stand_in
 from goldbench.pipeline.errors import CallFailed, LimitReached, NotAsked
-from goldbench.pipeline.ports import KindWriter
-from goldbench.pipeline.stages.check import ENOUGH, Finding, check_joined, joined_context
+from goldbench.pipeline.ports import KindWriter, PoolJudge
+from goldbench.pipeline.stages.check import (
+    ENOUGH,
+    CheckContext,
+    Finding,
+    check_candidate,
+    check_joined,
+    joined_context,
+    query_id,
+)
+from goldbench.schemas.judgment import RELEVANT, Judgment
+from goldbench.schemas.manifest import Failure
+
+ANSWERED = "answered"
+"""The rule that a query breaks if a passage helps to answer it although nothing should."""
+_NOT_OF_A_PASSAGE = frozenset({"evidence", "overlap"})
+"""Rules that do not apply to a query that no passage answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """Carries out tasks with a model."""
+    """Carries out tasks with a model; ``judge`` and ``search`` look for answers to what nothing should answer."""
 
     writer: KindWriter
+    judge: PoolJudge | None = None
+    search: AnswerSearch | None = None
 
     async def joined(self, task: Task) -> Attempt:
         """Write a query about several passages, and ask about each whether it alone is enough."""
@@ -33,6 +52,44 @@ class Attempts:
         await self._check_each(attempt)
         return attempt
 
+    async def unanswerable(self, task: Task) -> Attempt:
+        """Write a query that nothing should answer, and judge the passages that are most likely to answer it."""
+        try:
+            found = await self.writer.lead_astray(task.brief, task.chunks)
+        except (CallFailed, LimitReached) as error:
+            return Attempt(task, failure=failure_of("generate", task.chunks[0].chunk_id, error))
+        except NotAsked:
+            attempt = Attempt(task, stand_in(task.brief, 0), planned=True)
+        else:
+            if isinstance(found, str):
+                return Attempt(task, skipped=found)
+            source = task.chunks[:1]
+            finding = check_candidate(found, CheckContext.of(source[0], found, task.brief), without=_NOT_OF_A_PASSAGE)
+            attempt = Attempt(task, found, joined_context(source, task.brief), finding)
+        await self._look_for_answer(attempt)
+        return attempt
+
+    async def _look_for_answer(self, attempt: Attempt) -> None:
+        """Reject a query if a judged passage helps to answer it, or may help."""
+        if attempt.finding is not None or attempt.candidate is None or self.judge is None or self.search is None:
+            return
+        text, judgments = attempt.candidate.text, list[Judgment]()
+        for passages in self.search.groups(text, first=[chunk.chunk_id for chunk in attempt.task.chunks]):
+            try:
+                found = await self.judge.judge(query_id(text), text, passages)
+            except (CallFailed, LimitReached) as error:
+                attempt.failure = failure_of("check", attempt.candidate.chunk_id, error)
+                return
+            except NotAsked:
+                attempt.planned = True
+                continue
+            attempt.failure = _unjudged(attempt.candidate.chunk_id, found)
+            judgments += [item for item in found if item is not None]
+            attempt.finding = _answered(judgments)
+            if attempt.finding is not None or attempt.failure is not None:
+                return
+        attempt.judgments = tuple(judgments)
+
     async def _check_each(self, attempt: Attempt) -> None:
         """Reject a query that one of its passages answers completely."""
         if attempt.finding is not None or attempt.candidate is None:
@@ -49,3 +106,22 @@ class Attempts:
             if enough:
                 attempt.finding = Finding(ENOUGH, f"passage {number} of {len(attempt.task.chunks)} answers it alone")
                 return
+
+
+def _unjudged(chunk_id: str, found: Sequence[Judgment | None]) -> Failure | None:
+    """Return the failure of a reply that leaves out a passage: a query is accepted only if all are judged."""
+    if None not in found:
+        return None
+    message = f"answer check: the reply about {len(found)} passages leaves out {list(found).count(None)}"
+    return Failure(stage="check", item=chunk_id, kind="missing", message=message)
+
+
+def _answered(judgments: Sequence[Judgment]) -> Finding | None:
+    """Return what speaks against a query that nothing should answer, None for nothing."""
+    highest = max(judgments, key=lambda item: item.relevance)
+    if highest.relevance >= RELEVANT:
+        reason = f"passage {highest.chunk_id} was graded {highest.relevance:d} for it"
+        return Finding(ANSWERED, reason, float(highest.relevance))
+    if any(item.capped for item in judgments):
+        return Finding(ANSWERED, "a passage was graded 2 or more for it, without a sentence that shows it")
+    return None

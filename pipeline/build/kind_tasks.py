@@ -7,13 +7,14 @@ import math
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
-from goldbench.pipeline.build.first_replies import FAULTS, Trial, fault_of
+from goldbench.pipeline.build.first_replies import FAULTS, USELESS, Trial, fault_of
 from goldbench.pipeline.build.kind_plan import TRIES, too_few
 from goldbench.pipeline.build.waves import HOPELESS, LIMIT, LOWEST_EXPECTED_YIELD, Drawn, bounded, rejection
 from goldbench.pipeline.errors import ModelUnavailable, ModelUnfit
 from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, accepted
 from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.judgment import Judgment
 from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Candidate, QueryKind, Rejection
 
@@ -31,7 +32,8 @@ class Task:
 class Attempt:
     """What became of a task. Without a finding and a failure, ``candidate`` passed the checks that look at it alone.
 
-    ``skipped`` is the model's reason for no query, ``planned`` marks a stand-in of a dry run.
+    ``skipped`` is the model's reason for no query, ``planned`` marks a stand-in of a dry run, ``judgments`` show that
+    nothing answers the query.
     """
 
     task: Task
@@ -41,6 +43,7 @@ class Attempt:
     failure: Failure | None = None
     skipped: str | None = None
     planned: bool = False
+    judgments: tuple[Judgment, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,9 +132,15 @@ class KindDrawing:
         self._answered += 1
         self.drawn.chunks_with_candidates += 1
         self.drawn.candidates.extend([attempt.candidate])
-        fault = fault_of(attempt.finding, (attempt.candidate,), attempt.task.chunks[0])
-        self._trial.take("" if attempt.planned else fault)
+        self._trial.take(self._fault(attempt, attempt.candidate))
         self._settle(attempt, attempt.candidate)
+
+    def _fault(self, attempt: Attempt, candidate: Candidate) -> str:
+        """Return what makes a query useless; one that nothing should answer has no evidence to give."""
+        finding = attempt.finding
+        if attempt.planned or (self.kind is QueryKind.UNANSWERABLE and finding and finding.filter not in USELESS):
+            return ""
+        return fault_of(finding, (candidate,), attempt.task.chunks[0])
 
     def _take_empty(self, attempt: Attempt) -> None:
         """Enter a task without a query: the call failed, or the model gave a reason."""
@@ -167,19 +176,23 @@ class KindDrawing:
         assert attempt.context is not None
         if finding is None:
             finding = self.checks.accept(candidate, attempt.context)
-        if finding is None:
+        if finding is not None:
+            self.drawn.rejections.append(rejection(finding, candidate))
+        elif self.kind is QueryKind.UNANSWERABLE:
+            self.drawn.unanswerable.append(accepted(candidate, attempt.context))
+            self.drawn.judgments.extend(attempt.judgments)
+        else:
             self.drawn.queries.append(accepted(candidate, attempt.context))
             self.drawn.positions.append(attempt.task.positions)
-        else:
-            self.drawn.rejections.append(rejection(finding, candidate))
 
     def give_up(self) -> None:
         """Take the accepted queries out again, because the kind is dropped."""
         finding = Finding("kind-dropped", f"the kind {self.kind.value} is left out: {self.dropped}"[:300])
-        for query in self.drawn.queries:
+        for query in (*self.drawn.queries, *self.drawn.unanswerable):
             candidate = Candidate(**{name: getattr(query, name) for name in Candidate.model_fields})
             self.drawn.rejections.append(rejection(finding, candidate))
-        self.drawn.queries.clear()
+        for given in (self.drawn.queries, self.drawn.unanswerable, self.drawn.judgments):
+            given.clear()
         self.drawn.positions.clear()
 
 

@@ -24,6 +24,7 @@ from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, ac
 from goldbench.pipeline.stages.critique import GOOD
 from goldbench.pipeline.text.scripts import is_spaceless
 from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.judgment import Judgment
 from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Candidate, Query, QueryKind, Rejection
 
@@ -71,6 +72,10 @@ class Drawn:
     queries: list[Query] = field(default_factory=list)
     positions: list[tuple[int, ...]] = field(default_factory=list)
     """The positions of the chunks that each query needs, its source first."""
+    unanswerable: list[Query] = field(default_factory=list)
+    """Queries that nothing answers; they are not among ``queries``."""
+    judgments: list[Judgment] = field(default_factory=list)
+    """What shows that nothing answers them."""
     rejections: list[Rejection] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     chunks_drawn: int = 0
@@ -85,7 +90,7 @@ class Drawn:
     @property
     def accepted(self) -> int:
         """How many queries there are, or would be."""
-        return len(self.queries) + self.planned
+        return len(self.queries) + len(self.unanswerable) + self.planned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from goldbench.pipeline.build.answer_search import ModelPoolJudge
 from goldbench.pipeline.config import Config, Generation, Generator, PromptStyle
 from goldbench.pipeline.errors import NotAsked, UsageError, explained
 from goldbench.pipeline.llm.budget import Budget
@@ -21,11 +22,13 @@ from goldbench.pipeline.stages.ask import SmallModelGenerator, are_abstracts
 from goldbench.pipeline.stages.critique import ModelCritics
 from goldbench.pipeline.stages.generate import (
     CROSS_COMPARISON,
+    GRADE_MANY,
     MULTI_HOP,
     ModelGenerator,
     ModelKindWriter,
     prompts_of_kinds,
 )
+from goldbench.pipeline.stages.judge import ManyJudge
 from goldbench.prompts.loader import Prompt, PromptError, load
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import StageUsage
@@ -115,6 +118,7 @@ class ModelWriter:
                         traffic=None if self.batches or self._replay else chat.snapshot,
                         patience_s=settings.patience_s,
                         kinds=self._kind_writer(chat),
+                        pool_judge=self._pool_judge(chat),
                     )
                 finally:
                     self._usage = chat.usage()
@@ -130,10 +134,11 @@ class ModelWriter:
                 GENERATE: generate.constraints.per_chunk,
                 MULTI_HOP: generate.multi_hop.passages,
                 CROSS_COMPARISON: 2,
+                GRADE_MANY: min(generate.unanswerable.depth, generate.unanswerable.passages_per_call),
             }
             chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
-            kinds = self._kind_writer(chat)
-            yield Writing(self._generator(chat, None), self._critics(chat), kinds=kinds), chat
+            kinds, judge = self._kind_writer(chat), self._pool_judge(chat)
+            yield Writing(self._generator(chat, None), self._critics(chat), kinds=kinds, pool_judge=judge), chat
 
     def _generator(self, chat: ChatModel, chunks: Stored[Chunk] | None) -> QueryGenerator:
         """Return the generator of the chosen way of asking; without chunks, the one of a dry run."""
@@ -176,6 +181,14 @@ class ModelWriter:
             temperature=model.temperature,
             max_answer_tokens=model.max_answer_tokens,
         )
+
+    def _pool_judge(self, chat: ChatModel) -> ModelPoolJudge | None:
+        if GRADE_MANY not in self._prompts:
+            return None
+        judge = ManyJudge(
+            model=chat, name=self.config.model.name or "", prompt=self._prompts[GRADE_MANY], stage="answer check"
+        )
+        return ModelPoolJudge(judge)
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return what the calls so far cost, by stage."""

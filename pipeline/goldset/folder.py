@@ -122,6 +122,8 @@ class GoldFolder:
     """The queries of the set."""
     unanswerable = RecordsOf(names.UNANSWERABLE, Query)
     """The queries that nothing in the corpus answers; missing if there are none."""
+    unanswerable_judgments = RecordsOf(names.UNANSWERABLE_JUDGMENTS, Judgment)
+    """The judgments that show it; missing if there are none."""
     rejections = RecordsOf(names.REJECTIONS, Rejection)
     """The rejected candidates, each with its reason."""
     pool = RecordsOf(names.POOL, Pooled)

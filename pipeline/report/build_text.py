@@ -135,7 +135,9 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
 
 def _reached(manifest: Manifest) -> str:
     """Return how many queries there are, and of how many if a number was asked for."""
-    return f"{manifest.queries:,} of {queries(manifest.target)}" if manifest.target else queries(manifest.queries)
+    apart = manifest.kinds.get("unanswerable")
+    there = manifest.queries + (apart.kept if apart else 0)
+    return f"{there:,} of {queries(manifest.target)}" if manifest.target else queries(there)
 
 
 def stopped(limit: str) -> str:

@@ -8,10 +8,15 @@ A pool from one system favours that system, so retrievers of three kinds contrib
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from goldbench.pipeline.ports import Stored
 from goldbench.pipeline.text.draws import number_of
+from goldbench.pipeline.text.language import detect_language
+from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.judgment import Origin, Pooled
 
 SHARED_BY = 50
@@ -20,6 +25,9 @@ boilerplate that stands in a collection ten thousand times would otherwise fill 
 
 REACHED_WITHIN, SOUGHT_WITHIN = 20, 100
 """A source is reached by a retriever that has it in its top 20, unreachable if no retriever has it in its top 100."""
+
+_LANGUAGE_SAMPLE = 200
+"""How many chunks are looked at to tell the language of a corpus."""
 
 Ranking = Sequence[str]
 """The ids of chunks, best first."""
@@ -95,3 +103,27 @@ def reach(rankings: Mapping[str, Ranking], sources: Iterable[str]) -> Reach:
     }
     reached = tuple(sorted(name for name, rank in best.items() if rank is not None and rank <= REACHED_WITHIN))
     return Reach(reached, all(rank is None or rank > SOUGHT_WITHIN for rank in best.values()))
+
+
+def language_of(chunks: Stored[Chunk]) -> str | None:
+    """Return the language of most chunks of a sample spread over the corpus; None if no language has two thirds.
+
+    Retrievers that stem words and leave out function words fill a pool far better: measured on three collections in
+    English, tau with all labels rises from .17 to .78, .65 to .93 and .88 to .92.
+    """
+    step = max(1, len(chunks) // _LANGUAGE_SAMPLE)
+    seen = Counter(detect_language(chunks.at(position).text) for position in range(0, len(chunks), step))
+    language, count = seen.most_common(1)[0] if seen else (None, 0)
+    return language if 3 * count >= 2 * seen.total() else None
+
+
+def merged(rankings: Iterable[Ranking], *, first: Iterable[str] = (), count: int) -> list[str]:
+    """Return ``count`` chunks, or as many as were found: the best of each ranking, then the second of each, and so on.
+
+    Args:
+        rankings: What each retriever found.
+        first: Chunks that come before all others.
+        count: The most chunks that are wanted.
+    """
+    by_rank = (chunk_id for found in itertools.zip_longest(*rankings) for chunk_id in found if chunk_id is not None)
+    return list(itertools.islice(dict.fromkeys([*first, *by_rank]), count))

@@ -187,6 +187,44 @@ def test_comparisons_are_about_passages_of_different_documents(
         assert len({documents[chunk_id] for chunk_id in needed}) == len(needed)
 
 
+def check_unanswerable(run: Path) -> None:
+    """No passage answers such a query, all that were judged are named, and no mean counts it."""
+    data = dataset(run)
+    judged: dict[str, list[dict[str, Any]]] = {}
+    for row in lines(run / "3-unanswerable-judgments.jsonl"):
+        judged.setdefault(str(row["query_id"]), []).append(row)
+    rows = lines(run / "3-unanswerable.jsonl")
+    assert {row["query_id"]: row["text"] for row in rows} == data["unanswerable"]
+    assert not data["unanswerable"].keys() & (data["queries"].keys() | data["relevant_docs"].keys())
+    for row in rows:
+        assert row["kind"] == "unanswerable"
+        assert not any(holds_all(str(row["text"]), [text]) for text in data["corpus"].values())
+        grades = judged[str(row["query_id"])]
+        assert all(grade["relevance"] < 2 for grade in grades)
+        assert len({grade["chunk_id"] for grade in grades}) == min(20, len(data["corpus"]))
+        assert row["chunk_id"] in {grade["chunk_id"] for grade in grades}
+
+
+def test_an_unanswerable_query_is_kept_apart_and_only_if_the_judged_passages_hold_no_answer(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    linked(tmp_path / "docs", 24)
+    command = (*asked(tmp_path, {"fact": 3, "unanswerable": 2}, model_server), "--queries", 5)
+    requests, _, input_tokens, _ = total(goldbench(*command, "--out", "run", "--dry-run").stdout)
+    done = goldbench(*command, "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert kinds_of(tmp_path / "run") == {"fact": 3}
+    check_unanswerable(tmp_path / "run")
+    stats = model_server.stats()
+    assert stats["requests"] == requests == 3 + 2 * (1 + 2)
+    assert input_tokens == pytest.approx(stats["input_tokens"], rel=0.1)
+    assert goldbench("validate", "run").returncode == 0
+    model_server.script(kinds={"unanswerable": {"bad": 0.5}})
+    assert goldbench(*command, "--out", "bad", "--answers", "other.sqlite").returncode == 0
+    check_unanswerable(tmp_path / "bad")
+    assert "answered" in {row["filter"] for row in lines(tmp_path / "bad" / "3-rejections.jsonl")}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_hundred_queries_have_the_shares_asked_for_whatever_hostile_documents_say(

@@ -14,7 +14,7 @@ from tests.model_server.batches import Batches
 from tests.model_server.counters import Counters
 from tests.model_server.dialect import complaint_about
 from tests.model_server.judge import grade_answer
-from tests.model_server.kind_writer import completeness_answer, joined_answer
+from tests.model_server.kind_writer import completeness_answer, joined_answer, unanswered_answer
 from tests.model_server.oracle import good_answer
 from tests.model_server.replies import message_for
 from tests.model_server.scenario import Scenario
@@ -273,6 +273,8 @@ class ModelServer:
         fields = schema.get("properties", {})
         if "answered" in fields:
             return completeness_answer(user)
+        if "changed" in fields:
+            return unanswered_answer(self.scenario.settings["kinds"], user)
         if fields.get("evidence", {}).get("type") == "array":
             return joined_answer(self.scenario.settings["kinds"], system, user)
         return good_answer(schema, system, user)

@@ -48,6 +48,19 @@ def joined_answer(settings: dict[str, Any] | None, system: str, user: str) -> di
     return {**_skipped(0), "subject": words[0], "evidence": evidence, "query": query, "answer": "It depends on both."}
 
 
+def unanswered_answer(settings: dict[str, Any] | None, user: str) -> dict[str, Any]:
+    """Return the reply to a prompt for a query that nothing answers: a made-up name, or (bad) words of one passage."""
+    told = (settings or {}).get("unanswerable", {})
+    source = next(match.group(2) for match in _PASSAGE.finditer(user))
+    chance = random.Random(_number(user))
+    words = sorted({word for word in _WORD.findall(source) if word.casefold() not in _FRAME_WORDS})
+    known = chance.sample(words, 3)
+    made_up = "".join(chance.sample(("qua", "xo", "fyr", "hul", "wem", "jat"), 4)).capitalize()
+    x = chance.choice([word for word in FILLERS if word not in source])
+    query = " ".join(known) if chance.random() < told.get("bad", 0) else f"Which {x} suit the {made_up} of {known[0]}?"
+    return {"changed": "the name", "subject": known[0], "query": query, "style": "question", "skip_reason": None}
+
+
 def completeness_answer(user: str) -> dict[str, Any]:
     """Return the oracle's verdict about one passage."""
     query, passage = _QUERY.search(user), _ALONE.search(user)

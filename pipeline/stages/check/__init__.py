@@ -9,7 +9,7 @@ candidate with the other queries of the set.
 
 from goldbench.pipeline.stages.check.joined_checks import ENOUGH, check_joined, joined_context
 from goldbench.pipeline.stages.check.set_checks import SetChecks
-from goldbench.pipeline.stages.check.single_checks import accepted, check_candidate
+from goldbench.pipeline.stages.check.single_checks import accepted, check_candidate, query_id
 from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "check_candidate",
     "check_joined",
     "joined_context",
+    "query_id",
 ]

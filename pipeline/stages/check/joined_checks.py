@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.check.single_checks import check_candidate
 from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
+from goldbench.pipeline.text.title_path import title_path, titled
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.query import Candidate
 
@@ -46,5 +47,5 @@ def joined_context(chunks: Sequence[Chunk], brief: Brief) -> CheckContext:
         brief: What was asked for.
     """
     language = brief.constraints.language or brief.language
-    text = "\n\n".join(chunk.text for chunk in chunks)
+    text = "\n\n".join(titled(title_path(chunk) if brief.titled else "", chunk.text) for chunk in chunks)
     return CheckContext(chunks[0], brief.constraints, language, text, own_words=False)

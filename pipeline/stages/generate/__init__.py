@@ -11,6 +11,7 @@ from goldbench.pipeline.stages.generate.one_passage import (
 from goldbench.pipeline.stages.generate.quotas import allotted, quotas
 from goldbench.pipeline.stages.generate.several_passages import (
     CROSS_COMPARISON,
+    GRADE_MANY,
     MULTI_HOP,
     ModelKindWriter,
     prompts_of_kinds,
@@ -18,6 +19,7 @@ from goldbench.pipeline.stages.generate.several_passages import (
 
 __all__ = [
     "CROSS_COMPARISON",
+    "GRADE_MANY",
     "MULTI_HOP",
     "Companions",
     "Group",

@@ -76,6 +76,7 @@ class Companions:
         held = Counter(term for member in members for term in member.terms)
         common = {term for term, count in held.items() if count > max(2, len(members) // 2)}
         self._members = [replace(member, terms=member.terms - common) for member in members]
+        self._places = {member.position: place for place, member in enumerate(members)}
         rare = {term: count for term, count in held.items() if 2 <= count <= MOST_HOLDERS and term not in common}
         self._holders: dict[int, list[int]] = {term: [] for term in rare}
         for place, member in enumerate(self._members):
@@ -113,6 +114,16 @@ class Companions:
                 positions = tuple(self._members[place].position for place in group)
                 yield Group(positions, self._joining(group[0], group[1]))
 
+    def sources(self, *, seed: int, purpose: str) -> Iterator[int]:
+        """Yield the positions of all passages in an order that the seed decides.
+
+        Args:
+            seed: Seed of the run.
+            purpose: What they are for; another purpose has another order.
+        """
+        drawn = sorted(self._members, key=lambda one: (number_of(seed, purpose, one.chunk_id), one.chunk_id))
+        yield from (one.position for one in drawn)
+
     def near(self, position: int, *, count: int) -> Iterator[int]:
         """Yield the positions of the passages that share most with one, at most ``count``.
 
@@ -120,7 +131,7 @@ class Companions:
             position: The position of the passage.
             count: How many are wanted.
         """
-        place = next((at for at, one in enumerate(self._members) if one.position == position), None)
+        place = self._places.get(position)
         if place is None:
             return
         scores = self._scores(place)

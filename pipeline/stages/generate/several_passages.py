@@ -14,13 +14,20 @@ from goldbench.pipeline.text.injection import delimiter
 from goldbench.prompts.loader import Prompt
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.query import Candidate, QueryKind
-from goldbench.schemas.replies import Completeness, JoinedQuery
+from goldbench.schemas.replies import Completeness, JoinedQuery, UnansweredQuery
 
 A = TypeVar("A", bound=BaseModel)
 
 MULTI_HOP, CROSS_COMPARISON, ENOUGH = "multi-hop.v1", "cross-comparison.v1", "one-passage-enough.v1"
-PROMPTS = {QueryKind.MULTI_HOP: MULTI_HOP, QueryKind.CROSS_COMPARISON: CROSS_COMPARISON}
-"""The prompt of each kind that needs several passages."""
+UNANSWERABLE, GRADE_MANY = "unanswerable.v1", "grade-many.v1"
+PROMPTS = {
+    QueryKind.MULTI_HOP: MULTI_HOP,
+    QueryKind.CROSS_COMPARISON: CROSS_COMPARISON,
+    QueryKind.UNANSWERABLE: UNANSWERABLE,
+}
+"""The prompt that writes each kind beyond a single passage."""
+_CHECKS = {QueryKind.MULTI_HOP: ENOUGH, QueryKind.CROSS_COMPARISON: ENOUGH, QueryKind.UNANSWERABLE: GRADE_MANY}
+"""The prompt with which each of them is checked."""
 
 _CHECK_TOKENS = 300
 
@@ -28,7 +35,7 @@ _CHECK_TOKENS = 300
 def prompts_of_kinds(kinds: Mapping[QueryKind, float]) -> tuple[str, ...]:
     """Return the ids of the prompts that the kinds with a share need, beside those about single passages."""
     asked = [kind for kind in PROMPTS if kinds.get(kind, 0) > 0]
-    return (*(PROMPTS[kind] for kind in asked), *((ENOUGH,) if asked else ()))
+    return tuple(dict.fromkeys([*(PROMPTS[kind] for kind in asked), *(_CHECKS[kind] for kind in asked)]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +66,11 @@ class ModelKindWriter:
             chunks: The passages, the first one first.
         """
         kind = brief.assignment.kind
-        mark = delimiter(*(part for chunk in chunks for part in (chunk.title, *chunk.headings, chunk.text)))
         reply = await self.ask(
             kind.value.replace("_", " "),
             PROMPTS[kind],
             JoinedQuery,
-            {
-                **self.described(brief),
-                "count": str(len(chunks)),
-                "passages": "\n".join(_shown(number, chunk, mark) for number, chunk in enumerate(chunks, 1)),
-            },
+            {**self.described(brief), "count": str(len(chunks)), "passages": _shown(chunks)},
         )
         if not reply.query.strip():
             return one_line(reply.skip_reason or "")[:200] or "the model gave no query"
@@ -87,6 +89,28 @@ class ModelKindWriter:
             answer=reply.answer.strip() or None,
             subject=reply.subject.strip() or None,
             needs=tuple(chunk.chunk_id for chunk in chunks),
+        )
+
+    async def lead_astray(self, brief: Brief, chunks: Sequence[Chunk]) -> Candidate | str:
+        """Return a query that the passages do not answer although it sounds so, or the model's reason for none.
+
+        Args:
+            brief: What is asked for, with the first passage.
+            chunks: The passages, the source first, then those that are most like it.
+        """
+        values = {**self.described(brief), "passages": _shown(chunks)}
+        reply = await self.ask("unanswerable", UNANSWERABLE, UnansweredQuery, values)
+        if not reply.query.strip():
+            return one_line(reply.skip_reason or "")[:200] or "the model gave no query"
+        return Candidate(
+            chunk_id=chunks[0].chunk_id,
+            text=reply.query.strip(),
+            generator=self.prompts[UNANSWERABLE].id,
+            language=brief.language,
+            kind=QueryKind.UNANSWERABLE,
+            style=reply.style,
+            asked=brief.assignment,
+            subject=reply.subject.strip() or None,
         )
 
     async def enough(self, query: str, chunk: Chunk) -> bool:
@@ -156,7 +180,13 @@ class ModelKindWriter:
         return (await self.model.complete(request)).answer
 
 
-def _shown(number: int, chunk: Chunk, mark: str) -> str:
-    """Return a passage as it stands in a prompt, its title and headings above it."""
+def _shown(chunks: Sequence[Chunk]) -> str:
+    """Return passages as they stand in a prompt, numbered, between marker lines that no text can forge."""
+    mark = delimiter(*(part for chunk in chunks for part in (chunk.title, *chunk.headings, chunk.text)))
+    return "\n".join(_marked(number, chunk, mark) for number, chunk in enumerate(chunks, 1))
+
+
+def _marked(number: int, chunk: Chunk, mark: str) -> str:
+    """Return a passage with its title and headings above it."""
     title, headings = one_line(chunk.title) or "none", one_line(" > ".join(chunk.headings)) or "none"
     return f"<<<PASSAGE {number} {mark}>>>\nTitle: {title}\nHeadings: {headings}\n\n{chunk.text}\n<<<END {mark}>>>"

@@ -1,0 +1,96 @@
+"""Look for an answer to a query that nothing should answer: cheap retrievers find passages, the model judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from goldbench.pipeline.ports import Retriever, Stored
+from goldbench.pipeline.retrieval.system_settings import BM25Settings, LSISettings, NgramSettings
+from goldbench.pipeline.stages.judge import ManyJudge, Pair
+from goldbench.pipeline.stages.pool import language_of, merged
+from goldbench.pipeline.text.title_path import title_path, titled
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.judgment import Judgment
+
+RETRIEVERS = ("bm25", "ngrams", "lsi")
+"""The retrievers whose best passages are judged, as in the pool of a grading."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPoolJudge:
+    """Grades passages with the judge of a grading."""
+
+    judge_many: ManyJudge
+
+    async def judge(self, query_id: str, query: str, passages: Mapping[str, str]) -> Sequence[Judgment | None]:
+        """Return the judgment of each passage, None for one that the reply does not grade.
+
+        Args:
+            query_id: Id of the query.
+            query: The query.
+            passages: The texts by chunk id.
+        """
+        pairs = [Pair(query_id, chunk_id, query, text) for chunk_id, text in passages.items()]
+        return await self.judge_many.judge(pairs)
+
+
+@dataclass(slots=True)
+class AnswerSearch:
+    """Finds the passages that are most likely to answer a query; the collection is indexed with the first query.
+
+    Args:
+        chunks: All chunks.
+        depth: How many passages are wanted for a query.
+        per_call: How many are judged in one call.
+    """
+
+    chunks: Stored[Chunk]
+    depth: int
+    per_call: int
+    _retrievers: Mapping[str, Retriever] = field(default_factory=dict)
+    _positions: dict[str, int] = field(default_factory=dict)
+
+    def groups(self, query: str, *, first: Iterable[str]) -> list[dict[str, str]]:
+        """Return the texts of the passages by their id, in groups for one call each, the likeliest first.
+
+        Args:
+            query: The query.
+            first: Ids of chunks that are judged whatever is found: what the query was written from.
+
+        Raises:
+            RetrieverFailed: A retriever cannot index or search.
+        """
+        if not self._retrievers:
+            self._index()
+        depth = min(self.depth, len(self._positions))
+        found = [list(one.search({"q": query}, k=depth)["q"]) for one in self._retrievers.values()]
+        ids = merged(found, first=first, count=depth)
+        texts = [(chunk_id, as_read(self.chunks.at(self._positions[chunk_id]))) for chunk_id in ids]
+        return [dict(texts[start : start + self.per_call]) for start in range(0, len(texts), self.per_call)]
+
+    def _index(self) -> None:
+        from goldbench.pipeline.retrieval.bm25 import BM25
+        from goldbench.pipeline.retrieval.lsi import LSI
+        from goldbench.pipeline.retrieval.ngrams import Ngrams
+        from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+        from goldbench.pipeline.retrieval.tokens import tokenizer
+
+        language = language_of(self.chunks)
+        bm25, lsi = BM25Settings(language=language), LSISettings(language=language)
+        self._retrievers = {
+            "bm25": BM25(bm25, tokens=tokenizer(bm25.analyzer, language=language)),
+            "ngrams": Ngrams(NgramSettings()),
+            "lsi": LSI(lsi, tokens=tokenizer(lsi.analyzer, language=language), stopwatch=Stopwatch()),
+        }
+        texts = {}
+        for position, chunk in enumerate(self.chunks):
+            self._positions[chunk.chunk_id] = position
+            texts[chunk.chunk_id] = as_read(chunk)
+        for retriever in self._retrievers.values():
+            retriever.index(texts)
+
+
+def as_read(chunk: Chunk) -> str:
+    """Return a passage with its title and headings above it, as a reader has it."""
+    return titled(title_path(chunk), chunk.text)
