@@ -222,9 +222,17 @@ def _held(given: object, name: str) -> Run:
 
 def _score_held(gold: Gold, run: Run, name: str, how: Scoring) -> Result:
     from goldbench.pipeline.measures.evaluation import evaluate
+    from goldbench.pipeline.measures.needed_passages import with_all_needed
+    from goldbench.pipeline.measures.ranks.judged_ranks import place_mapping
 
     with _called(name):
-        return evaluate(gold.qrels, run, how.measures, missing=how.missing, scores=how.scores)
+        return with_all_needed(
+            gold.needs,
+            gold.path,
+            how.measures,
+            lambda asked: evaluate(gold.qrels, run, asked, missing=how.missing, scores=how.scores),
+            lambda qrels: place_mapping(qrels, run, scores=how.scores),
+        )
 
 
 @contextmanager

@@ -205,6 +205,8 @@ def _measures(file: BenchFile, level: int, problems: _Problems) -> list[Measure]
     found: tuple[Measure, ...] = ()
     with problems.noted("measures: "):
         found = tuple(parse_measures(file.measures, cutoffs=cutoffs, rel=level))
+    if any(one.family == "all" for one in found):
+        problems.append("measures: all@k is not measured here; score the runs with goldbench score")
     return [one for one in found if one.family != "judged"]
 
 

@@ -45,9 +45,6 @@ from goldbench.schemas.query import Query
 from goldbench.schemas.record import Record
 from goldbench.schemas.testset import Answer, TestSet
 
-MEMBERS = ("needs", "unanswerable", "answers", "history", "standalone", "originals")
-"""The members of ``dataset.json`` that only some sets have."""
-
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -189,7 +186,9 @@ def _write_dataset(path: Path, gold: GoldContents, members: Mapping[str, Iterabl
         _write_map(file, "relevance_scores", ((query.query_id, _plain(gold, query)) for query in gold.queries))
         for name, entries in members.items():
             _write_map(file, name, entries)
-        file.write(METADATA + as_line(json.dumps(gold.metadata, ensure_ascii=False, sort_keys=True)))
+        rest = {key: value for key, value in gold.metadata.items() if key != "members"}
+        metadata = {**rest, "members": list(members)} if members else rest
+        file.write(METADATA + as_line(json.dumps(metadata, ensure_ascii=False, sort_keys=True)))
         file.write("}\n")
 
 

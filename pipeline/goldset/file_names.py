@@ -18,6 +18,8 @@ from goldbench.pipeline.formats.interchange_names import (
 MANIFEST = "manifest.json"
 DATASET = "dataset.json"
 CONFIG = "0-config.toml"
+MEMBERS = ("needs", "unanswerable", "answers", "history", "standalone", "originals")
+"""The members of ``dataset.json`` that only some sets have."""
 
 DOCUMENTS = "0-documents.jsonl"
 RELEVANCE = "0-relevance.jsonl"

@@ -26,7 +26,7 @@ from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.judgments import Grades, level_of, read_judgments
 from goldbench.pipeline.formats.runs.trec import read_qrels
-from goldbench.pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, QRELS, QUERIES, TREC
+from goldbench.pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, MEMBERS, QRELS, QUERIES, TREC
 from goldbench.pipeline.text.display import shown
 from goldbench.pipeline.text.title_path import titled
 from goldbench.schemas.earlier_name import with_present_name
@@ -113,6 +113,24 @@ def answers_of_queries(path: Path) -> dict[str, dict[str, Any]]:
     if not isinstance(answers, Mapping):
         return {}
     return {key: found for key, found in answers.items() if isinstance(found, dict) and found.get("text")}
+
+
+def members_of(path: Path, *, search: bool = False) -> dict[str, dict[str, Any]]:
+    """Return the members of ``dataset.json`` that only some sets have, by name; empty if the set has none.
+
+    Args:
+        path: The folder of a set, or a file in it.
+        search: Whether to read the whole file although its metadata do not say that it has such members.
+    """
+    beside = path / DATASET if path.is_dir() else path if path.name == DATASET else path.parent / DATASET
+    file = beside if beside.is_file() else _first_above(path, MANIFEST, DATASET)
+    if file is None or not file.is_file():
+        return {}
+    names = MEMBERS if search else read_metadata(file).get("members")
+    if not isinstance(names, list | tuple):
+        return {}
+    found = _dataset(file)
+    return {name: found[name] for name in names if name in MEMBERS and isinstance(found.get(name), dict)}
 
 
 def texts_of_documents(path: Path, doc_ids: Collection[str] | None = None) -> dict[str, str]:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from goldbench.pipeline.formats.interchange_names import JUDGMENT_COLUMNS
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import MEMBERS, GoldContents, Passage, passages, title_use
+from goldbench.pipeline.goldset.dataset import GoldContents, Passage, passages, title_use
 from goldbench.pipeline.goldset.file_names import (
     CHUNKS,
     CORPUS_COPY,
     DATASET,
+    MEMBERS,
     QRELS,
     QRELS_COPY,
     QRELS_LINES,

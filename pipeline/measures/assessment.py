@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Literal
 
-from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.measures.all_needed import ALL_NEEDED
 from goldbench.pipeline.measures.family import UNCUT, Ranked
 from goldbench.pipeline.measures.names import FAMILIES, Measure
 from goldbench.pipeline.measures.ranks.judged_ranks import Hit, Placed, Qrels
@@ -41,9 +42,13 @@ def assess(
         names: Names of the judgments and of the run in messages.
 
     Raises:
+        UsageError: A measure is all@k, which judgments do not tell.
         InputError: No judgment is relevant, the run has no judged query, or it lacks one although ``missing`` is
             ``error``.
     """
+    needing = next((measure for measure in measures if measure.family == ALL_NEEDED.name), None)
+    if needing is not None:
+        raise UsageError(f"{needing}: needs the passages that belong together; score a run on the folder of a gold set")
     level = min((m.rel for m in measures), default=1)
     if not any(grade >= level for judged in qrels.values() for grade in judged.values()):
         raise InputError(names[0], f"holds no judgment of grade {level} or more, so every measure would be 0")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from goldbench.pipeline.errors import UnknownMeasure
+from goldbench.pipeline.measures.all_needed import ALL_NEEDED
 from goldbench.pipeline.measures.bpref import BPREF
 from goldbench.pipeline.measures.f1 import F1
 from goldbench.pipeline.measures.family import UNCUT, Family, Ranked
@@ -26,7 +27,8 @@ from goldbench.pipeline.measures.rprec import R_PRECISION
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        HIT, PRECISION, RECALL, F1, RECIPROCAL_RANK, AVERAGE_PRECISION, DCG, IDEAL_DCG, NDCG, R_PRECISION, BPREF, JUDGED
+        HIT, PRECISION, RECALL, F1, RECIPROCAL_RANK, AVERAGE_PRECISION, DCG, IDEAL_DCG, NDCG, R_PRECISION, BPREF,
+        JUDGED, ALL_NEEDED,
     )
 }  # fmt: skip
 """Each family by the name goldbench prints, in the order of every table."""

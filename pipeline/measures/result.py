@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, isnan
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,10 @@ class Result:
     """The scores of one run.
 
     ``query_ids`` are in code point order; ``values`` maps the canonical name of a measure to one float per query,
-    in the order of ``query_ids``; never NaN. ``strange`` says that no document that the run retrieved is judged, for
-    any query, a sign that run and judgments use different ids. ``empty`` is the number of judged queries that the run
-    answers with no results; they score 0 and are not missing.
+    in the order of ``query_ids``: NaN where the measure is not defined for the query (all@k), which the mean leaves
+    out. ``strange`` says that no document that the run retrieved is judged, for any query, a sign that run and
+    judgments use different ids. ``empty`` is the number of judged queries that the run answers with no results; they
+    score 0 and are not missing.
     """
 
     query_ids: Sequence[str]
@@ -53,4 +54,9 @@ class Result:
             values = self.values.get(parse_measure(measure).name)
         if values is None:
             raise KeyError(f"{measure} was not measured; measured were {', '.join(self.values)}")
-        return fsum(values) / len(self.query_ids)
+        defined = [value for value in values if not isnan(value)]
+        return fsum(defined) / len(defined)
+
+    def defined(self, measure: str) -> int:
+        """Return the number of queries that a measure is defined for."""
+        return sum(not isnan(value) for value in self.values[measure])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.measures.names import parse_measure
@@ -66,7 +67,11 @@ def comma_separated(results: Mapping[str, Result]) -> str:
 def as_json(results: Mapping[str, Result], **method: str) -> str:
     """Return means, counts and the settings they were computed with as JSON."""
     runs = {
-        name: {"means": {m: result.mean(m) for m in result.values}, "counts": asdict(result.counts)}
+        name: {
+            "means": {m: result.mean(m) for m in result.values},
+            **({"over": over} if (over := _over(result)) else {}),
+            "counts": asdict(result.counts),
+        }
         for name, result in results.items()
     }
     return json.dumps({**method, "measures": _measures(results), "runs": runs}, ensure_ascii=False, indent=2) + "\n"
@@ -75,13 +80,17 @@ def as_json(results: Mapping[str, Result], **method: str) -> str:
 def per_query(results: Mapping[str, Result], suffix: str) -> str:
     """Return the value of every measure for every query: JSON for ``.json``, JSON Lines for ``.jsonl``, else CSV."""
     if suffix == ".json":
-        nested = {name: dict(by_query(result)) for name, result in results.items()}
+        nested = {name: dict(_stated(result)) for name, result in results.items()}
         return json.dumps(nested, ensure_ascii=False, indent=1) + "\n"
     if suffix == ".jsonl":
-        records = ({"run": n, "query_id": q, **v} for n, result in results.items() for q, v in by_query(result))
+        records = ({"run": n, "query_id": q, **v} for n, result in results.items() for q, v in _stated(result))
         return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     rows: list[Sequence[object]] = [["run", "query_id", *_measures(results)]]
-    rows += [[n, q, *map(repr, v.values())] for n, result in results.items() for q, v in by_query(result)]
+    rows += [
+        [n, q, *("" if value is None else repr(value) for value in v.values())]
+        for n, result in results.items()
+        for q, v in _stated(result)
+    ]
     return csv_text(rows)
 
 
@@ -98,6 +107,8 @@ def remarks(name: str, result: Result) -> Iterator[str]:
         yield f"{name}: {queries(counts.extra)} in the run but not judged; ignored."
     if counts.no_relevant:
         yield f"{name}: {queries(counts.no_relevant)} without a relevant document; scored 0."
+    for measure, count in _over(result).items():
+        yield f"{name}: {measure} is over {count:,} of {queries(counts.queries)}: those that need several passages."
     if counts.tied:
         yield f"{name}: {queries(counts.tied)}: tied scores change the result (ties are broken by id, descending)."
     if counts.holes:
@@ -106,6 +117,18 @@ def remarks(name: str, result: Result) -> Iterator[str]:
             f"{name}: {counts.holes:,} of {queries(counts.queries)} {have} unjudged results{_top(result)}; "
             "they count as not relevant."
         )
+
+
+def _over(result: Result) -> dict[str, int]:
+    """Return the number of queries of each measure that is not defined for all of them."""
+    defined = {measure: result.defined(measure) for measure in result.values}
+    return {measure: count for measure, count in defined.items() if count < len(result.query_ids)}
+
+
+def _stated(result: Result) -> Iterator[tuple[str, dict[str, float | None]]]:
+    """Yield each query with its values, None where a measure is not defined."""
+    for query_id, values in by_query(result):
+        yield query_id, {measure: None if isnan(value) else value for measure, value in values.items()}
 
 
 def _top(result: Result) -> str:

@@ -67,7 +67,7 @@ def calibrate(
     Args:
         gold: The gold set, from a build.
         runs: The systems by name.
-        measures: The measures; judged@k is ignored, because people's judgments do not correct it.
+        measures: The measures; judged@k and all@k are ignored, because people's judgments do not correct them.
         ledger: The address of the ledger, or None for the file in the gold set's folder.
         reading: How runs are read.
 
@@ -75,7 +75,7 @@ def calibrate(
         InputError: The gold set is not a build, has no ledger, or a run cannot be read.
     """
     reviewed = load_reviewed(Path(gold.path), ledger)
-    measured = [measure for measure in measures if measure.family != "judged"]
+    measured = [measure for measure in measures if measure.family not in {"judged", "all"}]
     judge = {query_id: reviewed.judge.get(query_id, {}) for query_id in gold.qrels}
     if not any(judge.values()):
         raise InputError(str(gold.path), "has no grades of a model that people could correct")

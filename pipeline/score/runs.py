@@ -16,6 +16,7 @@ from goldbench.pipeline.formats.runs.trec import read_run
 from goldbench.pipeline.goldset import gold_path
 from goldbench.pipeline.measures.assessment import Missing, assess
 from goldbench.pipeline.measures.names import Measure
+from goldbench.pipeline.measures.needed_passages import with_all_needed
 from goldbench.pipeline.measures.ranks.judged_ranks import (
     BadScore,
     DuplicateDocument,
@@ -59,6 +60,11 @@ class Gold:
     def corpus(self, doc_ids: Collection[str] | None = None) -> dict[str, str]:
         """Return the text of each document, or of those given; empty if the judgments have no texts."""
         return gold_path.texts_of_documents(self.path, doc_ids)
+
+    def needs(self) -> dict[str, list[str]]:
+        """Return the passages that are all needed, by query; empty if one passage is enough for every query."""
+        needs: dict[str, list[str]] = gold_path.members_of(self.path, search=True).get("needs", {})
+        return {query_id: needed for query_id, needed in needs.items() if query_id in self.qrels}
 
     def texts_to_search(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the texts of queries and passages, which a retriever needs.
@@ -196,7 +202,13 @@ def score_run(
     """
     placed, extra = _place(gold, run, scores, match)
     names = (str(gold.path), run.source.name)
-    return assess(gold.qrels, placed, measures, extra=extra, missing=missing, names=names)
+    return with_all_needed(
+        gold.needs,
+        gold.path,
+        measures,
+        lambda asked: assess(gold.qrels, placed, asked, extra=extra, missing=missing, names=names),
+        lambda qrels: _place(Gold(gold.path, dict(qrels)), run, scores, match)[0],  # type: ignore[arg-type]
+    )
 
 
 def score_results(
@@ -223,7 +235,13 @@ def score_results(
     """
     placed, extra = _place_results(gold, run, results, scores)
     names = (str(gold.path), run.source.name)
-    return assess(gold.qrels, placed, measures, extra=extra, missing=missing, names=names)
+    return with_all_needed(
+        gold.needs,
+        gold.path,
+        measures,
+        lambda asked: assess(gold.qrels, placed, asked, extra=extra, missing=missing, names=names),
+        lambda qrels: place_mapping(qrels, results, scores=scores),
+    )
 
 
 def read_results(run: Run) -> Mapping[str, Mapping[str, float]]:

@@ -155,10 +155,14 @@ def baseline_of(gold: Gold, system: str, result: Result, measures: Sequence[str]
 
     Raises:
         InputError: A query id cannot be written as UTF-8.
+        UsageError: A measure is not defined for every query.
     """
     strange = next((one for one in result.query_ids if one.encode("utf-8", "replace").decode() != one), None)
     if strange is not None:
         raise InputError(str(gold.path), f"query {strange!r} cannot be written as UTF-8; give it another id")
+    partial = next((measure for measure in measures if result.defined(measure) < len(result.query_ids)), None)
+    if partial is not None:
+        raise UsageError(f"{partial}: is not defined for every query, so it cannot be kept in a baseline; leave it out")
     try:
         return Baseline(
             goldbench=version("goldbench"),
@@ -206,6 +210,10 @@ def entry_of(
 
 def means_of(result: Result, measures: Sequence[str]) -> dict[str, Score]:
     """Return the mean of each measure, with a bootstrap interval from 2 queries on."""
-    table = np.stack([np.asarray(result.values[measure], dtype=np.float64) for measure in measures], axis=1)
+    columns = [np.asarray(result.values[measure], dtype=np.float64) for measure in measures]
+    if any(np.isnan(column).any() for column in columns) and len(measures) > 1:
+        return {measure: means_of(result, [measure])[measure] for measure in measures}
+    table = np.stack(columns, axis=1)
+    table = table[~np.isnan(table).any(axis=1)]
     ends = bootstrap_intervals(table[:, None, :], [], resamples=10_000, seed=0) if len(table) > 1 else None
     return {measure: score_of(result.mean(measure), ends, 0, column) for column, measure in enumerate(measures)}

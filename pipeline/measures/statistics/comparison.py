@@ -24,14 +24,18 @@ HOLE_RATE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """Scores of several systems on the queries that all of them have: shape (queries, systems, measures)."""
+    """Scores of several systems on the queries that all of them have: shape (queries, systems, measures).
+
+    ``undefined`` counts the queries left out because a measure is not defined for them.
+    """
 
     query_ids: Sequence[str]
     scores: Floats
+    undefined: int = 0
 
 
 def aligned(results: Mapping[str, Result], measures: Sequence[str]) -> Aligned:
-    """Return the scores of the queries that every result has, in code point order."""
+    """Return the scores of the queries that every result has and every measure is defined for, by code points."""
     common = set.intersection(*(set(result.query_ids) for result in results.values()))
     query_ids = sorted(common)
     scores = np.empty((len(query_ids), len(results), len(measures)))
@@ -40,7 +44,11 @@ def aligned(results: Mapping[str, Result], measures: Sequence[str]) -> Aligned:
         order = sorted(kept, key=result.query_ids.__getitem__)
         for depth, measure in enumerate(measures):
             scores[:, column, depth] = np.asarray(result.values[measure], dtype=np.float64)[order]
-    return Aligned(query_ids, scores)
+    known = ~np.isnan(scores).any(axis=(1, 2))
+    if known.all():
+        return Aligned(query_ids, scores)
+    defined = [query_ids[row] for row in np.flatnonzero(known)]
+    return Aligned(defined, scores[known], len(query_ids) - len(defined))
 
 
 def scorecard(
@@ -78,9 +86,17 @@ def scorecard(
         measures=list(measures),
         systems=systems,
         comparisons=list(comparisons),
-        warnings=list(warnings(systems, judged, shared=len(both.query_ids))),
+        warnings=[*_undefined(both, measures), *warnings(systems, judged, shared=len(both.query_ids) + both.undefined)],
         method=method,
     )
+
+
+def _undefined(both: Aligned, measures: Sequence[str]) -> Iterator[str]:
+    """Yield a line if queries are left out because a measure is not defined for them."""
+    if both.undefined:
+        partial = ", ".join(measure for measure in measures if measure.startswith("all@"))
+        count = len(both.query_ids)
+        yield f"{partial} is defined for {count:,} of {count + both.undefined:,} queries; every figure is over these"
 
 
 def _means(scores: Floats) -> Floats:

@@ -1,0 +1,51 @@
+"""all@k of a gold set: other measures look at judgments alone, this one at the passages that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.measures.all_needed import ALL_NEEDED, values_at
+from goldbench.pipeline.measures.family import UNCUT
+from goldbench.pipeline.measures.names import Measure
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.measures.ranks.judged_ranks import Placed, Qrels
+    from goldbench.pipeline.measures.result import Result
+
+
+def with_all_needed(
+    needs: Callable[[], Mapping[str, Collection[str]]],
+    where: Path,
+    measures: Sequence[Measure],
+    assessed: Callable[[Sequence[Measure]], Result],
+    place: Callable[[Qrels], Mapping[str, Placed]],
+) -> Result:
+    """Return the result of some measures, all@k among them or not.
+
+    Args:
+        needs: Returns the passages that belong together, by query.
+        where: The gold set in messages.
+        measures: The measures, at least 1.
+        assessed: Returns the result of measures that look at judgments alone.
+        place: Returns the ranks of the documents in other judgments.
+
+    Raises:
+        InputError: all@k is asked for, and no query that is scored needs several passages.
+    """
+    needing = [measure for measure in measures if measure.family == ALL_NEEDED.name]
+    if not needing:
+        return assessed(measures)
+    others = [measure for measure in measures if measure.family != ALL_NEEDED.name]
+    result = assessed(others or [Measure("hit", needing[0].k)])  # of the latter only counts are kept
+    together = needs()
+    if not together.keys() & set(result.query_ids):
+        problem = f"{needing[0]}: no query that is scored needs several passages; name another measure"
+        raise InputError(where, problem)
+    placed = place({query_id: dict.fromkeys(needed, 1) for query_id, needed in together.items()})
+    found = {one.name: values_at(one.k or UNCUT, result.query_ids, together, placed) for one in needing}
+    values = {**result.values, **found}
+    return replace(result, values={measure.name: values[measure.name] for measure in measures})

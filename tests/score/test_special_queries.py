@@ -1,0 +1,122 @@
+"""Queries that need several passages, are noisy or have no answer: scored as a plain computation scores them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from goldbench import GoldSet
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.goldset.dataset import write_gold
+from goldbench.pipeline.measures import evaluate
+from goldbench.pipeline.measures.names import parse_measures
+from goldbench.pipeline.score.runs import load_gold, load_run, score_run
+from goldbench.schemas.query import Query
+from tests.conftest import Goldbench
+from tests.goldset.test_gold import gold_set
+
+PASSAGES = {f"c{number}": f"passage {number}" for number in range(12)}
+NEEDS = {"q1": ("c1", "c2"), "q2": ("c3", "c4", "c5"), "q5": ("c1", "c9")}
+ORIGINALS = {"q4": "q3", "q6": "q1", "q7": "q2"}
+UNANSWERABLE = ("u1", "u2", "u3")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A set of queries, some of which need several passages, are noisy forms of others, or have no answer."""
+    graded = {f"q{number}": {"c1": 3, "c2": 2, "c3": 1, f"c{number}": 3} for number in range(1, 8)}
+    gold = gold_set({query_id: f"what of {query_id}" for query_id in graded}, PASSAGES, graded)
+    queries = [
+        query.model_copy(
+            update={
+                "needs": NEEDS.get(query.query_id, ()),
+                "original": ORIGINALS.get(query.query_id),
+                "noise": "typing" if query.query_id in ORIGINALS else None,
+            }
+        )
+        for query in gold.queries
+    ]
+    without = [Query(query_id=one, text=f"nothing on {one}", chunk_id="c1", generator="t") for one in UNANSWERABLE]
+    write_gold(tmp_path / "set", dataclasses.replace(gold, queries=queries, unanswerable=without))
+    return tmp_path / "set"
+
+
+def made_run(seed: int) -> dict[str, dict[str, float]]:
+    """Scores with ties; some queries are not in the run."""
+    draw = random.Random(seed)
+    asked = [f"q{number}" for number in range(1, 8) if draw.random() < 0.9] + list(UNANSWERABLE)
+    return {
+        query_id: {doc_id: float(draw.randrange(6)) for doc_id in draw.sample(sorted(PASSAGES), 8)}
+        for query_id in asked
+    }
+
+
+def written(folder: Path, run: dict[str, dict[str, float]]) -> Path:
+    path = folder / "run.trec"
+    lines = [f"{q} Q0 {d} 0 {s} x\n" for q, documents in run.items() for d, s in documents.items()]
+    path.write_text("".join(lines))
+    return path
+
+
+def plainly(run: dict[str, dict[str, float]], k: int) -> float:
+    """The share of queries for which all needed passages are in the first k; ties by id, the greater first."""
+    found = []
+    for query_id, needed in NEEDS.items():
+        ordered = sorted(run.get(query_id, {}).items(), key=lambda item: (item[1], item[0]), reverse=True)
+        found.append(set(needed) <= {doc_id for doc_id, _ in ordered[:k]})
+    return sum(found) / len(found)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_all_at_k_is_what_a_plain_computation_gives(place: Path, tmp_path: Path, seed: int) -> None:
+    run, gold = made_run(seed), load_gold(place)
+    measures = parse_measures(["all@2", "ndcg@10", "all@4", "all@8"], rel=gold.level)
+    result = score_run(gold, load_run(written(tmp_path, run)), measures)
+    assert list(result.values) == ["all@2", "ndcg@10", "all@4", "all@8"]
+    for k in (2, 4, 8):
+        assert result.mean(f"all@{k}") == pytest.approx(plainly(run, k))
+        assert result.defined(f"all@{k}") == len(NEEDS)
+    assert result.mean("ndcg@10") == pytest.approx(evaluate(gold.qrels, run, "ndcg@10").mean("ndcg@10"))
+
+
+def test_all_at_k_is_shown_with_the_queries_it_is_over(
+    place: Path, tmp_path: Path, goldbench_inside: Goldbench
+) -> None:
+    run = made_run(1)
+    written(tmp_path, run)
+    command = ("score", "set", "--run", "run.trec", "--measure", "all@8", "--measure", "hit@8")
+    table = goldbench_inside(*command, "--per-query", "values.csv")
+    assert table.returncode == 0, table.stderr
+    assert f"{plainly(run, 8):.4f}" in table.stdout
+    assert "run: all@8 is over 3 of 7 queries: those that need several passages." in table.stderr
+    rows = (tmp_path / "values.csv").read_text(encoding="utf-8").splitlines()
+    assert [row.split(",")[2] == "" for row in rows[1:]] == [f"q{n}" not in NEEDS for n in range(1, 8)]
+    found = json.loads(goldbench_inside(*command, "--format", "json", "--per-query", "values.json").stdout)
+    assert found["runs"]["run"]["over"] == {"all@8": 3}
+    values = json.loads((tmp_path / "values.json").read_text(encoding="utf-8"))["run"]
+    assert values["q3"]["all@8"] is None
+    compared = goldbench_inside("compare", "set", "--run", "run.trec", "--run", "b=run.trec", "--measure", "all@8")
+    assert "all@8 is defined for 3 of 7 queries; every figure is over these" in compared.stdout + compared.stderr
+
+
+def test_all_at_k_in_python(place: Path) -> None:
+    run = made_run(3)
+    found = GoldSet.load(place).evaluate({"mine": run}, ["all@8", "ndcg@10"], progress=False)["mine"]
+    assert found["all@8"] == pytest.approx(plainly(run, 8))
+    assert "mine: all@8 is over 3 of 7 queries: those that need several passages." in found.remarks
+    low, high = found.intervals["all@8"]
+    assert 0 <= low <= found["all@8"] <= high <= 1
+    assert found.to_pandas(per_query=True)["all@8"].isna().sum() == 4
+
+
+def test_all_at_k_is_refused_where_nothing_says_which_passages_belong_together(place: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="all@5: needs the passages that belong together"):
+        evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "all@5")
+    write_gold(tmp_path / "plain", gold_set({"q1": "why"}, {"c1": "text"}, {"q1": {"c1": 3}}))
+    gold, run = load_gold(tmp_path / "plain"), load_run(written(tmp_path, {"q1": {"c1": 1.0}}))
+    with pytest.raises(InputError, match="all@5: no query that is scored needs several passages"):
+        score_run(gold, run, parse_measures(["all@5"]))
