@@ -187,7 +187,8 @@ def _write_dataset(path: Path, gold: GoldContents, members: Mapping[str, Iterabl
         for name, entries in members.items():
             _write_map(file, name, entries)
         rest = {key: value for key, value in gold.metadata.items() if key != "members"}
-        metadata = {**rest, "members": list(members)} if members else rest
+        special = [name for name in members if name != "answers"]  # what `score` looks for
+        metadata = {**rest, "members": special} if special else rest
         file.write(METADATA + as_line(json.dumps(metadata, ensure_ascii=False, sort_keys=True)))
         file.write("}\n")
 
