@@ -99,6 +99,8 @@ print("done")
         f"pipeline review jinja2 {HINT.format('review')}",
         "pipeline formats documents html_text bs4",  # these are imported by the worker that converts files
         "pipeline formats documents main_content bs4",
+        "pipeline formats documents rst_markup docutils",
+        "pipeline formats documents rst_text docutils",
         "pipeline formats documents office bs4",
     }
 
@@ -107,7 +109,10 @@ def test_a_missing_reader_costs_its_files_and_the_rest_is_built(bare: Goldbench,
     corpus(tmp_path / "docs")
     (tmp_path / "docs" / "rows.csv").write_text("text\nThe lock opens its gates at seven in the morning.\n")
     readers = {".parquet": "pyarrow", **dict.fromkeys((".html", ".htm", ".xhtml"), "lxml")}
-    needing = [f"x{suffix}" for suffix, kind in sorted(KINDS.items()) if kind in {"html", "office"}] + ["y.parquet"]
+    readers |= dict.fromkeys((".rst", ".rest"), "docutils")
+    needing = [f"x{suffix}" for suffix, kind in sorted(KINDS.items()) if kind in {"html", "rst", "office"}] + [
+        "y.parquet"
+    ]
     for name in needing:
         (tmp_path / "docs" / name).write_bytes(b"any")
     done = bare("build", "docs", "--out", "run", "--queries", 8)

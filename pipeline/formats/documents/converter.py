@@ -22,8 +22,11 @@ _SECONDS_PER_MEGABYTE = 10.0
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
 """The environment variables that the worker gets; none of them holds a key."""
 
+_PAGE = ("lxml", "markdownify")
+_READERS = {**dict.fromkeys((".html", ".htm", ".xhtml"), _PAGE), ".rst": ("docutils", *_PAGE)}
+"""The packages that read a type, those that a message names first; ``markitdown`` reads the others."""
 
-CONVERTED = frozenset({"html", "office"})
+CONVERTED = frozenset({"html", "rst", "office"})
 """The kinds of files that are converted in the process of their own."""
 
 
@@ -31,11 +34,11 @@ def memory_note(kinds: Iterable[str]) -> str | None:
     """Return one line if files of these kinds are converted on a system that cannot limit memory, else None."""
     if limits_memory() or CONVERTED.isdisjoint(kinds):
         return None
-    return "Note: this system cannot limit memory; a damaged HTML, PDF or office file may take all of it."
+    return "Note: this system cannot limit memory; a damaged HTML, reStructuredText, PDF or office file may take all of it."
 
 
 class Converter:
-    """Turns HTML, PDF and office files into text in a process of its own.
+    """Turns HTML, reStructuredText, PDF and office files into text in a process of its own.
 
     Args:
         seconds: The time limit for one file, in addition to 10 s per MB of its size.
@@ -54,20 +57,29 @@ class Converter:
     ) -> None:
         self._stop()
 
-    def convert(self, path: Path) -> tuple[str | None, str]:
+    def convert(self, path: Path, kind: str | None = None) -> tuple[str | None, str]:
         """Return the document's title, if it has one, and its text.
+
+        Args:
+            path: The file.
+            kind: The suffix of its type, ``.rst`` for example; by default that of its name.
 
         Raises:
             Fault: The file is damaged, encrypted, holds no text, or took too much time or memory.
             MissingExtra: The package that reads this type is not installed.
         """
-        is_page = path.suffix.lower() in {".html", ".htm", ".xhtml"}
-        require("documents", *(("lxml", "markdownify") if is_page else ("markitdown",)))
+        kind = kind or path.suffix.lower()
+        require("documents", *_READERS.get(kind, ("markitdown",)))
         size = 0
         with contextlib.suppress(OSError):  # if the file is gone, the worker will say so
             size = path.stat().st_size
         seconds = self._seconds + _SECONDS_PER_MEGABYTE * min(size / 2**20, self._megabytes)
-        request = {"path": os.fsencode(path.absolute()).hex(), "megabytes": self._megabytes, "seconds": seconds}
+        request = {
+            "path": os.fsencode(path.absolute()).hex(),
+            "kind": kind,
+            "megabytes": self._megabytes,
+            "seconds": seconds,
+        }
         started = time.monotonic()
         line = self._exchange(json.dumps(request).encode() + b"\n", seconds)
         if not line.endswith(b"\n"):

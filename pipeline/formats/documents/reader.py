@@ -1,9 +1,9 @@
 """Files found by ``sources.find_files`` to ``Document`` records, one at a time.
 
 A document's text is: of text and Markdown every character, decoded, with line ends as LF and without byte order mark;
-of HTML and office files the Markdown-like text they convert to, without the title; of a table the text of one row
-(``fields.py``). Spans refer to this text. An unreadable file or row is reported, and the next one is read; so is a file
-of a type whose reader is not installed (extra ``documents``).
+of HTML, reStructuredText and office files the Markdown-like text they convert to, without the title; of a table the
+text of one row (``fields.py``). Spans refer to this text. An unreadable file or row is reported, and the next one is
+read; so is a file of a type whose reader is not installed (extra ``documents``).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _outcomes(
 
 def _read(file: SourceFile, options: ReadOptions, converter: Converter) -> tuple[str | None, str]:
     if file.kind in CONVERTED:
-        return converter.convert(file.path)
+        return converter.convert(file.path, ".rst" if file.kind == "rst" else None)
     text = read_text(file.path, megabytes=options.max_megabytes)
     return (markdown_title(text) if file.kind == "markdown" else None), text
 

@@ -30,8 +30,9 @@ from goldbench.pipeline.formats.tables import Table
 from goldbench.pipeline.text.display import shown
 
 KINDS: Mapping[str, str] = {
-    **dict.fromkeys((".txt", ".text", ".log", ".rst", ".org", ".adoc", ".asciidoc"), "plain"),
+    **dict.fromkeys((".txt", ".text", ".log", ".org", ".adoc", ".asciidoc"), "plain"),
     **dict.fromkeys((".md", ".markdown"), "markdown"),
+    **dict.fromkeys((".rst", ".rest"), "rst"),
     **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
     **dict.fromkeys((".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"), "table"),
     **dict.fromkeys((".pdf", ".docx", ".pptx", ".xlsx", ".epub"), "office"),
@@ -52,8 +53,17 @@ class SourceFile:
 
     @property
     def kind(self) -> str:
-        """The reader it belongs to: ``plain``, ``markdown``, ``html``, ``table`` or ``office``."""
-        return "table" if self.table is not None else KINDS[self.path.suffix.lower()]
+        """The reader it belongs to: ``plain``, ``markdown``, ``rst``, ``html``, ``table`` or ``office``.
+
+        Sphinx keeps its sources as ``_sources/page.rst.txt`` and ``.md.txt``, and older ones as ``_sources/page.txt``.
+        """
+        if self.table is not None:
+            return "table"
+        suffixes = [suffix.lower() for suffix in self.path.suffixes]
+        if suffixes[-1] == ".txt" and "_sources" in self.path.parts:
+            before = KINDS.get(suffixes[-2]) if len(suffixes) > 1 else None
+            return before if before in {"rst", "markdown"} else "rst"
+        return KINDS[suffixes[-1]]
 
 
 @dataclass(frozen=True, slots=True)

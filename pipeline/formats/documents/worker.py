@@ -42,13 +42,14 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer each request until the input ends; requests and replies are one JSON object per line.
 
     Args:
-        requests: Objects with ``path`` (bytes in hexadecimal), ``megabytes`` and ``seconds``.
+        requests: Objects with ``path`` (bytes in hexadecimal), ``kind``, ``megabytes`` and ``seconds``.
         replies: Gets objects with ``title`` and ``text``, with ``problem``, or with ``missing``.
     """
     for line in requests:
         request = json.loads(line)
         _alarm(int(request["seconds"]) + 30)  # ends an endless loop if the parent is gone
-        reply = convert(Path(os.fsdecode(bytes.fromhex(request["path"]))), megabytes=request["megabytes"])
+        path = Path(os.fsdecode(bytes.fromhex(request["path"])))
+        reply = convert(path, request["kind"], megabytes=request["megabytes"])
         replies.write(json.dumps(reply).encode() + b"\n")
         replies.flush()
         _alarm(0)
@@ -59,9 +60,15 @@ def _alarm(seconds: int) -> None:
         signal.alarm(seconds)
 
 
-def convert(path: Path, *, megabytes: int) -> dict[str, str | None]:
-    """Return the reply for one file; every problem becomes a sentence without text of the document."""
-    kind = path.suffix.lower()
+def convert(path: Path, kind: str | None = None, *, megabytes: int) -> dict[str, str | None]:
+    """Return the reply for one file; every problem becomes a sentence without text of the document.
+
+    Args:
+        path: The file.
+        kind: The suffix of its type; by default that of its name.
+        megabytes: The size limit in MB.
+    """
+    kind = kind or path.suffix.lower()
     try:
         data = read_whole(path, megabytes=megabytes)
         with _memory_limit():
@@ -90,6 +97,10 @@ def _convert(data: bytes, kind: str) -> tuple[str | None, str]:
         from goldbench.pipeline.formats.documents.html_text import html_to_text
 
         return html_to_text(decode(data))
+    if kind == ".rst":
+        from goldbench.pipeline.formats.documents.rst_text import rst_to_text
+
+        return rst_to_text(decode(data))
     from goldbench.pipeline.formats.documents.office import office_to_text
 
     return office_to_text(data, kind)

@@ -35,7 +35,7 @@ def put(path: Path, text: str) -> Path:
 
 def test_text_is_kept_to_the_last_character(tmp_path: Path) -> None:
     text = "\n  e\u0301 é \u200b \u202eשלום\u202c \U0001f469\u200d\U0001f680 nul\0 tab\t| end  \n\n\n"
-    for name in ("a.txt", "a.md", "a.rst"):
+    for name in ("a.txt", "a.md", "a.adoc"):
         put(tmp_path / name, text)
     assert read(tmp_path).texts == [text] * 3
 
