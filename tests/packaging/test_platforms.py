@@ -89,7 +89,7 @@ def test_the_main_job_is_done_and_the_missing_limit_is_one_line(elsewhere: dict[
     assert built.returncode == 0, built.stderr
     notes = [line for line in built.stderr.splitlines() if "memory" in line]
     assert notes == [
-        "Note: this system cannot limit memory; a damaged HTML, reStructuredText, PDF or office file may take all of it."
+        "Note: this system cannot limit memory; a damaged HTML, rst, PDF or office file may take all of it."
     ]
     read = {record["source"] for record in map(json.loads, lines(tmp_path / "set" / "0-documents.jsonl"))}
     assert "choosing-a-model.html" in read

@@ -34,7 +34,7 @@ def memory_note(kinds: Iterable[str]) -> str | None:
     """Return one line if files of these kinds are converted on a system that cannot limit memory, else None."""
     if limits_memory() or CONVERTED.isdisjoint(kinds):
         return None
-    return "Note: this system cannot limit memory; a damaged HTML, reStructuredText, PDF or office file may take all of it."
+    return "Note: this system cannot limit memory; a damaged HTML, rst, PDF or office file may take all of it."
 
 
 class Converter:
