@@ -113,13 +113,11 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse
         queries: The queries, with the words held out for them.
         titles: Whether the passages get titles.
     """
+    asked = list(queries)
     masks: dict[str, list[Evidence]] = {}
-    held_out: dict[str, set[str]] = {}
-    for query in queries:
-        for mask in query.masked:
-            masks.setdefault(mask.doc_id, []).append(mask)
-        for part in query.masked_titles:
-            held_out.setdefault(part.doc_id, set()).add(part.text)
+    for mask in (mask for query in asked for mask in query.masked):
+        masks.setdefault(mask.doc_id, []).append(mask)
+    held_out = held_titles(asked)
     for chunk in chunks:
         doc_id = chunk.span.doc_id
         held = held_out.get(doc_id, set())
@@ -134,6 +132,14 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse
             full_title=title_path(chunk) if emits else chunk.title,
             span=chunk.span,
         )
+
+
+def held_titles(queries: Iterable[Query]) -> dict[str, set[str]]:
+    """Return the titles and headings that are held out for queries, by document."""
+    held_out: dict[str, set[str]] = {}
+    for part in (part for query in queries for part in query.masked_titles):
+        held_out.setdefault(part.doc_id, set()).add(part.text)
+    return held_out
 
 
 def title_use(metadata: Mapping[str, Any]) -> TitleUse:

@@ -9,11 +9,11 @@ from typing import Any
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import passages, title_use
+from goldbench.pipeline.goldset.dataset import held_titles, passages, title_use
 from goldbench.pipeline.goldset.file_names import CHUNKS
 from goldbench.pipeline.goldset.folder import GoldFolder, is_graded
-from goldbench.pipeline.text.title_path import titled
-from goldbench.schemas.corpus import Chunk
+from goldbench.pipeline.text.title_path import title_path, titled
+from goldbench.schemas.corpus import Chunk, TitleUse
 from goldbench.schemas.judgment import Judgment, Origin, Pooled
 from goldbench.schemas.manifest import Manifest
 from goldbench.schemas.query import DroppedQuery, Query
@@ -57,9 +57,16 @@ class GradableSet:
         indexed = passages(self.chunks, self.queries, title_use(self.metadata))
         return {passage.chunk_id: titled(passage.title, passage.text) for passage in indexed}
 
+    @cached_property
+    def _held_titles(self) -> dict[str, set[str]]:
+        return held_titles(self.queries)
+
     def text_of(self, chunk_id: str) -> str:
-        """Return the text of a chunk as it stands in its document."""
-        return self.chunks.at(self.positions[chunk_id]).text
+        """Return a chunk as it is judged: its emitted title, and its text as it stands in its document."""
+        chunk = self.chunks.at(self.positions[chunk_id])
+        emits = title_use(self.metadata) is not TitleUse.NONE
+        title = title_path(chunk, self._held_titles.get(chunk.span.doc_id, ())) if emits else ""
+        return chunk.text if chunk.text == title else titled(title, chunk.text)
 
 
 def read_gradable(folder: GoldFolder, manifest: Manifest) -> GradableSet:

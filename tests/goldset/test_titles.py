@@ -14,8 +14,10 @@ import goldbench
 from goldbench.pipeline.card.baselines import Baselines
 from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.labels import label_figures
+from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.goldset.projection import rechunk
+from goldbench.pipeline.grade.gradable_set import read_gradable
 from goldbench.pipeline.score.runs import load_gold
 from goldbench.pipeline.text.title_path import title_path
 from goldbench.schemas.corpus import Chunk, Span
@@ -171,3 +173,11 @@ def test_what_is_held_out_is_in_no_part_of_the_path() -> None:
     chunk = passage("Frost", "Winter", "Draining")
     assert title_path(chunk, {"Winter"}) == "Frost › Draining"
     assert title_path(chunk, {"Frost", "Winter", "Draining"}) == ""
+
+
+def test_a_judge_sees_the_title_that_is_emitted(made: Path) -> None:
+    folder = GoldFolder(made)
+    judged, rows = read_gradable(folder, folder.manifest()), beir(made)
+    for chunk in folder.chunks.read():
+        seen, title = judged.text_of(chunk.chunk_id), rows[chunk.chunk_id]["title"]
+        assert seen == (f"{title}\n\n{chunk.text}" if title else chunk.text)
