@@ -75,7 +75,7 @@ def results_of(
             run = matched.run_of(ordered)
         qrels = {query_id: dict(grades) for query_id, grades in corpus.qrels.items()}
         placed = place_mapping(qrels, run, scores="float64")
-        extra = len(run.keys() - qrels.keys())
+        extra = len(run.keys() - qrels.keys() - gold.unanswerable().keys())
         found[point.name] = assess(
             qrels, placed, asked, extra=extra, missing="zero", names=(str(gold.path), point.name)
         )

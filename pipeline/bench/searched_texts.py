@@ -103,7 +103,7 @@ def texts_of(bench: Bench, gold: Gold) -> Texts:
             f"{bench.corpus or gold.path}: holds none of the judged passages by id; "
             'set match = "text" to recognise passages of another cut by their text'
         )
-    return Texts(gold, queries, Corpus.of(passages, gold.qrels))
+    return Texts(gold, {**queries, **gold.unanswerable()}, Corpus.of(passages, gold.qrels))
 
 
 def read_passages(path: Path) -> dict[str, str]:

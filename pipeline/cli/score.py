@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from goldbench.pipeline.measures.result import Result
+    from goldbench.pipeline.measures.statistics.special_figures import Special
     from goldbench.schemas.calibrated import Calibration
 
 
@@ -60,6 +61,7 @@ def score(
     from goldbench.pipeline.formats.runs.scorecard_files import scorecard_beside
     from goldbench.pipeline.goldset.gold_path import check_apart
     from goldbench.pipeline.score.runs import load_gold, named_runs, score_run
+    from goldbench.pipeline.score.special_queries import special_of, without_unanswerable
 
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
     _check_calibrated(form, missing, ledger, calibrated=calibrated)
@@ -80,12 +82,16 @@ def score(
 
         deciding = chosen(["ndcg@10", "mrr@10", "r@10"], None, loaded) if measure is None and k is None else asked
         corrected = calibrate(loaded, runs, deciding, ledger=ledger, reading=Reading(scores, match))
+    special = special_of(loaded, runs, results)
+    results = without_unanswerable(results, special)
     if per_query is not None:
         _write(per_query, results)
     if corrected is not None and form == "json":
-        _print_both(results, corrected, gold=gold, missing=missing, scores=scores, match=match)
+        _print_both(results, corrected, special, gold=gold, missing=missing, scores=scores, match=match)
     else:
-        _print(results, form, gold=gold, missing=missing, scores=scores, match=match)
+        _print(results, special, form, gold=gold, missing=missing, scores=scores, match=match)
+        if special and form in {"table", "markdown"}:
+            _print_special(special, list(next(iter(results.values())).values), len(loaded.unanswerable()), form)
     if corrected is not None and form != "json":
         _print_calibrated(corrected)
     warn(loaded)
@@ -113,12 +119,23 @@ def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated
         )
 
 
-def _print_both(results: Mapping[str, Result], corrected: Calibration, **method: str) -> None:
+def _print_special(special: Mapping[str, Special], measures: list[str], asked: int, form: str) -> None:
+    from goldbench.pipeline.report.special_text import tables, unanswerable_lines
+    from goldbench.pipeline.report.text_tables import aligned, markdown_table
+
+    for title, rows in tables(special, measures):
+        lines = aligned(rows, words=2) if form == "table" else ["", markdown_table(rows, words=2)]
+        typer.echo("\n".join(["", f"{title}:", *lines]))
+    for line in unanswerable_lines(special, asked):
+        typer.echo(f"\n{line}")
+
+
+def _print_both(
+    results: Mapping[str, Result], corrected: Calibration, special: Mapping[str, Special], **method: str
+) -> None:
     import json
 
-    from goldbench.pipeline.report.score_text import as_json
-
-    both = {**json.loads(as_json(results, **method)), "calibrated": corrected.model_dump(mode="json")}
+    both = {**json.loads(_json(results, special, **method)), "calibrated": corrected.model_dump(mode="json")}
     typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
 
 
@@ -140,12 +157,19 @@ def _write(path: Path, results: Mapping[str, Result]) -> None:
     write_whole(path, per_query(results, path.suffix.lower()).encode("utf-8", "backslashreplace"))
 
 
-def _print(results: Mapping[str, Result], form: str, **method: str) -> None:
+def _json(results: Mapping[str, Result], special: Mapping[str, Special], **method: str) -> str:
+    from goldbench.pipeline.report.score_text import as_json
+    from goldbench.pipeline.report.special_text import as_members
+
+    return as_json(results, more={name: as_members(one) for name, one in special.items()}, **method)
+
+
+def _print(results: Mapping[str, Result], special: Mapping[str, Special], form: str, **method: str) -> None:
     from goldbench.pipeline.report import score_text
 
     texts = {"csv": score_text.comma_separated, "markdown": score_text.markdown, "latex": score_text.latex}
     if form == "json":
-        typer.echo(score_text.as_json(results, **method), nl=False)
+        typer.echo(_json(results, special, **method), nl=False)
     elif form == "table" and sys.stdout.isatty():
         console_for(wide=True).print(score_text.terminal_table(results))
     else:

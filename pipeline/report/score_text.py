@@ -64,13 +64,20 @@ def comma_separated(results: Mapping[str, Result]) -> str:
     return csv_text(rows)
 
 
-def as_json(results: Mapping[str, Result], **method: str) -> str:
-    """Return means, counts and the settings they were computed with as JSON."""
+def as_json(results: Mapping[str, Result], more: Mapping[str, Mapping[str, Any]] | None = None, **method: str) -> str:
+    """Return means, counts and the settings they were computed with as JSON.
+
+    Args:
+        results: Results by the name of the run.
+        more: Further members of a run, by its name.
+        method: The settings.
+    """
     runs = {
         name: {
             "means": {m: result.mean(m) for m in result.values},
             **({"over": over} if (over := _over(result)) else {}),
             "counts": asdict(result.counts),
+            **(more or {}).get(name, {}),
         }
         for name, result in results.items()
     }

@@ -28,6 +28,7 @@ from goldbench.pipeline.report.scorecard_text import (
     sentences,
     unbeaten,
 )
+from goldbench.pipeline.report.text_tables import Rows
 from goldbench.pipeline.report.trust import Trust, facts
 from goldbench.schemas.scorecard import Comparison, Scorecard, Verdict
 
@@ -78,6 +79,10 @@ class Details:
     kinds: Mapping[str, str] = field(default_factory=dict)
     notice: str | None = None
     trusted: Trust = field(default_factory=Trust)
+    special: Sequence[tuple[str, Rows]] = ()
+    """Tables of queries of particular kinds, each with its title."""
+    unanswerable: Sequence[str] = ()
+    """Lines on queries without an answer."""
 
 
 def page(card: Scorecard, details: Details) -> str:
@@ -105,6 +110,8 @@ def page(card: Scorecard, details: Details) -> str:
         curves=_curves(details),
         slicings=details.slicings,
         few=FEW,
+        special=details.special,
+        unanswerable=details.unanswerable,
         data=data,
         shown=shown,
         queries=len(details.query_ids),

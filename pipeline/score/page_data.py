@@ -16,9 +16,11 @@ from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
 from goldbench.pipeline.measures.statistics.slices import slicings
 from goldbench.pipeline.report.charts import Points
 from goldbench.pipeline.report.scorecard_page import Details, Found, hardest, page
+from goldbench.pipeline.report.special_text import tables, unanswerable_lines
 from goldbench.pipeline.report.trust import Trust
 from goldbench.pipeline.score.runs import Gold, Match, Run, top_documents
 from goldbench.pipeline.score.scorecards import card_of, notice_of, score_all
+from goldbench.pipeline.score.special_queries import special_of, without_unanswerable
 from goldbench.schemas.agreement_report import Agreement
 from goldbench.schemas.record import Record
 from goldbench.schemas.set_card import Card
@@ -62,6 +64,7 @@ def write_report(
     curves = [parse_measure(f"{family}@{k}", rel=gold.level) for family in FAMILIES for k in CUTOFFS]
     asked = list({measure.name: measure for measure in [*shown, judged, *curves]}.values())
     results = score_all(gold, runs, asked, missing=method.missing, scores=method.scores, match=match)
+    results = without_unanswerable(results, special_of(gold, runs, results))
     card = card_of(gold, results, shown, judged=judged, method=method)
     details = details_of(gold, runs, results, card, match=match)
     beside = scorecard_beside(path)
@@ -87,6 +90,7 @@ def details_of(
     first = card.measures[0]
     both = aligned(ordered, [first])
     texts, about = gold.queries(), gold.about()
+    special = special_of(gold, runs, ordered)
     values = {name: both.scores[:, column, 0].tolist() for column, name in enumerate(names)}
     shown = [both.query_ids[row] for row in hardest(both.query_ids, values)]
     retrieved = {name: _found(gold, runs[name], shown, match=match, scores=card.method.scores) for name in names}
@@ -115,6 +119,8 @@ def details_of(
         kinds={query_id: _kind(notes) for query_id, notes in about.items()},
         notice=notice_of(gold),
         trusted=trust_in(gold),
+        special=tables(special, card.measures),
+        unanswerable=list(unanswerable_lines(special, len(gold.unanswerable()))),
     )
 
 

@@ -61,13 +61,18 @@ class Gold:
         """Return the text of each document, or of those given; empty if the judgments have no texts."""
         return gold_path.texts_of_documents(self.path, doc_ids)
 
+    def unanswerable(self) -> dict[str, str]:
+        """Return the text of each query that nothing in the corpus answers; these are in no mean."""
+        texts: dict[str, str] = gold_path.members_of(self.path).get("unanswerable", {})
+        return texts
+
     def needs(self) -> dict[str, list[str]]:
         """Return the passages that are all needed, by query; empty if one passage is enough for every query."""
         needs: dict[str, list[str]] = gold_path.members_of(self.path, search=True).get("needs", {})
         return {query_id: needed for query_id, needed in needs.items() if query_id in self.qrels}
 
     def texts_to_search(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the texts of queries and passages, which a retriever needs.
+        """Return the texts of queries and passages, which a retriever needs; queries without an answer come last.
 
         Raises:
             InputError: There are none.
@@ -83,7 +88,7 @@ class Gold:
             raise InputError(self.path, "holds no texts of queries; name the folder of a build")
         if not corpus:
             raise InputError(self.path, "holds no texts of passages to retrieve from; name the folder of a build")
-        return queries, corpus
+        return {**queries, **self.unanswerable()}, corpus
 
     def about(self) -> dict[str, dict[str, Any]]:
         """Return the notes of a build on each query; empty if the judgments are not of a build."""

@@ -6,22 +6,32 @@ import dataclasses
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from goldbench import GoldSet
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.goldset.dataset import write_gold
+from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures import evaluate
 from goldbench.pipeline.measures.names import parse_measures
+from goldbench.pipeline.measures.statistics.separation import separation
 from goldbench.pipeline.score.runs import load_gold, load_run, score_run
-from goldbench.schemas.query import Query
+from goldbench.schemas.query import Query, QueryKind
 from tests.conftest import Goldbench
 from tests.goldset.test_gold import gold_set
 
 PASSAGES = {f"c{number}": f"passage {number}" for number in range(12)}
 NEEDS = {"q1": ("c1", "c2"), "q2": ("c3", "c4", "c5"), "q5": ("c1", "c9")}
 ORIGINALS = {"q4": "q3", "q6": "q1", "q7": "q2"}
+NOISE = {"q4": "typing", "q6": "typing", "q7": "case"}
+KINDS = {
+    "q1": QueryKind.MULTI_HOP,
+    "q2": QueryKind.MULTI_HOP,
+    "q3": QueryKind.FACT,
+    **dict.fromkeys(NOISE, QueryKind.NOISY),
+}
 UNANSWERABLE = ("u1", "u2", "u3")
 
 
@@ -29,19 +39,21 @@ UNANSWERABLE = ("u1", "u2", "u3")
 def place(tmp_path: Path) -> Path:
     """A set of queries, some of which need several passages, are noisy forms of others, or have no answer."""
     graded = {f"q{number}": {"c1": 3, "c2": 2, "c3": 1, f"c{number}": 3} for number in range(1, 8)}
-    gold = gold_set({query_id: f"what of {query_id}" for query_id in graded}, PASSAGES, graded)
+    gold = gold_set({query_id: f"passage of {query_id}" for query_id in graded}, PASSAGES, graded)
     queries = [
         query.model_copy(
             update={
                 "needs": NEEDS.get(query.query_id, ()),
                 "original": ORIGINALS.get(query.query_id),
-                "noise": "typing" if query.query_id in ORIGINALS else None,
+                "noise": NOISE.get(query.query_id),
+                "kind": KINDS.get(query.query_id),
             }
         )
         for query in gold.queries
     ]
-    without = [Query(query_id=one, text=f"nothing on {one}", chunk_id="c1", generator="t") for one in UNANSWERABLE]
+    without = [Query(query_id=one, text=f"passage on {one}", chunk_id="c1", generator="t") for one in UNANSWERABLE]
     write_gold(tmp_path / "set", dataclasses.replace(gold, queries=queries, unanswerable=without))
+    GoldFolder(tmp_path / "set").queries.write(queries)
     return tmp_path / "set"
 
 
@@ -120,3 +132,76 @@ def test_all_at_k_is_refused_where_nothing_says_which_passages_belong_together(p
     gold, run = load_gold(tmp_path / "plain"), load_run(written(tmp_path, {"q1": {"c1": 1.0}}))
     with pytest.raises(InputError, match="all@5: no query that is scored needs several passages"):
         score_run(gold, run, parse_measures(["all@5"]))
+
+
+def scored(goldbench: Goldbench, *more: object) -> dict[str, Any]:
+    done = goldbench("score", "set", "--run", "run.trec", "--measure", "ndcg@5,all@8", "--format", "json", *more)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)["runs"]["run"]
+    return found
+
+
+def test_kinds_noise_and_queries_without_an_answer_are_told_apart(
+    place: Path, tmp_path: Path, goldbench_inside: Goldbench
+) -> None:
+    run = {query_id: {"c1": 3.0, f"c{query_id[1:]}": 2.0 + int(query_id[1:])} for query_id in made_run(2)}
+    run |= {f"q{number}": {"c1": 3.0, f"c{number}": 2.0 + number} for number in range(1, 8)}
+    run["q4"], run["u1"], run["u2"], run["u3"] = {"c9": 1.0, "c1": 0.5}, {"c2": 2.5}, {"c3": 9.0}, {"c4": 0.1}
+    written(tmp_path, run)
+    found = scored(goldbench_inside)
+    values = evaluate(load_gold(place).qrels, run, "ndcg@5")
+    by_query = dict(zip(values.query_ids, values.values["ndcg@5"], strict=True))
+    assert found["means"]["ndcg@5"] == pytest.approx(values.mean("ndcg@5"))  # queries without an answer are in no mean
+    assert found["counts"]["extra"] == 0
+    assert {kind: one["queries"] for kind, one in found["kinds"].items()} == {"noisy": 3, "multi_hop": 2, "fact": 1}
+    hops = found["kinds"]["multi_hop"]["means"]
+    assert hops["ndcg@5"] == pytest.approx((by_query["q1"] + by_query["q2"]) / 2)
+    assert "all@8" not in found["kinds"]["fact"]["means"]
+    differences = [by_query[noisy] - by_query[first] for noisy, first in ORIGINALS.items()]
+    loss = found["noise"]["all"]
+    assert (loss["pairs"], list(loss["differences"])) == (3, ["ndcg@5"])
+    assert loss["differences"]["ndcg@5"]["mean"] == pytest.approx(sum(differences) / 3)
+    assert loss["differences"]["ndcg@5"]["low"] <= sum(differences) / 3 <= loss["differences"]["ndcg@5"]["high"]
+    assert (found["noise"]["typing"]["pairs"], found["noise"]["case"]["pairs"]) == (2, 1)
+    tops = {query_id: max(documents.values()) for query_id, documents in run.items()}
+    pairs = [(tops[f"q{number}"], tops[one]) for number in range(1, 8) for one in UNANSWERABLE]
+    auroc = sum((a > b) + (a == b) / 2 for a, b in pairs) / len(pairs)
+    apart = found["unanswerable"]
+    assert apart["auroc"] == pytest.approx(auroc)
+    assert (apart["answerable"], apart["unanswerable"], apart["low"] < auroc < apart["high"]) == (7, 3, True)
+
+
+def test_the_table_and_the_page_show_what_json_says(place: Path, tmp_path: Path, goldbench_inside: Goldbench) -> None:
+    written(tmp_path, made_run(4))
+    found = scored(goldbench_inside)
+    done = goldbench_inside("score", "set", "--run", "run.trec", "--measure", "ndcg@5,all@8", "--html", "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for text in (done.stdout, page):
+        assert "By kind of query" in text
+        assert "multi_hop" in text
+        assert f"{found['noise']['all']['differences']['ndcg@5']['mean']:+.4f}" in text
+        assert f"AUROC {found['unanswerable']['auroc']:.4f}" in text
+    del (run := made_run(4))["u1"], run["u2"], run["u3"]
+    written(tmp_path, run)
+    plain = goldbench_inside("score", "set", "--run", "run.trec")
+    assert "run: holds none of the 3 queries without an answer." in plain.stdout
+
+
+def test_built_in_systems_search_for_queries_without_an_answer_too(place: Path, goldbench_inside: Goldbench) -> None:
+    assert goldbench_inside("retrieve", "set", "--system", "bm25", "-o", "run.trec").returncode == 0
+    found = scored(goldbench_inside)
+    assert (found["unanswerable"]["unanswerable"], found["counts"]["extra"]) == (3, 0)
+    assert all(one not in (place / "trec" / "qrels.txt").read_text() for one in UNANSWERABLE)
+
+
+@pytest.mark.parametrize(("above", "alike"), [(0.0, 0.5), (1.0, 0.76025), (2.0, 0.92135)])
+def test_the_interval_of_the_separation_covers_the_truth(above: float, alike: float) -> None:
+    draw = random.Random(7)
+    covered = 0
+    for _ in range(300):
+        found = separation([draw.gauss(above, 1) for _ in range(30)], [draw.gauss(0, 1) for _ in range(12)])
+        covered += found.low <= alike <= found.high
+    assert 0.9 <= covered / 300 <= 0.995
+    certain = separation([2.0] * 30, [1.0] * 12)
+    assert (certain.auroc, certain.high) == (1.0, 1.0)
+    assert 0.8 < certain.low < 0.99

@@ -1,0 +1,54 @@
+"""What noise in a query costs: noisy queries against the queries they were made from, pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import fsum, isnan
+
+import numpy as np
+
+from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
+from goldbench.schemas.scorecard import Score
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseLoss:
+    """The mean difference noisy minus original of each measure, over the pairs that have both; below 0 is a loss."""
+
+    pairs: int
+    differences: Mapping[str, Score]
+
+
+def noise_loss(
+    result: Result, originals: Mapping[str, str], *, resamples: int = 10_000, seed: int = 0
+) -> NoiseLoss | None:
+    """Return the difference of each measure with its paired bootstrap interval; None without a pair.
+
+    A measure that is not defined for some query of a pair has no difference.
+
+    Args:
+        result: The scores of a run.
+        originals: The id of the original by that of the noisy query.
+        resamples: Number of resamples of the pairs.
+        seed: As in `bootstrap_intervals`.
+    """
+    row = {query_id: place for place, query_id in enumerate(result.query_ids)}
+    pairs = [(row[noisy], row[first]) for noisy, first in sorted(originals.items()) if noisy in row and first in row]
+    if not pairs:
+        return None
+    differences = {}
+    for measure, values in result.values.items():
+        both = [(values[noisy], values[first]) for noisy, first in pairs]
+        if any(isnan(value) for pair in both for value in pair):
+            continue
+        mean = fsum(noisy - first for noisy, first in both) / len(both)
+        if len(both) < 2:
+            differences[measure] = Score(mean=mean)
+            continue
+        scores = np.asarray(both, dtype=np.float64)[:, :, None]
+        ends = bootstrap_intervals(scores, [(0, 1)], resamples=resamples, seed=seed)
+        low, high = float(ends.difference_low[0, 0]), float(ends.difference_high[0, 0])
+        differences[measure] = Score(mean=mean, low=low, high=high)
+    return NoiseLoss(len(pairs), differences)

@@ -1,0 +1,82 @@
+"""Figures of a run on queries of particular kinds: means by kind, the loss by noise, queries without an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum, isnan
+from typing import Any
+
+from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.measures.statistics.noise_loss import NoiseLoss, noise_loss
+from goldbench.pipeline.measures.statistics.separation import Separation
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The queries of one kind: how many, and their mean of each measure that is defined for one of them."""
+
+    queries: int
+    means: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """The figures of one run on queries of particular kinds.
+
+    ``noise`` has the loss of each noise and of all of them; ``separation`` is None if the run holds no query without an
+    answer, ``empty`` the number of these without results.
+    """
+
+    kinds: Mapping[str, Kind]
+    noise: Mapping[str, NoiseLoss]
+    separation: Separation | None
+    unanswerable: int
+    empty: int
+
+
+ALL_NOISE = "all"
+"""The name of all noisy queries together."""
+
+
+def means_by_kind(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Kind]:
+    """Return the means of each kind of queries, the largest kind first; queries without a kind are in none.
+
+    Args:
+        result: The scores of a run.
+        notes: What the set notes of each query.
+    """
+    rows: dict[str, list[int]] = {}
+    for row, query_id in enumerate(result.query_ids):
+        kind = notes.get(query_id, {}).get("kind")
+        if isinstance(kind, str):
+            rows.setdefault(kind, []).append(row)
+    order = sorted(rows, key=lambda kind: (-len(rows[kind]), kind))
+    return {kind: Kind(len(rows[kind]), dict(_means(result, rows[kind]))) for kind in order}
+
+
+def _means(result: Result, rows: Sequence[int]) -> list[tuple[str, float]]:
+    means = []
+    for measure, values in result.values.items():
+        defined = [values[row] for row in rows if not isnan(values[row])]
+        if defined:
+            means.append((measure, fsum(defined) / len(defined)))
+    return means
+
+
+def losses(
+    result: Result, originals: Mapping[str, str], notes: Mapping[str, Mapping[str, Any]]
+) -> dict[str, NoiseLoss]:
+    """Return the loss by each noise if there are several, and by all of them.
+
+    Args:
+        result: The scores of a run.
+        originals: The id of the original by that of the noisy query.
+        notes: What the set notes of each query.
+    """
+    by_noise: dict[str, dict[str, str]] = {}
+    for noisy, first in originals.items():
+        by_noise.setdefault(str(notes.get(noisy, {}).get("noise") or ALL_NOISE), {})[noisy] = first
+    groups = {**(by_noise if len(by_noise) > 1 else {}), ALL_NOISE: dict(originals)}
+    found = [(noise, noise_loss(result, pairs)) for noise, pairs in sorted(groups.items())]
+    return {noise: loss for noise, loss in found if loss is not None}

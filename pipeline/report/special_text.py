@@ -1,0 +1,96 @@
+"""Queries of particular kinds in reports of scores: by kind, by noise, and those without an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from goldbench.pipeline.report.text_tables import Rows
+from goldbench.pipeline.text.display import amount, printable
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.measures.statistics.special_figures import Special
+    from goldbench.schemas.scorecard import Score
+
+
+BY_KIND, BY_NOISE = "By kind of query", "Noisy queries minus their originals, by pairs"
+
+
+def tables(special: Mapping[str, Special], measures: Sequence[str]) -> list[tuple[str, Rows]]:
+    """Return the tables that are not empty, each with its title.
+
+    Args:
+        special: The figures by run.
+        measures: The measures to show.
+    """
+    found = ((BY_KIND, kind_rows(special, measures)), (BY_NOISE, noise_rows(special, measures)))
+    return [(title, rows) for title, rows in found if rows]
+
+
+def kind_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
+    """Return the headings, then a row for each run and kind; empty if no query has a kind."""
+    rows = [
+        [name, kind, f"{found.queries:,}", *(f"{found.means[m]:.4f}" if m in found.means else "-" for m in measures)]
+        for name, one in special.items()
+        for kind, found in one.kinds.items()
+    ]
+    return [["run", "kind", "queries", *measures], *rows] if rows else []
+
+
+def noise_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
+    """Return the headings, then a row for each run and noise; empty if no query is a noisy form of another."""
+    rows = [
+        [
+            name,
+            noise,
+            f"{loss.pairs:,}",
+            *(_signed(loss.differences[m]) if m in loss.differences else "-" for m in measures),
+        ]
+        for name, one in special.items()
+        for noise, loss in one.noise.items()
+    ]
+    return [["run", "noise", "pairs", *measures], *rows] if rows else []
+
+
+def unanswerable_lines(special: Mapping[str, Special], asked: int) -> Iterator[str]:
+    """Yield a line for each run on the queries that nothing in the corpus answers.
+
+    Args:
+        special: The figures by run.
+        asked: The number of such queries in the set.
+    """
+    if not asked:
+        return
+    for run, one in special.items():
+        name, found = printable(run), one.separation
+        if found is None:
+            yield f"{name}: holds none of the {amount(asked, 'query', 'queries')} without an answer."
+            continue
+        empty = f"; {one.empty:,} of these without results" if one.empty else ""
+        yield (
+            f"{name}: the first result's score tells {found.answerable:,} answerable from {found.unanswerable:,} "
+            f"unanswerable queries with AUROC {found.auroc:.4f} [{found.low:.4f}, {found.high:.4f}] "
+            f"(1 tells all, 0.5 none){empty}."
+        )
+
+
+def as_members(one: Special) -> dict[str, Any]:
+    """Return the figures of a run as members of a JSON object."""
+    noise = {
+        name: {"pairs": loss.pairs, "differences": {m: _dumped(score) for m, score in loss.differences.items()}}
+        for name, loss in one.noise.items()
+    }
+    found = {} if one.separation is None else {**asdict(one.separation), "empty": one.empty}
+    kinds = {kind: {"queries": each.queries, "means": dict(each.means)} for kind, each in one.kinds.items()}
+    members = {"kinds": kinds, "noise": noise, "unanswerable": found}
+    return {name: value for name, value in members.items() if value}
+
+
+def _dumped(score: Score) -> dict[str, Any]:
+    return score.model_dump(mode="json")
+
+
+def _signed(score: Score) -> str:
+    ends = "" if score.low is None or score.high is None else f" [{score.low:+.4f}, {score.high:+.4f}]"
+    return f"{score.mean:+.4f}{ends}"

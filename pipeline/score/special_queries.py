@@ -1,0 +1,75 @@
+"""Read what a set says of its queries of particular kinds, and return the figures of runs on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.goldset.gold_path import members_of
+from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.score.runs import Gold, Run, read_results
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.measures.statistics.special_figures import Special
+
+
+def special_of(gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result]) -> dict[str, Special]:
+    """Return the figures of each run; empty for a set without queries of particular kinds.
+
+    Args:
+        gold: The gold set.
+        runs: The runs by name.
+        results: Their scores.
+
+    Raises:
+        InputError: A run cannot be read again.
+    """
+    members = members_of(gold.path)
+    if not members and not _has_shares(gold.path):
+        return {}
+    notes = gold.about()
+    return {name: _special(members, notes, runs[name], result) for name, result in results.items()}
+
+
+def without_unanswerable(results: Mapping[str, Result], special: Mapping[str, Special]) -> dict[str, Result]:
+    """Return results whose counts do not take queries without an answer for queries that nobody judged.
+
+    Args:
+        results: Results by the name of the run.
+        special: What `special_of` returned.
+    """
+    known = {name: special[name].unanswerable if name in special else 0 for name in results}
+    return {
+        name: replace(result, counts=replace(result.counts, extra=max(0, result.counts.extra - known[name])))
+        for name, result in results.items()
+    }
+
+
+def _special(
+    members: Mapping[str, Mapping[str, Any]], notes: Mapping[str, Mapping[str, Any]], run: Run, result: Result
+) -> Special:
+    from goldbench.pipeline.measures.statistics.separation import separation
+    from goldbench.pipeline.measures.statistics.special_figures import Special, losses, means_by_kind
+
+    asked = members.get("unanswerable", {})
+    found = read_results(run) if asked else {}
+    top = {query_id: max(documents.values(), default=-inf) for query_id, documents in found.items()}
+    without = [top[query_id] for query_id in asked if query_id in top]
+    answered = [top.get(query_id, -inf) for query_id in result.query_ids]
+    return Special(
+        kinds=means_by_kind(result, notes),
+        noise=losses(result, members.get("originals", {}), notes),
+        separation=separation(answered, without) if without and answered else None,
+        unanswerable=len(without),
+        empty=sum(score == -inf for score in without),
+    )
+
+
+def _has_shares(path: Path) -> bool:
+    """Whether the set was built with shares of kinds."""
+    folder = GoldFolder(path if path.is_dir() else path.parent)
+    return folder.is_finished() and bool(folder.manifest().kinds)
