@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import goldbench
+from goldbench.pipeline.bench.searched_texts import read_passages
 from goldbench.pipeline.card.baselines import Baselines
 from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.labels import label_figures
@@ -93,6 +94,7 @@ def test_the_whole_example_keeps_the_same_rules(tmp_path: Path, recipe: str) -> 
 
 def test_built_in_systems_search_what_is_emitted(made: Path) -> None:
     assert load_gold(made).corpus() == emitted(made) == goldbench.GoldSet.load(made).corpus
+    assert read_passages(made / "beir" / "corpus.jsonl") == emitted(made)
 
 
 def test_the_card_counts_queries_whose_words_are_held_out_apart(made: Path) -> None:

@@ -12,7 +12,7 @@ from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.check import CheckContext, Finding, accepted, check_candidate
 from goldbench.pipeline.stages.check.overlap import copied_run, holds_answer, overlap
 from goldbench.pipeline.stages.check.single_checks import CHECKS, query_id
-from goldbench.schemas.corpus import Chunk, Evidence, Span
+from goldbench.schemas.corpus import Chunk, Evidence, Span, TitlePart
 from goldbench.schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle, Recipe
 
 ENGLISH = (
@@ -425,3 +425,19 @@ def _human(collections: Path, language: str):
 
 def _rows(path: Path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(("titled", "own_words"), [(True, True), (True, False), (False, True)])
+def test_words_of_the_title_are_not_copied_either_unless_it_is_not_emitted(titled: bool, own_words: bool) -> None:
+    source = chunk(ENGLISH).model_copy(update={"title": "How the little robot finds its dock at night"})
+    candidate = Candidate(
+        chunk_id="c1", text="little robot finds its dock at night", generator="test", evidence=(piece(source, "The"),)
+    )
+    asked = Assignment(kind=QueryKind.FACT, style=QueryStyle.QUESTION)
+    brief = Brief(source, asked, Constraints(), "en", own_words=own_words, titled=titled)
+    assert name(check_candidate(candidate, CheckContext.of(source, candidate, brief))) == (
+        "copied-run" if titled else None
+    )
+    part = TitlePart(doc_id=source.span.doc_id, text=source.title)
+    held_out = candidate.model_copy(update={"masked_titles": (part,)})
+    assert check_candidate(held_out, CheckContext.of(source, held_out, brief)) is None

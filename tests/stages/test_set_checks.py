@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks
 from goldbench.pipeline.stages.check.set_checks import word_set
 from goldbench.pipeline.text.words import terms
-from goldbench.schemas.corpus import Chunk, Span
+from goldbench.schemas.corpus import Chunk, Span, TitlePart
 from goldbench.schemas.query import Candidate, Constraints
 
 TEXT = "alpha beta gamma delta epsilon zeta eta theta"
@@ -179,3 +179,18 @@ def test_ten_thousand_queries_take_less_than_a_minute():
     for text in texts:
         accept(checks, text, "")
     assert time.perf_counter() - started < 60
+
+
+@pytest.mark.parametrize("heading_first", [True, False])
+def test_a_heading_that_one_query_needs_is_not_held_out_for_another(heading_first: bool) -> None:
+    text = "## Draining the line\n\nOpen the tap."
+    source = Chunk(chunk_id="c1", span=Span(doc_id="d1", start=0, end=len(text)), text=text)
+    shown = Candidate(chunk_id="c1", text="how to drain", generator="test", evidence=(source.evidence(0, 20),))
+    part = TitlePart(doc_id="d1", text="Draining the line")
+    asked = Candidate(chunk_id="c1", text="something else", generator="test", masked_titles=(part,))
+    checks = SetChecks(target=9)
+    found = [
+        checks.accept(candidate, CheckContext(source, Constraints(), None, ""))
+        for candidate in ((asked, shown) if heading_first else (shown, asked))
+    ]
+    assert [finding and finding.filter for finding in found] == [None, "held-out"]

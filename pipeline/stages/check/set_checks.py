@@ -36,6 +36,8 @@ class SetChecks:
         self._high = 0
         self._held_out: defaultdict[str, list[Span]] = defaultdict(list)
         self._shown: defaultdict[str, list[Span]] = defaultdict(list)
+        self._held_titles: set[tuple[str, str]] = set()
+        self._shown_headings: set[tuple[str, str]] = set()
         self._words = _Sets()
         self._characters = _Vectors()
 
@@ -45,9 +47,14 @@ class SetChecks:
 
     def _held_out_elsewhere(self, candidate: Candidate) -> bool:
         """Return whether its evidence is held out for an accepted query, or an accepted query's evidence for it."""
-        return any(
-            item.meets(mask) for item in _shown(candidate) for mask in self._held_out.get(item.doc_id, ())
-        ) or any(mask.meets(item) for mask in candidate.masked for item in self._shown.get(mask.doc_id, ()))
+        shown = _shown(candidate)
+        titles = {(part.doc_id, part.text) for part in candidate.masked_titles}
+        return (
+            any(item.meets(mask) for item in shown for mask in self._held_out.get(item.doc_id, ()))
+            or any(mask.meets(item) for mask in candidate.masked for item in self._shown.get(mask.doc_id, ()))
+            or not self._held_titles.isdisjoint(map(_heading, shown))
+            or not self._shown_headings.isdisjoint(titles)
+        )
 
     def accept(self, candidate: Candidate, context: CheckContext) -> Finding | None:
         """Return the rule that a candidate breaks; if it breaks none, count it as accepted and return None."""
@@ -72,6 +79,8 @@ class SetChecks:
             self._held_out[mask.doc_id].append(mask)
         for evidence in _shown(candidate):
             self._shown[evidence.doc_id].append(evidence)
+            self._shown_headings.add(_heading(evidence))
+        self._held_titles.update((part.doc_id, part.text) for part in candidate.masked_titles)
         self._words.add(tokens)
         self._characters.add(grams)
         return None
@@ -80,6 +89,11 @@ class SetChecks:
 def _shown(candidate: Candidate) -> list[Evidence]:
     """Return the evidence that must stay in the corpus because it is not itself held out."""
     return [item for item in candidate.evidence if not any(item.meets(mask) for mask in candidate.masked)]
+
+
+def _heading(evidence: Evidence) -> tuple[str, str]:
+    """Return a document and the heading that an evidence in it is, if it is one."""
+    return evidence.doc_id, evidence.quote.strip("#=- \n")
 
 
 def word_set(text: str) -> frozenset[str]:
