@@ -80,6 +80,9 @@ RULES = {
     "duplicate": ("A query that is almost an earlier one", "More documents, or fewer `--queries`"),
     "held-out": ("A query whose held-out words another query needs in the corpus", "More documents"),
     "one-passage-enough": ("A query for several passages that one of them answers", "Another model"),
+    "moment": ("A temporal query that does not name the date or the version of its passage", "Another model"),
+    "history": ("A conversation without one or two earlier turns, or whose earlier turns give the evidence", ""),
+    "self-contained": ("A conversation whose last question can be understood alone", "Another model"),
     "answered": ("A query that nothing should answer, and a judged passage helps to", "Another model"),
     "kind-quota": ("A query of a kind of which there are enough", "A model that writes the kind asked for"),
     "kind-dropped": (
@@ -188,6 +191,11 @@ writes, with a sentence of each passage as evidence. One request per passage ask
 is, the query is rejected (`one-passage-enough`). `[generate.multi_hop]` sets the number of passages, and whether \
 they are of different documents. |
 | `cross_comparison` | compares what two documents say | The same, with passages of different documents. |
+| `temporal` | depends on a date or a version | The passage names one date or version, in its title, its heading, the \
+name of its file or its text, and there are passages of two at least; the query must name it too (`moment`). |
+| `conversational` | needs the earlier turns | One or two earlier turns, a last question and a form of it that stands \
+alone. The stand-alone form keeps all rules; a request asks whether the last question can be understood alone, and \
+if so, it is rejected (`self-contained`). |
 | `unanswerable` | sounds right, and nothing in the documents answers it | The model is shown a passage and the two \
 that are most like it, and changes one thing in a question about them. Then the passages that BM25, character n-grams \
 and LSI find first, 20 in all (`[generate.unanswerable] depth`), are judged as `goldbench grade` judges; the query is \
@@ -197,6 +205,9 @@ The passages that belong together are `needs` in `dataset.json`, and each is rel
 full (`prompt_style = "full"`) writes these kinds. A kind is left out, with one line, and its share goes to the others:
 if nobody writes it, if its first five replies are useless, if fewer than 10 % of its first 20 proposals or more are
 accepted, or if nothing in the documents can be asked about in this way. Critics do not judge these kinds.
+
+The text of a conversation is its last question; `history` and `standalone` in `dataset.json` hold the earlier turns and
+the form that stands alone.
 
 Unanswerable queries stand apart: in `unanswerable` of `dataset.json` and in `3-unanswerable.jsonl`, in no mean, and
 every judgment that shows it in `3-unanswerable-judgments.jsonl`. What was not judged may still hold an answer.

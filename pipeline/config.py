@@ -120,7 +120,13 @@ STYLES: dict[QueryStyle, float] = {
 }
 
 
-SHARED = (QueryKind.MULTI_HOP, QueryKind.CROSS_COMPARISON, QueryKind.UNANSWERABLE)
+SHARED = (
+    QueryKind.MULTI_HOP,
+    QueryKind.CROSS_COMPARISON,
+    QueryKind.TEMPORAL,
+    QueryKind.CONVERSATIONAL,
+    QueryKind.UNANSWERABLE,
+)
 """The kinds beyond one passage, in the order in which they are written; naming one makes the shares exact."""
 
 

@@ -186,7 +186,7 @@ class QueryGenerator(Protocol):
 
 
 class KindWriter(Protocol):
-    """Writes queries that need several passages; raises as ``ChatModel`` does."""
+    """Writes the kinds of queries beyond a single passage; raises as ``ChatModel`` does."""
 
     async def join(self, brief: Brief, chunks: Sequence[Chunk]) -> Candidate | str:
         """Return a query that needs all of the passages, or the reason for none.
@@ -202,6 +202,20 @@ class KindWriter(Protocol):
         Args:
             brief: What is asked for, with the first passage.
             chunks: The passages, the source first, then those that are most like it.
+        """
+
+    async def converse(self, brief: Brief) -> Candidate | str:
+        """Return the last question of a conversation with its history, or the reason for none."""
+
+    async def understood(self, query: str) -> bool:
+        """Return whether a question can be understood without earlier ones."""
+
+    async def date(self, brief: Brief, moment: str) -> Candidate | str:
+        """Return a query whose answer depends on a date or a version, or the reason for none.
+
+        Args:
+            brief: What is asked for, with the passage.
+            moment: The date or the version that the passage is about.
         """
 
     async def enough(self, query: str, chunk: Chunk) -> bool:

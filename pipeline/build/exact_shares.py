@@ -20,7 +20,7 @@ from goldbench.pipeline.config import KINDS, SHARED, Generation
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.ports import Brief, KindWriter, PoolJudge
 from goldbench.pipeline.stages.check import SetChecks
-from goldbench.pipeline.stages.generate import Companions, quotas
+from goldbench.pipeline.stages.generate import Companions, moment_of, quotas
 from goldbench.schemas.manifest import KindCount
 from goldbench.schemas.query import QueryKind
 
@@ -39,6 +39,7 @@ class ShareDrawing:
         writer: Writes the kinds beyond a single passage; None if nobody can.
         judge: Looks for answers to queries that nothing should answer.
         why_not: Why nobody can.
+        names: Returns the path of each document by its id.
         note: Shows a person one line.
         batched: Whether requests are sent in batches, so that no reply is waited for before the others.
     """
@@ -49,6 +50,7 @@ class ShareDrawing:
     writer: KindWriter | None
     judge: PoolJudge | None = None
     why_not: str = ""
+    names: Callable[[], Mapping[str, str]]
     note: Callable[[str], None]
     batched: bool = False
     dropped: dict[QueryKind, str] = field(default_factory=dict)
@@ -111,11 +113,16 @@ class ShareDrawing:
         settings = self.settings.unanswerable
         search = AnswerSearch(self.passages.chunks, settings.depth, settings.passages_per_call)
         attempts = Attempts(writer, self.judge, search)
-        apart = kind is QueryKind.UNANSWERABLE
+        ways = {
+            QueryKind.TEMPORAL: (self._dated_tasks, attempts.temporal),
+            QueryKind.CONVERSATIONAL: (self._tasks_alone, attempts.conversational),
+            QueryKind.UNANSWERABLE: (self._tasks_beside, attempts.unanswerable),
+        }
+        tasks, attempt = ways.get(kind, (self._joined_tasks, attempts.joined))
         return KindDrawing(
             kind=kind,
-            tasks=self._tasks_beside(kind) if apart else self._joined_tasks(kind),
-            attempt=attempts.unanswerable if apart else attempts.joined,
+            tasks=tasks(kind),
+            attempt=attempt,
             checks=checks,
             concurrency=self.passages.concurrency,
             advance=self.passages.advance,
@@ -142,6 +149,25 @@ class ShareDrawing:
             positions = (source, *known.near(source, count=NEIGHBOURS))
             texts = tuple(chunks.at(position) for position in positions)
             yield Task(self._brief(kind, self.passages.brief(texts[0])), texts, positions)
+
+    def _tasks_alone(self, kind: QueryKind) -> Iterator[Task]:
+        """Yield each passage, in a seeded order."""
+        for source in self._known().sources(seed=self.settings.seed, purpose=kind.value):
+            chunk = self.passages.chunks.at(source)
+            yield Task(self._brief(kind, self.passages.brief(chunk)), (chunk,), (source,))
+
+    def _dated_tasks(self, kind: QueryKind) -> Iterator[Task]:
+        """Yield each passage with a date or a version, if there are passages of two, in a seeded order."""
+        names, waiting, seen = self.names(), list[Task](), set[str]()
+        for task in self._tasks_alone(kind):
+            moment = moment_of(task.chunks[0], names[task.chunks[0].span.doc_id])
+            if moment is None:
+                continue
+            seen.add(moment)
+            waiting.append(dataclasses.replace(task, moment=moment))
+            if len(seen) > 1:
+                yield from waiting
+                waiting.clear()
 
     def _known(self) -> Companions:
         self._companions = self._companions or Companions(self.passages.chunks, map(int, self.order))

@@ -203,6 +203,7 @@ async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
         order=order,
         writer=writing.kinds,
         judge=writing.pool_judge,
+        names=lambda: {document.doc_id: document.source for document in run.documents},
         why_not="a model that is asked for one sentence at a time cannot write it"
         if is_model
         else "only a model writes it",

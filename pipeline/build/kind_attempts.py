@@ -15,13 +15,19 @@ from goldbench.pipeline.stages.check import (
     CheckContext,
     Finding,
     check_candidate,
+    check_conversation,
     check_joined,
     joined_context,
     query_id,
 )
+from goldbench.pipeline.stages.generate import names_moment
 from goldbench.schemas.judgment import RELEVANT, Judgment
 from goldbench.schemas.manifest import Failure
 
+MOMENT = "moment"
+"""The rule that a query breaks if it should name a date or a version and does not."""
+SELF_CONTAINED = "self-contained"
+"""The rule that a conversation breaks if its last question needs no earlier one."""
 ANSWERED = "answered"
 """The rule that a query breaks if a passage helps to answer it although nothing should."""
 _NOT_OF_A_PASSAGE = frozenset({"evidence", "overlap"})
@@ -50,6 +56,49 @@ class Attempts:
             context = joined_context(task.chunks, task.brief)
             attempt = Attempt(task, found, context, check_joined(found, task.chunks, task.brief))
         await self._check_each(attempt)
+        return attempt
+
+    async def temporal(self, task: Task) -> Attempt:
+        """Write a query about one passage that names the date or the version on which its answer depends."""
+        try:
+            found = await self.writer.date(task.brief, task.moment)
+        except (CallFailed, LimitReached) as error:
+            return Attempt(task, failure=failure_of("generate", task.chunks[0].chunk_id, error))
+        except NotAsked:
+            return Attempt(task, stand_in(task.brief, 0), planned=True)
+        if isinstance(found, str):
+            return Attempt(task, skipped=found)
+        finding = check_candidate(found, CheckContext.of(task.chunks[0], found, task.brief), without={"overlap"})
+        if finding is None and not names_moment(found.text, task.moment):
+            finding = Finding(MOMENT, f"it does not name the date or the version of its passage, {task.moment}")
+        return Attempt(task, found, joined_context(task.chunks, task.brief), finding)
+
+    async def conversational(self, task: Task) -> Attempt:
+        """Write a conversation, and ask whether its last question can be understood alone."""
+        try:
+            found = await self.writer.converse(task.brief)
+        except (CallFailed, LimitReached) as error:
+            return Attempt(task, failure=failure_of("generate", task.chunks[0].chunk_id, error))
+        except NotAsked:
+            attempt = Attempt(task, stand_in(task.brief, 0), planned=True)
+        else:
+            if isinstance(found, str):
+                return Attempt(task, skipped=found)
+            context = CheckContext.of(task.chunks[0], found, task.brief)
+            attempt = Attempt(task, found, joined_context(task.chunks, task.brief), check_conversation(found, context))
+        if attempt.finding is not None or attempt.candidate is None:
+            return attempt
+        try:
+            understood = await self.writer.understood(attempt.candidate.text)
+        except (CallFailed, LimitReached) as error:
+            attempt.failure = failure_of("check", task.chunks[0].chunk_id, error)
+        except NotAsked:
+            attempt.planned = True
+        else:
+            if understood:
+                attempt.finding = Finding(
+                    SELF_CONTAINED, "its last question can be understood without the earlier ones"
+                )
         return attempt
 
     async def unanswerable(self, task: Task) -> Attempt:

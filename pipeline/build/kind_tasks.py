@@ -21,11 +21,15 @@ from goldbench.schemas.query import Candidate, QueryKind, Rejection
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One query to write: what is asked for, and the passages that it needs with their positions, the source first."""
+    """One query to write: what is asked for, and the passages that it needs with their positions, the source first.
+
+    ``moment`` is the date or the version that the passage is about.
+    """
 
     brief: Brief
     chunks: tuple[Chunk, ...]
     positions: tuple[int, ...]
+    moment: str = ""
 
 
 @dataclass(slots=True)
@@ -175,7 +179,8 @@ class KindDrawing:
             return
         assert attempt.context is not None
         if finding is None:
-            finding = self.checks.accept(candidate, attempt.context)
+            alone = candidate.standalone or candidate.text
+            finding = self.checks.accept(candidate.model_copy(update={"text": alone}), attempt.context)
         if finding is not None:
             self.drawn.rejections.append(rejection(finding, candidate))
         elif self.kind is QueryKind.UNANSWERABLE:

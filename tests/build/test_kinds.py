@@ -134,7 +134,7 @@ def test_a_query_that_one_passage_answers_is_rejected_and_listed(
         assert any(holds_all(candidate["text"], [corpus[chunk_id]]) for chunk_id in candidate["needs"])
 
 
-@pytest.mark.parametrize("told", [{"bad": 1}, {"useless": True}])
+@pytest.mark.parametrize("told", [{"bad": 1}, pytest.param({"useless": True}, marks=pytest.mark.slow)])
 def test_a_kind_that_the_model_cannot_write_is_dropped_in_one_line_and_the_others_get_its_share(
     told: dict[str, object], goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ) -> None:
@@ -219,10 +219,80 @@ def test_an_unanswerable_query_is_kept_apart_and_only_if_the_judged_passages_hol
     assert stats["requests"] == requests == 3 + 2 * (1 + 2)
     assert input_tokens == pytest.approx(stats["input_tokens"], rel=0.1)
     assert goldbench("validate", "run").returncode == 0
+
+
+@pytest.mark.slow
+def test_a_query_that_should_have_no_answer_and_has_one_is_rejected(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    linked(tmp_path / "docs", 24)
     model_server.script(kinds={"unanswerable": {"bad": 0.5}})
-    assert goldbench(*command, "--out", "bad", "--answers", "other.sqlite").returncode == 0
+    command = (*asked(tmp_path, {"fact": 3, "unanswerable": 2}, model_server), "--queries", 5)
+    assert goldbench(*command, "--out", "bad").returncode == 0
     check_unanswerable(tmp_path / "bad")
     assert "answered" in {row["filter"] for row in lines(tmp_path / "bad" / "3-rejections.jsonl")}
+
+
+def check_conversations(run: Path) -> None:
+    """The last question names nothing, its stand-alone form does, and the passage holds the evidence."""
+    data = dataset(run)
+    for row in lines(run / "3-queries.jsonl"):
+        if row["kind"] != "conversational":
+            continue
+        query_id = str(row["query_id"])
+        assert data["queries"][query_id] == row["text"]
+        assert data["standalone"][query_id] == row["standalone"]
+        assert data["history"][query_id] == row["history"]
+        assert not key_words(str(row["text"]))
+        [source] = data["relevant_docs"][query_id]
+        assert key_words(str(row["standalone"]))
+        assert holds_all(str(row["standalone"]), [data["corpus"][source]])
+
+
+def test_a_conversation_is_kept_if_its_last_question_needs_the_earlier_ones(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    linked(tmp_path / "docs", 16)
+    command = (*asked(tmp_path, {"fact": 1, "conversational": 1}, model_server), "--out", "run", "--queries", 6)
+    requests, _, input_tokens, _ = total(goldbench(*command, "--dry-run").stdout)
+    done = goldbench(*command)
+    assert done.returncode == 0, done.stderr
+    assert kinds_of(tmp_path / "run") == {"fact": 3, "conversational": 3}
+    check_conversations(tmp_path / "run")
+    stats = model_server.stats()
+    assert stats["requests"] == requests == 3 + 3 * 2
+    assert input_tokens == pytest.approx(stats["input_tokens"], rel=0.1)
+    assert goldbench("validate", "run").returncode == 0
+    model_server.script(kinds={"conversational": {"bad": 0.5}})
+    assert goldbench(*command[:-4], "--out", "bad", "--queries", 6, "--answers", "other.sqlite").returncode == 0
+    check_conversations(tmp_path / "bad")
+    assert "self-contained" in {row["filter"] for row in lines(tmp_path / "bad" / "3-rejections.jsonl")}
+
+
+def test_a_temporal_query_names_the_version_of_its_passage(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    for path in linked(tmp_path / "docs", 12).iterdir():
+        number = int(path.stem[-3:])
+        if number % 2:
+            path.rename(path.with_name(f"guide-v{number % 3 + 1}.{number % 4}-{number}.md"))
+    command = asked(tmp_path, {"fact": 1, "temporal": 1}, model_server)
+    model_server.script(kinds={"temporal": {"bad": 0.3}})
+    done = goldbench(*command, "--out", "run", "--queries", 6)
+    assert done.returncode == 0, done.stderr
+    rows = [row for row in lines(tmp_path / "run" / "3-queries.jsonl") if row["kind"] == "temporal"]
+    assert len(rows) == 3
+    sources = {row["doc_id"]: str(row["source"]) for row in lines(tmp_path / "run" / "0-documents.jsonl")}
+    documents = {row["chunk_id"]: row["span"]["doc_id"] for row in lines(tmp_path / "run" / "1-chunks.jsonl")}  # type: ignore[index]
+    for row in rows:
+        version = re.search(r"version (\d\.\d)\?", str(row["text"]))
+        assert version is not None
+        assert f"v{version[1]}-" in sources[documents[row["chunk_id"]]]
+    for path in (tmp_path / "docs").glob("guide-v*"):
+        path.rename(path.with_name(f"guide-{path.stem.rpartition('-')[2]}.md"))
+    undated = goldbench(*command, "--out", "plain", "--queries", 6)
+    assert "The kind temporal is left out" in undated.stderr
+    assert kinds_of(tmp_path / "plain") == {"fact": 6}
 
 
 @pytest.mark.slow
@@ -233,11 +303,16 @@ def test_a_hundred_queries_have_the_shares_asked_for_whatever_hostile_documents_
     linked(tmp_path / "docs", 90)
     for path in sorted((tmp_path / "docs").iterdir())[:20]:
         path.write_text(path.read_text(encoding="utf-8") + EVIL, encoding="utf-8")
-    shares = {"fact": 0.3, "procedure": 0.15, "reason": 0.1, "multi_hop": 0.25, "cross_comparison": 0.2}
-    model_server.script(kinds={"multi_hop": {"bad": 0.2}})
+    shares = {"fact": 0.25, "procedure": 0.15, "reason": 0.1, "multi_hop": 0.2, "cross_comparison": 0.1}
+    shares |= {"conversational": 0.1, "unanswerable": 0.1}
+    model_server.script(kinds={kind: {"bad": 0.2} for kind in ("multi_hop", "conversational", "unanswerable")})
     done = goldbench(*asked(tmp_path, shares, model_server), "--out", "run", "--queries", 100)
     assert done.returncode == 0, done.stderr
-    assert kinds_of(tmp_path / "run") == {name: round(100 * share) for name, share in shares.items()}
+    wanted = {name: round(100 * share) for name, share in shares.items()}
+    assert len(lines(tmp_path / "run" / "3-unanswerable.jsonl")) == wanted.pop("unanswerable")
+    assert kinds_of(tmp_path / "run") == wanted
+    check_unanswerable(tmp_path / "run")
+    check_conversations(tmp_path / "run")
     for kind in ("multi_hop", "cross_comparison"):
         check_joined(tmp_path / "run", kind)
     assert not any("PWNED" in str(row["text"]) for row in lines(tmp_path / "run" / "3-queries.jsonl"))

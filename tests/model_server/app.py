@@ -14,7 +14,13 @@ from tests.model_server.batches import Batches
 from tests.model_server.counters import Counters
 from tests.model_server.dialect import complaint_about
 from tests.model_server.judge import grade_answer
-from tests.model_server.kind_writer import completeness_answer, joined_answer, unanswered_answer
+from tests.model_server.kind_writer import (
+    completeness_answer,
+    conversation_answer,
+    dated_answer,
+    joined_answer,
+    unanswered_answer,
+)
 from tests.model_server.oracle import good_answer
 from tests.model_server.replies import message_for
 from tests.model_server.scenario import Scenario
@@ -273,10 +279,17 @@ class ModelServer:
         fields = schema.get("properties", {})
         if "answered" in fields:
             return completeness_answer(user)
+        kinds = self.scenario.settings["kinds"]
+        if "standalone" in fields:
+            return conversation_answer(kinds, user)
+        if user.startswith("Date or version of the passage: "):
+            return dated_answer(kinds, user, good_answer(schema, system, user))
+        if "score" in fields and ">>>\nAnd how does it" in user:
+            return {"rationale": "It leans on an earlier question.", "score": 2}
         if "changed" in fields:
-            return unanswered_answer(self.scenario.settings["kinds"], user)
+            return unanswered_answer(kinds, user)
         if fields.get("evidence", {}).get("type") == "array":
-            return joined_answer(self.scenario.settings["kinds"], system, user)
+            return joined_answer(kinds, system, user)
         return good_answer(schema, system, user)
 
     def _embedding_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:

@@ -61,6 +61,40 @@ def unanswered_answer(settings: dict[str, Any] | None, user: str) -> dict[str, A
     return {"changed": "the name", "subject": known[0], "query": query, "style": "question", "skip_reason": None}
 
 
+def conversation_answer(settings: dict[str, Any] | None, user: str) -> dict[str, Any]:
+    """Return the reply to a prompt for a conversation; a bad last question says everything again."""
+    told = (settings or {}).get("conversational", {})
+    passage = _ALONE.search(user)
+    assert passage is not None
+    chance = random.Random(_number(user))
+    evidence = _longest(passage.group(2))
+    words = sorted({word for word in _WORD.findall(evidence) if word.casefold() not in _FRAME_WORDS})
+    one, two = chance.sample(words, 2)
+    x, y = chance.sample([word for word in FILLERS if word not in passage.group(2)], 2)
+    alone = f"How does the {one} suit {two} under {x} and {y}?"
+    return {
+        "subject": one,
+        "evidence": evidence,
+        "turns": [{"question": f"What is the {one}?", "answer": f"The {one} is a part of the plant."}],
+        "query": alone if chance.random() < told.get("bad", 0) else f"And how does it bear {x} and {y}?",
+        "standalone": alone,
+        "answer": "That depends.",
+        "style": "question",
+        "skip_reason": None,
+    }
+
+
+def dated_answer(settings: dict[str, Any] | None, user: str, good: dict[str, Any]) -> dict[str, Any]:
+    """Return a good reply about one passage with the date or version in its query; a bad one leaves it out."""
+    told = (settings or {}).get("temporal", {})
+    moment = re.search(r"^Date or version of the passage: (.*)$", user, re.MULTILINE)
+    assert moment is not None
+    if random.Random(_number(user)).random() >= told.get("bad", 0):
+        candidate = good["candidates"][0]
+        candidate["query"] = f"{candidate['query'].rstrip('?')} in {moment.group(1)}?"
+    return good
+
+
 def completeness_answer(user: str) -> dict[str, Any]:
     """Return the oracle's verdict about one passage."""
     query, passage = _QUERY.search(user), _ALONE.search(user)

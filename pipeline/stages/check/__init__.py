@@ -7,6 +7,7 @@ Fails: never; every text gets an answer.
 candidate with the other queries of the set.
 """
 
+from goldbench.pipeline.stages.check.conversations import check_conversation
 from goldbench.pipeline.stages.check.joined_checks import ENOUGH, check_joined, joined_context
 from goldbench.pipeline.stages.check.set_checks import SetChecks
 from goldbench.pipeline.stages.check.single_checks import accepted, check_candidate, query_id
@@ -19,6 +20,7 @@ __all__ = [
     "SetChecks",
     "accepted",
     "check_candidate",
+    "check_conversation",
     "check_joined",
     "joined_context",
     "query_id",

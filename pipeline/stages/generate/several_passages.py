@@ -13,21 +13,38 @@ from goldbench.pipeline.stages.generate.one_passage import describe_constraints,
 from goldbench.pipeline.text.injection import delimiter
 from goldbench.prompts.loader import Prompt
 from goldbench.schemas.corpus import Chunk
-from goldbench.schemas.query import Candidate, QueryKind
-from goldbench.schemas.replies import Completeness, JoinedQuery, UnansweredQuery
+from goldbench.schemas.query import Candidate, QueryKind, Turn
+from goldbench.schemas.replies import (
+    Completeness,
+    Conversation,
+    GeneratedQueries,
+    JoinedQuery,
+    UnansweredQuery,
+    Verdict,
+)
 
 A = TypeVar("A", bound=BaseModel)
 
 MULTI_HOP, CROSS_COMPARISON, ENOUGH = "multi-hop.v1", "cross-comparison.v1", "one-passage-enough.v1"
 UNANSWERABLE, GRADE_MANY = "unanswerable.v1", "grade-many.v1"
+TEMPORAL, CONVERSATION, STAND_ALONE = "temporal.v1", "conversation.v1", "critic-stand-alone.v1"
 PROMPTS = {
     QueryKind.MULTI_HOP: MULTI_HOP,
     QueryKind.CROSS_COMPARISON: CROSS_COMPARISON,
+    QueryKind.TEMPORAL: TEMPORAL,
     QueryKind.UNANSWERABLE: UNANSWERABLE,
+    QueryKind.CONVERSATIONAL: CONVERSATION,
 }
 """The prompt that writes each kind beyond a single passage."""
-_CHECKS = {QueryKind.MULTI_HOP: ENOUGH, QueryKind.CROSS_COMPARISON: ENOUGH, QueryKind.UNANSWERABLE: GRADE_MANY}
-"""The prompt with which each of them is checked."""
+_CHECKS = {
+    QueryKind.MULTI_HOP: ENOUGH,
+    QueryKind.CROSS_COMPARISON: ENOUGH,
+    QueryKind.UNANSWERABLE: GRADE_MANY,
+    QueryKind.CONVERSATIONAL: STAND_ALONE,
+}
+"""The prompt with which each of them is checked, if a request is needed for it."""
+UNDERSTOOD = 4
+"""Score of the check ``critic-stand-alone``, 1 to 5, from which a question needs no earlier one."""
 
 _CHECK_TOKENS = 300
 
@@ -35,7 +52,9 @@ _CHECK_TOKENS = 300
 def prompts_of_kinds(kinds: Mapping[QueryKind, float]) -> tuple[str, ...]:
     """Return the ids of the prompts that the kinds with a share need, beside those about single passages."""
     asked = [kind for kind in PROMPTS if kinds.get(kind, 0) > 0]
-    return tuple(dict.fromkeys([*(PROMPTS[kind] for kind in asked), *(_CHECKS[kind] for kind in asked)]))
+    return tuple(
+        dict.fromkeys([*(PROMPTS[kind] for kind in asked), *(_CHECKS[kind] for kind in asked if kind in _CHECKS)])
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +132,81 @@ class ModelKindWriter:
             subject=reply.subject.strip() or None,
         )
 
+    async def converse(self, brief: Brief) -> Candidate | str:
+        """Return the last question of a conversation, its history and its stand-alone form, or the reason for none.
+
+        Args:
+            brief: What is asked for, with the passage.
+        """
+        reply = await self.ask("conversational", CONVERSATION, Conversation, self.about_one(brief))
+        if not reply.query.strip():
+            return one_line(reply.skip_reason or "")[:200] or "the model gave no query"
+        turns = [(one_line(turn.question), one_line(turn.answer)) for turn in reply.turns]
+        return Candidate(
+            chunk_id=brief.chunk.chunk_id,
+            text=reply.query.strip(),
+            generator=self.prompts[CONVERSATION].id,
+            evidence=locate(reply.evidence, brief.chunk),
+            quote=reply.evidence,
+            language=brief.language,
+            kind=QueryKind.CONVERSATIONAL,
+            style=reply.style,
+            asked=brief.assignment,
+            answer=reply.answer.strip() or None,
+            subject=reply.subject.strip() or None,
+            history=tuple(Turn(question=question, answer=answer or None) for question, answer in turns if question),
+            standalone=reply.standalone.strip(),
+        )
+
+    async def understood(self, query: str) -> bool:
+        """Return whether a question can be understood without the earlier ones.
+
+        Args:
+            query: The question.
+        """
+        values = {"context": one_line(self.context) or "not described", "query": query, "delimiter": delimiter(query)}
+        reply = await self.ask(
+            "conversation check", STAND_ALONE, Verdict, values, max_tokens=_CHECK_TOKENS, temperature=0.0
+        )
+        return reply.score >= UNDERSTOOD
+
+    async def date(self, brief: Brief, moment: str) -> Candidate | str:
+        """Return a query whose answer depends on a date or a version, or the model's reason for none.
+
+        Args:
+            brief: What is asked for, with the passage.
+            moment: The date or the version that the passage is about.
+        """
+        values = {**self.about_one(brief), "moment": moment}
+        reply = await self.ask("temporal", TEMPORAL, GeneratedQueries, values, items=1)
+        if not reply.candidates:
+            return one_line(reply.skip_reason or "")[:200] or "the model gave no query"
+        given = reply.candidates[0]
+        return Candidate(
+            chunk_id=brief.chunk.chunk_id,
+            text=given.query.strip(),
+            generator=self.prompts[TEMPORAL].id,
+            evidence=locate(given.evidence, brief.chunk),
+            quote=given.evidence,
+            language=brief.language,
+            kind=QueryKind.TEMPORAL,
+            style=given.style,
+            asked=brief.assignment,
+            answer=given.answer.strip() or None,
+            subject=given.subject.strip() or None,
+        )
+
+    def about_one(self, brief: Brief) -> dict[str, str]:
+        """Return the values of a prompt that writes about one passage."""
+        chunk = brief.chunk
+        return {
+            **self.described(brief),
+            "title": one_line(chunk.title) or "none",
+            "headings": one_line(" > ".join(chunk.headings)) or "none",
+            "delimiter": delimiter(chunk.title, *chunk.headings, chunk.text),
+            "passage": chunk.text,
+        }
+
     async def enough(self, query: str, chunk: Chunk) -> bool:
         """Return whether the query can be answered completely from one passage.
 
@@ -156,6 +250,7 @@ class ModelKindWriter:
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
+        items: int | None = None,
     ) -> A:
         """Return the reply to a prompt.
 
@@ -166,6 +261,7 @@ class ModelKindWriter:
             values: The values of the prompt's placeholders.
             max_tokens: Most tokens of the reply, None for as many as a reply that writes.
             temperature: None for that of a reply that writes.
+            items: The most items of a list in the reply.
         """
         system, user = self.prompts[prompt].render(**values)
         request = ChatRequest(
@@ -176,6 +272,7 @@ class ModelKindWriter:
             answer=answer,
             temperature=self.temperature if temperature is None else temperature,
             max_tokens=max_tokens or self.max_answer_tokens,
+            items=items,
         )
         return (await self.model.complete(request)).answer
 
