@@ -43,11 +43,13 @@ class AnswerSearch:
         chunks: All chunks.
         depth: How many passages are wanted for a query.
         per_call: How many are judged in one call.
+        with_titles: Whether passages are emitted with their titles.
     """
 
     chunks: Stored[Chunk]
     depth: int
     per_call: int
+    with_titles: bool = True
     _retrievers: Mapping[str, Retriever] = field(default_factory=dict)
     _positions: dict[str, int] = field(default_factory=dict)
 
@@ -66,7 +68,7 @@ class AnswerSearch:
         depth = min(self.depth, len(self._positions))
         found = [list(one.search({"q": query}, k=depth)["q"]) for one in self._retrievers.values()]
         ids = merged(found, first=first, count=depth)
-        texts = [(chunk_id, as_read(self.chunks.at(self._positions[chunk_id]))) for chunk_id in ids]
+        texts = [(chunk_id, self._text(self.chunks.at(self._positions[chunk_id]))) for chunk_id in ids]
         return [dict(texts[start : start + self.per_call]) for start in range(0, len(texts), self.per_call)]
 
     def _index(self) -> None:
@@ -86,11 +88,10 @@ class AnswerSearch:
         texts = {}
         for position, chunk in enumerate(self.chunks):
             self._positions[chunk.chunk_id] = position
-            texts[chunk.chunk_id] = as_read(chunk)
+            texts[chunk.chunk_id] = self._text(chunk)
         for retriever in self._retrievers.values():
             retriever.index(texts)
 
-
-def as_read(chunk: Chunk) -> str:
-    """Return a passage with its title and headings above it, as a reader has it."""
-    return titled(title_path(chunk), chunk.text)
+    def _text(self, chunk: Chunk) -> str:
+        """Return a passage as it is emitted."""
+        return titled(title_path(chunk) if self.with_titles else "", chunk.text)

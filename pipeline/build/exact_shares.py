@@ -41,6 +41,7 @@ class ShareDrawing:
         why_not: Why nobody can.
         names: Returns the path of each document by its id.
         note: Shows a person one line.
+        with_titles: Whether passages are emitted with their titles.
         batched: Whether requests are sent in batches, so that no reply is waited for before the others.
     """
 
@@ -52,6 +53,7 @@ class ShareDrawing:
     why_not: str = ""
     names: Callable[[], Mapping[str, str]]
     note: Callable[[str], None]
+    with_titles: bool = True
     batched: bool = False
     dropped: dict[QueryKind, str] = field(default_factory=dict)
     wanted: dict[QueryKind, int] = field(default_factory=dict)
@@ -111,7 +113,7 @@ class ShareDrawing:
 
     def _drawing(self, kind: QueryKind, writer: KindWriter, checks: SetChecks) -> KindDrawing:
         settings = self.settings.unanswerable
-        search = AnswerSearch(self.passages.chunks, settings.depth, settings.passages_per_call)
+        search = AnswerSearch(self.passages.chunks, settings.depth, settings.passages_per_call, self.with_titles)
         attempts = Attempts(writer, self.judge, search)
         ways = {
             QueryKind.TEMPORAL: (self._dated_tasks, attempts.temporal),

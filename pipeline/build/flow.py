@@ -38,7 +38,7 @@ from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.select import Selection, select
 from goldbench.pipeline.text.display import amount
 from goldbench.pipeline.text.language import detect_language
-from goldbench.schemas.corpus import Chunk, Document
+from goldbench.schemas.corpus import Chunk, Document, TitleUse
 from goldbench.schemas.manifest import Failure, KindCount, Manifest, StageUsage
 
 FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
@@ -208,6 +208,7 @@ async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
         if is_model
         else "only a model writes it",
         note=run.progress.note,
+        with_titles=run.config.corpus.title is not TitleUse.NONE,
         batched=writing.at_once is not None,
     )
     run.drawn, run.kinds = await shares.draw(target)
