@@ -1,0 +1,279 @@
+"""Noisy forms of accepted queries: typing errors, dropped words, mixed case, another script. No model is asked.
+
+Reads: an accepted query. Writes: a candidate that asks the same with an error in it, linked to the query.
+Fails: never; a query without a place for any noise has no noisy form.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+import regex
+
+from goldbench.pipeline.text.draws import Draws
+from goldbench.pipeline.text.keyboards import neighbours
+from goldbench.pipeline.text.scripts import is_spaceless
+from goldbench.pipeline.text.transliteration import in_latin
+from goldbench.pipeline.text.words import stop_words
+from goldbench.schemas.query import Candidate, Query, QueryKind
+
+GENERATOR = "noise"
+"""The generator of noisy queries."""
+
+
+class Noise(StrEnum):
+    """What happens to a query on its way through a keyboard."""
+
+    TYPING = "typing"
+    DROPPED_WORDS = "dropped-words"
+    MIXED_CASE = "mixed-case"
+    TRANSLITERATION = "transliteration"
+
+
+MOST = {Noise.TYPING: 0.1, Noise.DROPPED_WORDS: 0.34, Noise.MIXED_CASE: 0.34}
+"""The largest share that a noise changes: of the letters, of the words, of the letters (0.1 = 10 %).
+
+Transliteration writes every word in Latin letters that may be changed.
+"""
+_MOST_TYPED = 3
+"""Most typing errors in one query, however long it is."""
+_SHORTEST = 4
+"""Words with fewer letters get no typing error."""
+
+_WORD = regex.compile(r"\S+")
+_WHOLE = regex.compile(r"[\p{L}\p{M}]+")
+_MARKS = regex.compile(r"""[.,;:!?…()\[\]"'“”„‘’‚«»¿¡。，、；：？！（）؟،।-]*""")
+"""What may stand around a word that is changed; any other sign may belong to an identifier."""
+_EDGES = regex.compile(r"^([^\p{L}\p{M}]*)(.*?)([^\p{L}\p{M}]*)$", regex.DOTALL)
+_IN_CODE = regex.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」")
+_KEPT = frozenset(
+    [
+        "not",
+        "no",
+        "nor",
+        "never",
+        "without",
+        "except",
+        "before",
+        "after",
+        "until",
+        "since",
+        "against",
+        "nicht",
+        "kein",
+        "keine",
+        "keinen",
+        "keinem",
+        "keiner",
+        "nie",
+        "ohne",
+        "außer",
+        "vor",
+        "nach",
+        "bis",
+        "seit",
+        "gegen",
+        "ne",
+        "pas",
+        "non",
+        "jamais",
+        "sans",
+        "sauf",
+        "avant",
+        "après",
+        "contre",
+        "no",
+        "nunca",
+        "sin",
+        "salvo",
+        "antes",
+        "después",
+        "não",
+        "sem",
+        "nem",
+        "exceto",
+        "depois",
+        "mai",
+        "senza",
+        "prima",
+        "dopo",
+        "tranne",
+        "niet",
+        "geen",
+        "nooit",
+        "zonder",
+        "voor",
+        "na",
+        "behalve",
+        "не",
+        "нет",
+        "ни",
+        "без",
+        "никогда",
+        "кроме",
+        "до",
+        "после",
+    ]
+)
+"""Function words that turn the meaning round: they are never dropped."""
+
+
+def noisy_forms(
+    query: Query, *, seed: int = 0, noises: Sequence[Noise] = tuple(Noise), most: int = 1
+) -> tuple[Candidate, ...]:
+    """Return noisy forms of an accepted query, each with another noise; fewer if it has no place for more.
+
+    A form keeps everything that its labels rest on (chunk, evidence, answer, needed passages, held-out words), has the
+    kind ``noisy``, and names its ``original`` and its ``noise``. It is the same for the same id and seed. Numbers,
+    identifiers, abbreviations and quoted words are never changed; words that turn the meaning round are never dropped.
+
+    Args:
+        query: The query, which must not be noisy itself.
+        seed: Seed of the run.
+        noises: The noises to try, in an order drawn for the query.
+        most: Most forms, 1 or more.
+    """
+    if query.original is not None or query.kind is QueryKind.NOISY:
+        return ()
+    draws = Draws("noise", seed, query.query_id)
+    found: list[Candidate] = []
+    for name in draws.shuffled("order", [noise.value for noise in noises]):
+        text = noisy_text(query.text, Noise(name), draws, language=query.language)
+        if text is not None and len(found) < most:
+            found.append(_candidate(query, text, Noise(name)))
+    return tuple(found)
+
+
+def _candidate(query: Query, text: str, noise: Noise) -> Candidate:
+    kept = {name: getattr(query, name) for name in Candidate.model_fields}
+    changed: dict[str, object] = {"first_text": None, "recipe": None, "asked": None, "scores": {}}
+    noisy = {"text": text, "generator": GENERATOR, "kind": QueryKind.NOISY}
+    return Candidate(**{**kept, **changed, **noisy, "original": query.query_id, "noise": noise.value})
+
+
+def noisy_text(text: str, noise: Noise, draws: Draws, *, language: str | None) -> str | None:
+    """Return a text with a noise, or None if it has no place for it; never the text itself.
+
+    Args:
+        text: The text.
+        noise: The noise.
+        draws: The random numbers.
+        language: ISO 639-1 code, which tells the keyboard and the function words; None if it is not known.
+    """
+    make: dict[Noise, Callable[[list[str], Draws, str | None], list[str]]] = {
+        Noise.TYPING: _mistyped,
+        Noise.DROPPED_WORDS: _shortened,
+        Noise.MIXED_CASE: _mixed,
+        Noise.TRANSLITERATION: _transliterated,
+    }
+    parts = _parts(text)
+    found = "".join(make[noise](parts, draws, (language or "").split("-")[0] or None)).strip()
+    return None if found in {"", text.strip()} else found
+
+
+def _parts(text: str) -> list[str]:
+    """Return words and what stands between them, in turn; the words have odd places."""
+    parts, end = [], 0
+    for word in _WORD.finditer(text):
+        parts += [text[end : word.start()], word.group()]
+        end = word.end()
+    return [*parts, text[end:]]
+
+
+def _changeable(parts: Sequence[str]) -> list[int]:
+    """Return the places of the words that may be changed: none that carries a number, a name or a quotation."""
+    quoted = [span.span() for span in _IN_CODE.finditer("".join(parts))]
+    found, start = [], 0
+    for place, part in enumerate(parts):
+        end = start + len(part)
+        if place % 2 and _is_word(part) and not any(first < end and start < last for first, last in quoted):
+            found.append(place)
+        start = end
+    return found
+
+
+def _is_word(part: str) -> bool:
+    """Whether a word has letters alone, with marks around it, and is neither an abbreviation nor in camel case."""
+    before, core, after = _core(part)
+    plain = _WHOLE.fullmatch(core) and _MARKS.fullmatch(before) and _MARKS.fullmatch(after)
+    return bool(plain) and core[1:] == core[1:].lower() and not (len(core) == 1 and core != core.lower())
+
+
+def _core(part: str) -> tuple[str, str, str]:
+    """Return what stands before the letters of a word, the letters, and what stands after them."""
+    found = _EDGES.match(part)
+    return (found[1], found[2], found[3]) if found else ("", part, "")
+
+
+def _letters(parts: Sequence[str]) -> int:
+    return sum(len(_core(part)[1]) for part in parts[1::2])
+
+
+def _mistyped(parts: list[str], draws: Draws, language: str | None) -> list[str]:
+    """Hit a key beside the right one, leave one out, or swap two, at most once in a word."""
+    places = [place for place in _changeable(parts) if len(_core(parts[place])[1]) >= _SHORTEST]
+    most = min(_MOST_TYPED, int(MOST[Noise.TYPING] * _letters(parts)), len(places))
+    if most < 1:
+        return parts
+    chosen = draws.shuffled("words", map(str, places))[: 1 + int(draws.uniform("errors") * most)]
+    made = list(parts)
+    for place in map(int, chosen):
+        before, core, after = _core(parts[place])
+        made[place] = before + _with_error(list(core), draws, str(place), language) + after
+    return made
+
+
+def _with_error(letters: list[str], draws: Draws, name: str, language: str | None) -> str:
+    at = 1 + int(draws.uniform("place", name) * (len(letters) - 2))  # neither the first letter nor the last
+    beside = neighbours(letters[at], language)
+    swapped = [*letters[:at], letters[at + 1], letters[at], *letters[at + 2 :]]
+    ways = ["left out", *(["beside"] if beside else []), *(["swapped"] if swapped != letters else [])]
+    way = draws.shuffled(f"way {name}", ways)[0]
+    if way == "swapped":
+        return "".join(swapped)
+    hit = beside[int(draws.uniform("key", name) * len(beside))] if way == "beside" else ""
+    return "".join([*letters[:at], hit, *letters[at + 1 :]])
+
+
+def _shortened(parts: list[str], draws: Draws, language: str | None) -> list[str]:
+    """Leave out function words, with the space after each."""
+    known = stop_words(language) - _KEPT
+    droppable = [place for place in _changeable(parts) if parts[place].casefold() in known]
+    most = min(int(MOST[Noise.DROPPED_WORDS] * (len(parts) // 2)), len(droppable))
+    if most < 1 or is_spaceless("".join(parts)):
+        return parts
+    dropped = set(map(int, draws.shuffled("dropped", map(str, droppable))[: 1 + int(draws.uniform("count") * most)]))
+    kept = [place for place in range(1, len(parts), 2) if place not in dropped]
+    return [parts[0], *(piece for place in kept for piece in (parts[place], parts[place + 1]))] if kept else parts
+
+
+def _mixed(parts: list[str], draws: Draws, language: str | None) -> list[str]:
+    """Change the case of some letters."""
+    unsafe = "iıIİ" if language in {"tr", "az"} else ""
+    cased = [
+        (place, at)
+        for place in _changeable(parts)
+        for at, letter in enumerate(parts[place])
+        if len(letter.swapcase()) == 1 and letter.swapcase().swapcase() == letter != letter.swapcase()
+        and letter not in unsafe
+    ]  # fmt: skip
+    most = min(int(MOST[Noise.MIXED_CASE] * _letters(parts)), len(cased))
+    if most < 1:
+        return parts
+    made = [list(part) for part in parts]
+    names = {f"{place} {at}": (place, at) for place, at in cased}
+    for name in draws.shuffled("case", names)[: 1 + int(draws.uniform("flips") * most)]:
+        place, at = names[name]
+        made[place][at] = made[place][at].swapcase()
+    return ["".join(part) for part in made]
+
+
+def _transliterated(parts: list[str], _: Draws, language: str | None) -> list[str]:
+    """Write words in plain Latin letters, as people without the right keyboard do."""
+    changeable = set(_changeable(parts))
+    return [
+        in_latin(unicodedata.normalize("NFC", part), language) if place in changeable else part
+        for place, part in enumerate(parts)
+    ]

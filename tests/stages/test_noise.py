@@ -1,0 +1,152 @@
+"""Noisy forms of queries: always the same ones, never the query itself, never more changed than is stated."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldbench.pipeline.stages.noise import MOST, Noise, noisy_forms, noisy_text
+from goldbench.pipeline.text.draws import Draws
+from goldbench.pipeline.text.keyboards import neighbours
+from goldbench.schemas.corpus import Evidence
+from goldbench.schemas.query import Query, QueryKind, Turn
+
+QUERIES = {
+    "en": "How does the circulation pump start when the old tank is not full?",
+    "de": "Wie groß ist die Öffnung der Ventile im neuen Gerät?",
+    "fr": "Quelle est la température maximale du réservoir principal",
+    "ru": "Как запустить циркуляционный насос без воды",
+    "uk": "Як запустити насос без води у будинку",
+    "el": "Πώς ξεκινά η αντλία χωρίς νερό στη δεξαμενή",
+    "zh": "如何在没有水的情况下启动循环泵",
+    "hi": "पानी के बिना पंप कैसे चालू करें",
+    "th": "จะเปิดปั๊มน้ำโดยไม่มีน้ำได้อย่างไร",
+    "ar": "كيف يمكن تشغيل المضخة بدون ماء",
+}
+
+
+def query(text: str, language: str | None = None, name: str = "q1") -> Query:
+    return Query(query_id=name, text=text, chunk_id="c1", generator="m/generate.v1", language=language)
+
+
+def distance(one: str, other: str) -> int:
+    """The fewest letters put in, taken out or replaced that make one text of the other."""
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        above, row = row, [at]
+        for place, found in enumerate(other, 1):
+            row.append(min(above[place] + 1, row[-1] + 1, above[place - 1] + (letter != found)))
+    return row[-1]
+
+
+@pytest.mark.parametrize("language", QUERIES)
+def test_every_language_has_noisy_forms_that_keep_to_the_stated_share(language: str) -> None:
+    text = QUERIES[language]
+    seen = set()
+    for number in range(40):
+        for form in noisy_forms(query(text, language, f"q{number}"), most=4):
+            noise = Noise(str(form.noise))
+            seen.add(noise)
+            assert form.text not in {"", text}
+            letters = sum(letter.isalpha() for letter in text)
+            if noise is Noise.TYPING:  # an exchange of two letters counts as two
+                assert 1 <= distance(text, form.text) <= 2 * max(1, MOST[noise] * len(text))
+            elif noise is Noise.MIXED_CASE:
+                assert form.text.casefold() == text.casefold()
+                changed = sum(a != b for a, b in zip(text, form.text, strict=True))
+                assert 1 <= changed <= MOST[noise] * letters
+            elif noise is Noise.DROPPED_WORDS:
+                before, after = text.split(), form.text.split()
+                assert 1 <= len(before) - len(after) <= MOST[noise] * len(before)
+                words = iter(before)
+                assert all(word in words for word in after)
+    assert Noise.TYPING in seen
+    assert (Noise.MIXED_CASE in seen) is (text.lower() != text.upper())
+    assert (Noise.TRANSLITERATION in seen) is (language in {"de", "fr", "ru", "uk", "el"})
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=st.text(max_size=80), number=st.integers(0, 5), language=st.sampled_from([None, *QUERIES, "tr", "zh-TW"]))
+def test_any_text_has_the_same_forms_again_and_never_itself(text: str, number: int, language: str | None) -> None:
+    asked = query(text, language, f"q{number}")
+    forms = noisy_forms(asked, most=4)
+    assert forms == noisy_forms(asked, most=4)
+    assert forms[:1] == noisy_forms(asked)
+    assert len({form.noise for form in forms}) == len(forms)
+    assert all(form.text.strip() not in {"", text.strip()} for form in forms)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    words=st.lists(
+        st.sampled_from(
+            [
+                "pump",
+                "starts",
+                "the",
+                "X-200",
+                "3.5",
+                "HTTP",
+                "get_name",
+                "iPhone",
+                "E42",
+                "a/b",
+                "v1.2",
+                "not",
+                "C",
+                "C++",
+            ]
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    noise=st.sampled_from(Noise),
+)
+def test_numbers_identifiers_and_what_turns_the_meaning_round_stay(words: list[str], noise: Noise) -> None:
+    text = " ".join(words)
+    found = noisy_text(text, noise, Draws("test", text), language="en")
+    kept = [word for word in words if re.search(r"[0-9_/+]|[A-Z]{2}|[a-z][A-Z]|^C$", word)]
+    if found is not None:
+        left = iter(found.split())
+        assert all(word in left for word in kept)
+        assert found.casefold().split().count("not") == words.count("not") or noise is Noise.TYPING
+
+
+def test_quoted_words_stay() -> None:
+    text = 'what does the option `install everything` do with "kernel headers" here'
+    for number in range(50):
+        for form in noisy_forms(query(text, "en", f"q{number}"), most=4):
+            assert "`install everything`" in form.text
+            assert '"kernel headers"' in form.text
+
+
+def test_a_form_keeps_what_its_labels_rest_on_and_names_its_original() -> None:
+    evidence = (Evidence(doc_id="d", start=0, end=4, quote="pump"),)
+    asked = query(QUERIES["en"], "en").model_copy(
+        update={
+            "evidence": evidence, "answer": "slowly", "needs": ("c1", "c2"), "history": (Turn(question="why"),),
+            "kind": QueryKind.MULTI_HOP, "scores": {"useful": 4}, "masked": evidence,
+        }
+    )  # fmt: skip
+    (form,) = noisy_forms(asked)
+    assert (form.original, form.kind, form.generator) == ("q1", QueryKind.NOISY, "noise")
+    for name in ("chunk_id", "evidence", "answer", "needs", "history", "masked", "language"):
+        assert getattr(form, name) == getattr(asked, name)
+    assert form.scores == {}
+    again = Query(**{name: getattr(form, name) for name in type(form).model_fields}, query_id="q2")
+    assert noisy_forms(again) == ()
+
+
+def test_typing_errors_follow_the_keyboard_of_the_language() -> None:
+    assert "z" in neighbours("t", "de")
+    assert "y" in neighbours("t", "en")
+    assert "a" in neighbours("z", "fr")
+    assert set(neighbours("G", "en")) == set("FHTYVB")
+    assert set(neighbours("п", "ru")) >= set("ар")
+    assert neighbours("水", "zh") == neighbours("ก", "th") == ""
+    for language, rows in (("en", "qwertyuiop"), ("de", "qwertzuiop"), ("fr", "azertyuiop"), ("ru", "йцукен")):
+        assert all(right in neighbours(left, language) for left, right in pairwise(rows))
