@@ -43,7 +43,7 @@ def drift(
 ) -> None:
     """Show how well a log of queries is covered.
 
-    Compares users' queries with the passages and the queries of the gold set.
+    Says of each query whether a passage answers it, none does, or neither can be decided, and which ones to add.
     """
     import json
 
@@ -71,7 +71,6 @@ def drift(
     else:
         for line in lines(report):
             typer.echo(printable(line))
-    _warn(loaded)
 
 
 def _compare(
@@ -88,14 +87,3 @@ def _compare(
             problem = "its scores are not cosines; give a system of vectors, as lsi or embedding"
             raise UsageError(f"--system {system}: {problem}")
         return compare(gold, log, settings, vectors=(system, opened.retriever(system)))
-
-
-def _warn(gold: Gold) -> None:
-    from goldbench.pipeline.goldset.gold_path import metadata_of
-
-    if metadata_of(gold.path).get("evidence_level") == "smoke":
-        typer.echo(
-            "Warning: the gold set's queries are simulated from its passages, so they are nearer to them than users' "
-            "queries; the thresholds taken from them are nearer, too.",
-            err=True,
-        )

@@ -1,14 +1,15 @@
 """How far a log of users' queries is covered by the passages, and by the queries of the gold set.
 
-Coverage is calibrated on the gold set itself. Its queries have an answer among the passages, so a user's query is near
-enough to a passage if it is as near as all but the least near of those. A gold set that represents its users has
-queries as near to theirs as its queries are to one another, each compared with the others.
+Whether a passage answers a query is decided by rules about its words (`word_rules`), and where people or a model wrote
+enough queries of the gold set, by thresholds read off those (`verdicts`). What neither decides stays undecided. A gold
+set that represents its users has queries as near to theirs as its queries are to one another, each compared with the
+others.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.explore.verdicts import Thresholds, Writer, by_rules, thresholds, with_thresholds, writers
+from goldbench.pipeline.explore.word_rules import State, Verdict
 from goldbench.pipeline.formats.query_logs import Asked, Log, folded
 from goldbench.pipeline.measures.statistics.coverage import Nearest, Words
 from goldbench.pipeline.measures.statistics.floats import Floats
@@ -33,6 +36,9 @@ Counts = npt.NDArray[np.int64]
 
 SAMPLED = 300
 """Number of passages sampled to detect the language of the collection."""
+
+DEEP = 50
+"""Results of a system of vectors read for a query of the gold set to find the best passage that does not answer it."""
 
 UNRELATED = 0.99
 """Two queries are in one cluster if they are more alike than this share of pairs about different passages."""
@@ -55,11 +61,15 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """How near the log is to passages and to the gold set's queries, and how near the gold set is to both."""
+    """How near the log is to passages and to the gold set's queries, and how near the gold set is to both.
+
+    ``gold_others`` is how near its queries are to passages that do not answer them.
+    """
 
     measure: str
     log_passages: Nearest
     gold_passages: Nearest
+    gold_others: Nearest
     log_gold: Nearest
     gold_gold: Nearest
 
@@ -87,11 +97,26 @@ def drift(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retri
     compared = _compared(log, settings)
     texts = [asked.text for asked in compared]
     words = Words(content_terms(text, language) for text in corpus.values())
+    numbers = {doc_id: place for place, doc_id in enumerate(corpus)}
+    answers = {
+        query_id: frozenset(
+            numbers[d] for d, grade in gold.qrels[query_id].items() if grade >= gold.level and d in numbers
+        )
+        for query_id in queries
+    }
     if vectors is None:
-        near = _by_words(words, texts, queries, language)
+        near = _by_words(words, texts, queries, answers, language)
     else:
-        near = _by_vectors(*vectors, corpus, texts, queries)
-    return _Comparison(gold, log, settings, queries, list(corpus), compared, words, near, language).report()
+        near = _by_vectors(*vectors, corpus, texts, queries, answers)
+    written = writers(gold, queries)
+    authored = [written[query_id] == Writer.AUTHOR and bool(answers[query_id]) for query_id in queries]
+    limits = thresholds(near.gold_passages.likeness, near.gold_others.likeness, authored)
+    rules = by_rules(texts, list(corpus.values()), queries, answers, written, language)
+    verdicts = with_thresholds(rules, near.log_passages, limits)
+    asked_about = frozenset(place for places in answers.values() for place in places)
+    return _Comparison(
+        gold, log, settings, queries, list(corpus), compared, words, near, language, limits, verdicts, asked_about
+    ).report()
 
 
 def main_language(texts: Iterable[str]) -> str | None:
@@ -113,7 +138,13 @@ def _compared(log: Log, settings: Settings) -> list[Asked]:
     return [asked[place] for place in sorted(chosen)]
 
 
-def _by_words(words: Words, texts: Sequence[str], queries: Mapping[str, str], language: str | None) -> Neighbours:
+def _by_words(
+    words: Words,
+    texts: Sequence[str],
+    queries: Mapping[str, str],
+    answers: Mapping[str, Collection[int]],
+    language: str | None,
+) -> Neighbours:
     log, own = (
         [content_terms(text, language) or terms(text) for text in group] for group in (texts, list(queries.values()))
     )
@@ -121,25 +152,38 @@ def _by_words(words: Words, texts: Sequence[str], queries: Mapping[str, str], la
         measure="passages: weighted share of the query's words; queries: TF-IDF cosine",
         log_passages=words.coverage(log),
         gold_passages=words.coverage(own),
+        gold_others=words.coverage(own, without=[answers[query_id] for query_id in queries]),
         log_gold=words.likeness(log, own),
         gold_gold=words.likeness(own),
     )
 
 
 def _by_vectors(
-    name: str, system: Retriever, corpus: Mapping[str, str], texts: Sequence[str], queries: Mapping[str, str]
+    name: str,
+    system: Retriever,
+    corpus: Mapping[str, str],
+    texts: Sequence[str],
+    queries: Mapping[str, str],
+    answers: Mapping[str, Collection[int]],
 ) -> Neighbours:
     asked = {f"log-{place}": text for place, text in enumerate(texts)}
     system.index(corpus)
     numbers = {doc_id: place for place, doc_id in enumerate(corpus)}
     log_passages = _first(system.search(asked, k=1), list(asked), numbers)
-    gold_passages = _first(system.search(queries, k=1), list(queries), numbers)
+    deep = system.search(queries, k=min(DEEP, len(corpus)))
+    gold_passages = _first(deep, list(queries), numbers)
+    others = {
+        query_id: {doc_id: score for doc_id, score in found.items() if numbers[doc_id] not in answers[query_id]}
+        for query_id, found in deep.items()
+    }
+    gold_others = _first(others, list(queries), numbers)
     system.index(queries)
     numbers = {query_id: place for place, query_id in enumerate(queries)}
     return Neighbours(
         measure=f"cosine of {name}",
         log_passages=log_passages,
         gold_passages=gold_passages,
+        gold_others=gold_others,
         log_gold=_first(system.search(asked, k=1), list(asked), numbers),
         gold_gold=_first(system.search(queries, k=2), list(queries), numbers, own=True),
     )
@@ -190,6 +234,10 @@ class _Comparison:
     words: Words
     near: Neighbours
     language: str | None
+    limits: Thresholds
+    verdicts: Sequence[Verdict]
+    asked_about: frozenset[int]
+    """The positions of the passages that answer a query of the gold set."""
 
     def report(self) -> dict[str, Any]:
         """Return the report as plain values fit for JSON."""
@@ -197,9 +245,9 @@ class _Comparison:
         counts = np.array([asked.count for asked in self.compared])
         known = {folded(text) for text in self.queries.values()}
         same = np.array([folded(asked.text) in known for asked in self.compared], dtype=bool)
-        by_passages, passages_from = _covered(near.log_passages.likeness, near.gold_passages.likeness, quantile)
-        by_gold, gold_from = _covered(near.log_gold.likeness, near.gold_gold.likeness, quantile)
-        by_passages, by_gold = by_passages | same, by_gold | same  # the gold set's own queries have an answer
+        states = {state: np.array([one.state == state for one in self.verdicts], dtype=bool) for state in State}
+        by_gold, gold_from = self._asked_already(quantile)
+        by_gold = by_gold | same
         together = self._together()
         return {
             "log": {
@@ -214,7 +262,10 @@ class _Comparison:
             "gold": {"queries": len(self.queries), "passages": len(self.passage_ids), "language": self.language},
             "measure": near.measure,
             "quantile": quantile,
-            "passages": {"covered": _share(by_passages, counts), "threshold": passages_from},
+            "passages": {
+                **{state.value: _share(flags, counts) for state, flags in states.items()},
+                "threshold": self.limits.as_json(),
+            },
             "queries": {
                 "covered": _share(by_gold, counts),
                 "threshold": gold_from,
@@ -222,9 +273,31 @@ class _Comparison:
             },
             "distributions": self._shapes(),
             "together_from": together,
-            "not_in_gold": self._clusters(by_passages & ~by_gold, together),
-            "not_in_passages": self._clusters(~by_passages, together),
+            "not_in_gold": self._clusters(states[State.COVERED] & ~by_gold, together),
+            "not_in_passages": self._clusters(states[State.NOT_COVERED], together),
+            "undecided": self._clusters(states[State.UNDECIDED], together),
+            "decisions": [
+                {"text": asked.text, "line": asked.line, "lines": asked.count, **self._decision(verdict)}
+                for asked, verdict in zip(self.compared, self.verdicts, strict=True)
+            ],
         }
+
+    def _decision(self, verdict: Verdict) -> dict[str, Any]:
+        passage = self.passage_ids[verdict.passages[0]] if verdict.passages else None
+        return {"state": verdict.state.value, "reason": verdict.reason, "passage": passage}
+
+    def _asked_already(self, quantile: float) -> tuple[Flags, float | None]:
+        """Return which queries of the log the gold set's stand for, and the least likeness for it if it is known.
+
+        Without a threshold, they stand for what is answered by a passage that one of them asks about.
+        """
+        if self.limits.known:
+            return _covered(self.near.log_gold.likeness, self.near.gold_gold.likeness, quantile)
+        flags = [
+            verdict.state == State.COVERED and not self.asked_about.isdisjoint(verdict.passages)
+            for verdict in self.verdicts
+        ]
+        return np.array(flags, dtype=bool), None
 
     def _together(self) -> float:
         """Return the likeness from which on two queries are in one cluster."""
@@ -265,14 +338,21 @@ class _Comparison:
         """Return what a cluster is about, its size, examples, and what is nearest to its centre, its first member."""
         centre = members[0]
         ranked = [centre, *sorted(members[1:], key=lambda place: (-self.compared[place].count, place))]
-        passage, query = int(self.near.log_passages.position[centre]), int(self.near.log_gold.position[centre])
+        decided = self.verdicts[centre].passages
+        passage = decided[0] if decided else int(self.near.log_passages.position[centre])
+        query = int(self.near.log_gold.position[centre])
         asked = [(self.compared[place].text, self.compared[place].count) for place in members]
         return {
             "about": salient_terms(asked, self.words, self.language),
             "lines": sum(count for _, count in asked),
             "distinct": len(members),
             "examples": [
-                {"text": self.compared[p].text, "line": self.compared[p].line, "lines": self.compared[p].count}
+                {
+                    "text": self.compared[p].text,
+                    "line": self.compared[p].line,
+                    "lines": self.compared[p].count,
+                    "reason": self.verdicts[p].reason,
+                }
                 for p in ranked[: self.settings.examples]
             ],
             "nearest_passage": self.passage_ids[passage] if passage >= 0 else None,

@@ -7,6 +7,8 @@ from typing import Any
 
 from goldbench.pipeline.text.display import amount, queries
 
+_STATES = {"covered": "a passage answers", "not_covered": "no passage answers", "undecided": "undecided"}
+
 
 def lines(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield the report as lines for a terminal."""
@@ -22,28 +24,50 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
         f"gold set {queries(gold['queries'])}, {amount(gold['passages'], 'passage')}; similarity: {report['measure']}"
     )
     yield ""
-    out = report["quantile"]
-    for name, what in (("passages", "near a passage"), ("queries", "near a query of the gold set")):
-        part = report[name]
-        covered = part["covered"]
-        yield (
-            f"{what:<29} {covered['lines']:6.1%} of lines  {covered['distinct']:6.1%} of distinct queries  "
-            f"({_from(part['threshold'])}, reached by {1 - out:.0%} of the gold set's queries)"
-        )
+    part = report["passages"]
+    for name, what in (
+        ("covered", "a passage answers"),
+        ("not_covered", "no passage answers"),
+        ("undecided", "undecided"),
+    ):
+        yield f"{what:<29} {_shares(part[name])}"
+    yield f"thresholds {_limits(part['threshold'])}"
+    asked = report["queries"]
+    yield f"{'near a query of the gold set':<29} {_shares(asked['covered'])}  ({_from(asked['threshold'], report)})"
     nearness = report["queries"]["nearness"]
     yield f"nearness to the gold set's queries {nearness:.2f} (0.5 = as near as they are to one another)"
     yield from _shapes(report["distributions"])
     for name, title in (
-        ("not_in_gold", "Near a passage, far from every query of the gold set"),
-        ("not_in_passages", "Far from every passage"),
+        ("not_in_gold", "Answered by a passage, far from every query of the gold set"),
+        ("not_in_passages", "Answered by no passage"),
+        ("undecided", "Undecided; nothing is advised"),
     ):
         yield from _clusters(title, report[name])
     yield ""
     yield from (f"- {line}" for line in report["advice"])
 
 
-def _from(threshold: float) -> str:
-    return f"similarity {threshold:.3f} or more" if threshold > 0 else "any similarity above 0"
+def _shares(part: Mapping[str, float]) -> str:
+    return f"{part['lines']:6.1%} of lines  {part['distinct']:6.1%} of distinct queries"
+
+
+def _limits(limits: Mapping[str, Any]) -> str:
+    if limits["covered_from"] is None:
+        return (
+            f"unknown: {queries(limits['written'])} of the gold set by people or a model, {limits['needed']} needed; "
+            "decided by rules about words"
+        )
+    return (
+        f"from {queries(limits['written'])} by people or a model: similarity above {limits['covered_from']:.3f} is "
+        f"answered, below {limits['not_covered_below']:.3f} is not; rules about words come first"
+    )
+
+
+def _from(threshold: float | None, report: Mapping[str, Any]) -> str:
+    if threshold is None:
+        return "asked about the same passage"
+    reached = f"reached by {1 - report['quantile']:.0%} of the gold set's queries"
+    return f"similarity {threshold:.3f} or more, {reached}" if threshold > 0 else f"any similarity above 0, {reached}"
 
 
 def _distinct(count: int) -> str:
@@ -72,7 +96,7 @@ def _clusters(title: str, found: Mapping[str, Any]) -> Iterator[str]:
         about = " ".join(cluster["about"]) or "(no word)"
         yield f"  {about}: {amount(cluster['lines'], 'line')}, {_distinct(cluster['distinct'])}"
         for example in cluster["examples"]:
-            yield f"    {example['lines']:>5,}  {example['text'][:160]}  (line {example['line']})"
+            yield f"    {example['lines']:>5,}  {example['text'][:160]}  (line {example['line']}: {example['reason']})"
     if found["clusters"] > len(found["shown"]):
         yield f"  and {amount(found['clusters'] - len(found['shown']), 'more cluster')} (--clusters)"
 
@@ -82,18 +106,24 @@ def advice(report: Mapping[str, Any]) -> list[str]:
     lines = report["log"]["compared_lines"]
     found = [
         f"Add queries about {' '.join(cluster['about'])} ({_of(cluster['lines'], lines)}), for example "
-        f"«{cluster['examples'][0]['text'][:120]}»: there are passages, but no query of the gold set is near."
+        f"«{cluster['examples'][0]['text'][:120]}»: a passage answers them, but no query of the gold set is near."
         for cluster in report["not_in_gold"]["shown"][:5]
     ]
     found += [
-        f"No passage is near to queries about {' '.join(cluster['about'])} ({_of(cluster['lines'], lines)}), for "
+        f"No passage answers queries about {' '.join(cluster['about'])} ({_of(cluster['lines'], lines)}), for "
         f"example «{cluster['examples'][0]['text'][:120]}»: add documents, or expect no answer to them."
         for cluster in report["not_in_passages"]["shown"][:5]
     ]
     for name, shape in report["distributions"].items():
         if shape["divergence"] > shape["by_chance"]:
             found += _uneven(name, shape)
-    return found or ["Nothing to add: the gold set covers the log as well as its own queries."]
+    return found or [_nothing(report)]
+
+
+def _nothing(report: Mapping[str, Any]) -> str:
+    if report["undecided"]["lines"]:
+        return "Nothing to add as far as the log could be decided."
+    return "Nothing to add: the gold set covers the log."
 
 
 def _of(lines: int, total: int) -> str:

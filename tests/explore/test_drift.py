@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from goldbench import build
 from goldbench.pipeline.cli import app
 from goldbench.pipeline.errors import InputError, OutputError, UsageError
 from goldbench.pipeline.explore.log_coverage import Settings, drift
 from goldbench.pipeline.formats.query_logs import LONGEST, folded, read_log
 from goldbench.pipeline.report.drift_text import advice, lines
 from goldbench.pipeline.score.runs import load_gold
-from tests.conftest import Goldbench
+from tests.conftest import ROOT, Goldbench
 
 PASSAGES = {
     "pump": "The circulation pump starts when the tank falls below forty litres and stops two minutes later.",
@@ -75,7 +76,7 @@ def test_what_is_in_the_passages_and_not_in_the_gold_set_is_to_be_added(gold: Pa
     (cluster,) = found["not_in_gold"]["shown"]
     assert set(cluster["about"]) == {"wind", "crank", "spring"}
     assert (cluster["lines"], cluster["distinct"]) == (4, 2)
-    assert cluster["examples"][0] == {"text": "wind the spring with the crank", "line": 1, "lines": 3}
+    assert cluster["examples"][0].items() >= {"text": "wind the spring with the crank", "line": 1, "lines": 3}.items()
     assert cluster["nearest_passage"] == "crank"
     assert found["not_in_passages"]["clusters"] == 0
     assert advice(found)[0].startswith("Add queries about")
@@ -87,13 +88,102 @@ def test_what_no_passage_is_near_to_is_named_apart(gold: Path) -> None:
     assert (cluster["lines"], cluster["nearest_passage"], cluster["nearest_query"]) == (2, None, None)
     assert found["passages"]["covered"]["lines"] == pytest.approx(1 / 3)
     assert found["queries"]["nearness"] == pytest.approx(1 / 3)  # two lines are near to nothing
-    assert any(line.startswith("No passage is near to queries about") for line in advice(found))
+    assert any(line.startswith("No passage answers queries about") for line in advice(found))
 
 
-def test_thresholds_are_read_off_the_gold_set_itself(gold: Path) -> None:
-    low, high = (report(gold, "pump", quantile=quantile) for quantile in (0.0, 0.9))
-    assert low["passages"]["threshold"] < high["passages"]["threshold"]
-    assert low["queries"]["threshold"] < high["queries"]["threshold"]
+def test_too_few_queries_give_no_threshold(gold: Path) -> None:
+    found = report(gold, "pump", quantile=0.9)
+    assert found["passages"]["threshold"] == {
+        "covered_from": None,
+        "not_covered_below": None,
+        "written": 6,
+        "needed": 50,
+    }
+    assert found["queries"]["threshold"] is None
+    assert any("unknown: 6 queries" in line and "50 needed" in line for line in lines(found))
+
+
+def test_a_line_is_decided_by_words_and_says_why(gold: Path) -> None:
+    said = {
+        "green lamp mains": ("covered", "sentence"),
+        "battery cabinet": ("undecided", "different passages"),
+        "charger for the battery": ("undecided", "charger"),  # «charging» is near
+        "pump P-77": ("not_covered", "p77"),
+        "parental leave": ("not_covered", "parental"),
+        "die Pumpe ist kaputt": ("undecided", "language"),
+        "of the": ("undecided", "no word"),
+    }
+    found = {row["text"]: row for row in report(gold, *said)["decisions"]}
+    for text, (state, why) in said.items():
+        assert found[text]["state"] == state, found[text]
+        assert why in found[text]["reason"], found[text]
+
+
+@pytest.mark.parametrize("written", ["E17", "E-17", "e 17"])
+@pytest.mark.parametrize("asked", ["E-17", "e17", "error e17"])
+def test_an_identifier_counts_in_any_spelling(gold: Path, asked: str, written: str) -> None:
+    (row,) = report(gold, asked)["decisions"]
+    assert (row["state"], row["passage"]) == ("not_covered", None)
+    data = json.loads(gold.read_text("utf-8"))
+    data["corpus"]["code"] = f"Error {written} means that the pump has run dry."
+    gold.write_text(json.dumps(data), "utf-8")
+    (row,) = report(gold, asked)["decisions"]
+    assert (row["state"], row["passage"]) == ("covered", "code")
+
+
+ANSWERED = """
+Can I run the Osier from a solar panel and a battery?
+can i run the osier from a battery
+valve makes a humming sound
+coil hums but no water
+how do I set the controller to winter time
+dosing pump loses prime
+dosing pump air in the hose
+dosing pump air in hose
+soil probe calibration
+wireless probe lost
+warranty on the master valve
+warranty claim form
+施肥泵不工作
+母液比例怎么设置
+"""
+"""Lines of the sample log that a passage of the sample documents answers, in any language, as read by hand.
+
+A claim needs no form but the passage tells how to make one; for winter, the controller is set to winter rest.
+"""
+UNANSWERED = """
+osier battery runtime
+solar panel size
+change the time of the first watering
+E-17
+error e17 on the display
+soil probe reads zero
+return policy
+return policy after 30 days
+Rücksendung nach 30 Tagen
+app for android
+android app login
+android app forgot password
+"""
+"""Lines without an answer: the list of old codes has no 17, and no passage speaks of returns or of an app."""
+DECIDED = 10
+
+
+def test_advice_on_the_sample_log_is_right(tmp_path: Path) -> None:
+    build(ROOT / "data/example/documents", out=tmp_path / "run", generator="simulated", queries=60, progress=False)
+    log = read_log(ROOT / "data/example/asked.txt")
+    answered, unanswered = (set(text.strip().splitlines()) for text in (ANSWERED, UNANSWERED))
+    assert answered | unanswered == {asked.text for asked in log.queries.values()}
+    found = drift(load_gold(tmp_path / "run"), log, Settings())
+    states: dict[str, set[str]] = {"covered": set(), "not_covered": set(), "undecided": set()}
+    for row in found["decisions"]:
+        states[row["state"]].add(row["text"])
+    assert not states["not_covered"] & answered
+    assert not states["covered"] & unanswered
+    assert len(answered | unanswered) - len(states["undecided"]) >= DECIDED
+    assert found["passages"]["threshold"]["covered_from"] is None  # all of its queries are simulated
+    advised = " ".join(advice(found))
+    assert not any(f"«{text}»" in advised for text in states["undecided"])
 
 
 def test_a_log_of_another_kind_diverges_by_more_than_chance(gold: Path) -> None:
@@ -120,11 +210,14 @@ def test_real_questions_left_out_of_the_gold_set_are_as_near_as_its_own(collecti
     held_out = [texts[query] for query, _, _ in judged[1::2]]
     medical = [json.loads(line)["text"] for line in (collections / "med" / "queries.jsonl").read_text().splitlines()]
     same, other = report(tmp_path / "dataset.json", *held_out), report(tmp_path / "dataset.json", *medical)
-    assert 0.92 < same["passages"]["covered"]["lines"] < 0.98  # 95 % by construction
+    assert same["passages"]["threshold"]["written"] == len(kept)
+    assert same["passages"]["not_covered"]["lines"] < 0.04  # 2 % by construction, and what the rules err
+    assert same["passages"]["covered"]["lines"] > 0.5
     assert 0.92 < same["queries"]["covered"]["lines"] < 0.98
     assert 0.45 < same["queries"]["nearness"] < 0.55
     assert same["distributions"]["form"]["divergence"] <= same["distributions"]["form"]["by_chance"]
-    assert other["passages"]["covered"]["lines"] < 0.2
+    assert other["passages"]["covered"]["lines"] < 0.04
+    assert other["passages"]["not_covered"]["lines"] > 0.5
     assert other["queries"]["nearness"] < 0.35
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,11 +53,18 @@ class Words:
         column = self._columns.get(term)
         return self._unknown if column is None or column >= len(self._weights) else float(self._weights[column])
 
-    def coverage(self, queries: Sequence[Sequence[str]]) -> Nearest:
-        """Return for each query the greatest share of the weight of its distinct terms that one passage has."""
+    def coverage(
+        self, queries: Sequence[Sequence[str]], *, without: Sequence[Collection[int]] | None = None
+    ) -> Nearest:
+        """Return for each query the greatest share of the weight of its distinct terms that one passage has.
+
+        Args:
+            queries: The terms of each query.
+            without: For each query the positions of passages that are left out; None leaves none out.
+        """
         rows = self._weighted(queries, binary=True)
         totals = np.asarray(rows.sum(axis=1)).ravel()
-        found = _greatest(rows, self._widened(self._passages, rows.shape[1]))
+        found = _greatest(rows, self._widened(self._passages, rows.shape[1]), without=without)
         share = np.divide(found.likeness, totals, out=np.zeros_like(totals), where=totals > 0)
         return Nearest(np.minimum(share, 1.0), found.position)
 
@@ -65,7 +72,8 @@ class Words:
         """Return for each query the greatest cosine with one of the others; without others, with another query."""
         rows = _normalised(self._weighted(queries))
         if others is None:
-            return _greatest(rows, rows, leave_out_own=True)
+            found = _greatest(rows, rows, without=[(place,) for place in range(rows.shape[0])])
+            return Nearest(np.minimum(found.likeness, 1.0), found.position)
         against = _normalised(self._weighted(others))
         return _greatest(self._widened(rows, against.shape[1]), against)
 
@@ -161,7 +169,12 @@ def _normalised(rows: Any) -> Any:  # noqa: ANN401  scipy's matrix
     return (diags(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)) @ rows).tocsr()
 
 
-def _greatest(rows: Any, others: Any, *, leave_out_own: bool = False) -> Nearest:  # noqa: ANN401  scipy's matrices
+def _greatest(
+    rows: Any,  # noqa: ANN401  scipy's matrices
+    others: Any,  # noqa: ANN401
+    *,
+    without: Sequence[Collection[int]] | None = None,
+) -> Nearest:
     """Return for each row the greatest inner product with another, computed block by block to bound memory."""
     turned = others.T.tocsr()
     likeness, position = np.zeros(rows.shape[0]), np.full(rows.shape[0], -1, dtype=np.int64)
@@ -172,13 +185,13 @@ def _greatest(rows: Any, others: Any, *, leave_out_own: bool = False) -> Nearest
         for row in range(block.shape[0]):
             low, high = block.indptr[row], block.indptr[row + 1]
             values, places = block.data[low:high], block.indices[low:high]
-            if leave_out_own:
-                keep = places != start + row
+            if without is not None and without[start + row]:
+                keep = ~np.isin(places, list(without[start + row]))
                 values, places = values[keep], places[keep]
             if values.size and values.max() > 0:
                 best = int(values.argmax())
                 likeness[start + row], position[start + row] = float(values[best]), int(places[best])
-    return Nearest(np.minimum(likeness, 1.0) if leave_out_own else likeness, position)
+    return Nearest(likeness, position)
 
 
 def _spheres(near: Any, weights: npt.NDArray[np.int64]) -> list[list[int]]:  # noqa: ANN401  scipy's matrix

@@ -1,0 +1,152 @@
+"""Decide for each query of a log whether a passage answers it: by rules, and by thresholds read off a gold set.
+
+Thresholds are read off queries that people or a model wrote, never off simulated ones, which hold the words of their
+passages. Above the highest likeness of nearly all of them to passages that do not answer them a query is covered, below
+the likeness of nearly all of them to what is nearest it is not, and in between it stays undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from goldbench.pipeline.explore.word_rules import Passages, State, Verdict
+from goldbench.pipeline.formats.query_logs import folded
+from goldbench.pipeline.goldset.gold_path import metadata_of
+from goldbench.pipeline.measures.statistics.coverage import Nearest
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.score.runs import Gold
+
+NEEDED = 50
+"""Answered queries by people or a model that thresholds need; of fewer, ``RISK`` is less than one query."""
+RISK = 0.02
+"""Share of these queries, or of what does not answer them, that may lie on the wrong side of a threshold."""
+_FROM_DOCUMENTS = frozenset({"heading", "held-out"})
+"""Recipes of the simulation whose queries are a heading or a sentence of the document, not words drawn at random."""
+
+
+class Writer(StrEnum):
+    """Who wrote a query: people or a model, the document itself (a heading, a sentence), or a simulation."""
+
+    AUTHOR = "author"
+    DOCUMENT = "document"
+    SIMULATION = "simulation"
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """From which likeness a query is covered, and below which it is not; None where it is unknown."""
+
+    written: int
+    covered_from: float | None = None
+    not_covered_below: float | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether enough queries were written by people or a model."""
+        return self.covered_from is not None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the thresholds with what they rest on; they are None if unknown."""
+        return {
+            "covered_from": self.covered_from,
+            "not_covered_below": self.not_covered_below,
+            "written": self.written,
+            "needed": NEEDED,
+        }
+
+
+def writers(gold: Gold, query_ids: Collection[str]) -> dict[str, Writer]:
+    """Return who wrote each query; judgments without notes of a build count as people's unless the set is a smoke test.
+
+    Args:
+        gold: The gold set.
+        query_ids: Its queries.
+    """
+    notes = gold.about()
+    simulated = metadata_of(gold.path).get("evidence_level") == "smoke"
+    found = {}
+    for query_id in query_ids:
+        note = notes.get(query_id, {})
+        if not str(note.get("generator") or ("offline" if simulated else "")).startswith("offline"):
+            found[query_id] = Writer.AUTHOR
+        else:
+            found[query_id] = Writer.DOCUMENT if note.get("recipe") in _FROM_DOCUMENTS else Writer.SIMULATION
+    return found
+
+
+def thresholds(own: Floats, others: Floats, written: Sequence[bool]) -> Thresholds:
+    """Return the thresholds that the gold set's own queries give, or none if too few were written.
+
+    Args:
+        own: How near each query of the gold set is to its nearest passage.
+        others: How near it is to its nearest passage that does not answer it.
+        written: Whether people or a model wrote it and a passage answers it.
+    """
+    chosen = np.array(written, dtype=bool)
+    count = int(chosen.sum())
+    if count < NEEDED:
+        return Thresholds(count)
+    above = float(np.quantile(others[chosen], 1 - RISK, method="higher"))
+    return Thresholds(count, above, float(np.quantile(own[chosen], RISK, method="lower")))
+
+
+def by_rules(
+    texts: Sequence[str],
+    passages: Sequence[str],
+    queries: Mapping[str, str],
+    answers: Mapping[str, Collection[int]],
+    written: Mapping[str, Writer],
+    language: str | None,
+) -> list[Verdict]:
+    """Return the verdict of the rules on each query of the log.
+
+    A query of the gold set is covered by what answers it there; its words count as words of that passage.
+
+    Args:
+        texts: The queries of the log.
+        passages: The passages.
+        queries: The queries of the gold set.
+        answers: The positions of the passages that answer them.
+        written: Who wrote them.
+        language: ISO 639-1 code of most passages, or None.
+    """
+    known: dict[int, list[str]] = {}
+    for query_id, places in answers.items():
+        for place in places if written[query_id] != Writer.SIMULATION else ():
+            known.setdefault(place, []).append(queries[query_id])
+    rules = Passages(passages, texts, language, known)
+    same = {folded(queries[query_id]): tuple(sorted(places)) for query_id, places in answers.items() if places}
+    return [
+        Verdict(State.COVERED, "the gold set has this query", same[folded(text)])
+        if folded(text) in same
+        else rules.verdict(text)
+        for text in texts
+    ]
+
+
+def with_thresholds(verdicts: Sequence[Verdict], near: Nearest, limits: Thresholds) -> list[Verdict]:
+    """Return the verdicts with what the rules left undecided decided by likeness, if thresholds are known.
+
+    Args:
+        verdicts: What the rules say.
+        near: How near each query of the log is to its nearest passage, and which it is.
+        limits: The thresholds.
+    """
+    if limits.covered_from is None or limits.not_covered_below is None:
+        return list(verdicts)
+    found = []
+    for verdict, likeness, place in zip(verdicts, near.likeness.tolist(), near.position.tolist(), strict=True):
+        if verdict.state != State.UNDECIDED:
+            found.append(verdict)
+        elif likeness > limits.covered_from + 1e-9:
+            found.append(Verdict(State.COVERED, f"similarity {likeness:.3f} to a passage", (place,)))
+        elif likeness < limits.not_covered_below - 1e-9:
+            found.append(Verdict(State.NOT_COVERED, f"similarity {likeness:.3f} to the nearest passage"))
+        else:
+            found.append(verdict)
+    return found
