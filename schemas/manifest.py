@@ -24,7 +24,8 @@ class StageReport(Record):
     """The counts of one stage: every item read is written, rejected, failed or unused.
 
     ``unused`` counts items that were not needed (chunks that were not drawn because the target was met). ``rules``
-    counts the rejected items by rule; the counts add up to ``rejected``.
+    counts the rejected items by rule; the counts add up to ``rejected``. ``left_out`` counts parts of written items
+    that were left out, by kind: ``shared-lines`` are lines of HTML pages that most pages of their site share.
     """
 
     stage: str
@@ -36,6 +37,7 @@ class StageReport(Record):
     failed: int = Field(default=0, ge=0)
     unused: int = Field(default=0, ge=0)
     rules: dict[str, int] = Field(default_factory=dict)
+    left_out: dict[str, int] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:

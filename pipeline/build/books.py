@@ -24,13 +24,14 @@ SHAPING_PACKAGES = ("langchain-text-splitters", "numpy", "openai", "py3langid", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What became of the items that a stage read; ``rules`` counts the rejected ones by rule."""
+    """What became of the items that a stage read; ``rules`` counts the rejected ones, ``left_out`` parts of others."""
 
     read: int
     written: int
     failed: int = 0
     unused: int = 0
     rules: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -61,6 +62,7 @@ class Books:
             failed=counts.failed,
             unused=counts.unused,
             rules=used,
+            left_out={part: count for part, count in sorted(counts.left_out.items()) if count},
         )
         self.reports.append(report)
 

@@ -90,6 +90,7 @@ async def load(run: Run) -> Counts:
     """
     failures: list[Failure] = []
     failed = 0
+    shared: list[int] = []
 
     def on_failure(error: UnreadableDocument) -> None:
         nonlocal failed
@@ -106,18 +107,25 @@ async def load(run: Run) -> Counts:
     with run.progress.stage("load", None) as step:
         if note := memory_note(file.kind for file in run.found.files):
             run.progress.note(note)
-        texts = read_documents(run.found.files, reading(run.config), on_failure=on_failure)
+        texts = read_documents(run.found.files, reading(run.config), on_failure=on_failure, on_left_out=shared.append)
         run.documents = run.place.documents.write(counted(texts, step))
     if failed > FAILURES_SHOWN:
         run.progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
+    lines = sum(shared)
+    if lines:
+        run.progress.note(f"left out {amount(lines, 'line')} that most pages of a site share")
     count = len(run.documents)
     if not count:
-        place = failures[0].item if failures else "documents"
-        first = f", the first: {failures[0].message.removeprefix(f'{place}: ')}" if failures else ""
-        raise InputError(place, f"no document could be read, {amount(failed, 'bad document')}{first}")
+        raise _nothing_read(failures, failed)
     run.accept(run.documents)
     run.books.failures.extend(failures)
-    return Counts(read=count + failed, written=count, failed=failed)
+    return Counts(read=count + failed, written=count, failed=failed, left_out={"shared-lines": lines})
+
+
+def _nothing_read(failures: list[Failure], failed: int) -> InputError:
+    place = failures[0].item if failures else "documents"
+    first = f", the first: {failures[0].message.removeprefix(f'{place}: ')}" if failures else ""
+    return InputError(place, f"no document could be read, {amount(failed, 'bad document')}{first}")
 
 
 async def chunk(run: Run) -> Counts:

@@ -17,6 +17,7 @@ from goldbench.pipeline.formats.documents.converter import CONVERTED, Converter
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.identity import Register, digest, document_id
 from goldbench.pipeline.formats.documents.rows import table_documents
+from goldbench.pipeline.formats.documents.site_lines import Converted, SitePages
 from goldbench.pipeline.formats.documents.sources import SourceFile
 from goldbench.pipeline.formats.documents.titles import markdown_title, short_title, stem
 from goldbench.pipeline.formats.faults import Fault
@@ -25,30 +26,47 @@ from goldbench.schemas.corpus import Document
 
 
 def read_documents(
-    files: Sequence[SourceFile], options: ReadOptions, *, on_failure: Callable[[UnreadableDocument], None]
+    files: Sequence[SourceFile],
+    options: ReadOptions,
+    *,
+    on_failure: Callable[[UnreadableDocument], None],
+    on_left_out: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Document]:
     """Yield the documents of the files, in their order, holding one at a time.
 
-    The same text from the same source is given once.
+    The same text from the same source is given once. The HTML pages are converted before the first document is given,
+    to find the lines that most of them share; see ``site_lines.py``.
 
     Args:
         files: The files from ``find_files``.
         options: The fields and limits.
         on_failure: Called with the error of every file and every row that cannot be read; may raise to end the reading.
+        on_left_out: Called at the end with the number of lines that were left out because most pages share them.
     """
-    with Converter(seconds=options.conversion_seconds, megabytes=options.max_megabytes) as converter:
-        yield from islice(_all(files, options, converter, on_failure), options.limit_documents)
+    pages = [file for file in files if file.kind == "html"][: options.limit_documents]
+    with (
+        Converter(seconds=options.conversion_seconds, megabytes=options.max_megabytes) as converter,
+        SitePages(pages) as site,
+    ):
+        for page in pages:
+            site.put(page, _converted(page, converter) or (None, ""))
+        site.settle(pages)
+        outcomes = _all(files, options, converter, site.cleaned(pages), on_failure)
+        yield from islice(outcomes, options.limit_documents)
+        on_left_out(site.lines)
 
 
 def _all(
     files: Sequence[SourceFile],
     options: ReadOptions,
     converter: Converter,
+    pages: Iterator[Converted | Fault],
     on_failure: Callable[[UnreadableDocument], None],
 ) -> Iterator[Document]:
     register = Register()
     for file in files:
-        for item in _outcomes(file, options, converter, register):
+        found = next(pages, None) if file.kind == "html" else None
+        for item in _outcomes(file, options, found or _converted(file, converter), register):
             if isinstance(item, Document):
                 yield item
             else:
@@ -56,13 +74,15 @@ def _all(
 
 
 def _outcomes(
-    file: SourceFile, options: ReadOptions, converter: Converter, register: Register
+    file: SourceFile, options: ReadOptions, found: Converted | Fault | None, register: Register
 ) -> Iterator[Document | Fault]:
     try:
         if file.kind == "table":
             yield from table_documents(file, options, register)
+        elif isinstance(found, Fault):
+            yield found
         else:
-            title, text = _read(file, options, converter)
+            title, text = found or _read(file, options)
             yield from _whole_document(file, title, text, register)
     except Fault as fault:
         yield fault
@@ -70,9 +90,19 @@ def _outcomes(
         yield Fault(str(error))
 
 
-def _read(file: SourceFile, options: ReadOptions, converter: Converter) -> tuple[str | None, str]:
-    if file.kind in CONVERTED:
+def _converted(file: SourceFile, converter: Converter) -> Converted | Fault | None:
+    """Return the title and text of a file that is converted, or why it cannot be; None for files of other kinds."""
+    if file.kind not in CONVERTED:
+        return None
+    try:
         return converter.convert(file.path, ".rst" if file.kind == "rst" else None)
+    except Fault as fault:
+        return fault
+    except MissingExtra as error:
+        return Fault(str(error))
+
+
+def _read(file: SourceFile, options: ReadOptions) -> Converted:
     text = read_text(file.path, megabytes=options.max_megabytes)
     return (markdown_title(text) if file.kind == "markdown" else None), text
 

@@ -1,0 +1,247 @@
+"""What the HTML pages of a site share: lines that stand on most of them, and the site's name in their titles.
+
+A site is a folder that was given, with everything below it; a folder within it that has furniture of its own is one,
+too. The pages wait in a temporary file while their lines are counted: first in buckets of hashes, then one by one those
+of the full buckets. So memory holds some 300 bytes for each page and folder above it, and no order changes the result.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from goldbench.pipeline.formats.documents.sources import SourceFile
+from goldbench.pipeline.formats.faults import Fault
+
+FEWEST_PAGES = 5
+"""Fewest pages of a site; on fewer, a line may be on most of them by chance."""
+_SITE, _PART = 0.5, 0.9
+"""A line is left out that stands on more than half of the pages of a folder that was given, or on more than nine tenths
+of those of a folder within it: the pages of one chapter may share "See also" or the name of their author."""
+_BUCKETS_PER_PAGE, _MOST_BUCKETS = 64, 1 << 20
+
+Converted: TypeAlias = tuple[str | None, str]
+"""The title of a document, if it has one, and its text."""
+Folder: TypeAlias = tuple[str, str]
+"""The path of the folder that was given, and of a folder below it, with ``/`` at its end."""
+_FENCE = re.compile(r"\s*(?:> ?)*(`{3,})")
+_HEADING = re.compile(r"(#{1,6}) ")
+_BETWEEN = re.compile(r"\s+[—–|·•»«-]\s+|\s+::\s+|\s*\|\s*|:\s+")
+"""What stands between the parts of a title."""
+_PART_OF_TITLE = "\0"
+"""Begins what is counted for a part of a title, to tell it from a line."""
+
+
+class SitePages:
+    """Converted pages, in order, and then again without what most pages of their site share.
+
+    Args:
+        files: The pages that will be put in.
+    """
+
+    def __init__(self, files: Sequence[SourceFile]) -> None:
+        sizes = Counter(folder for file in files for folder in _folders(file))
+        self._buckets = {folder: _empty(size) for folder, size in sizes.items() if size >= FEWEST_PAGES}
+        self._pages: Counter[Folder] = Counter()
+        self._common: dict[Folder, frozenset[str]] = {}
+        self._waiting = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115  # closed on exit
+        self.lines = 0
+        """How many lines of text were left out so far."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._waiting.close()
+
+    def put(self, file: SourceFile, page: Converted | Fault) -> None:
+        """Take a page, or why it cannot be read."""
+        if isinstance(page, Fault):
+            self._waiting.write(json.dumps([page.problem]) + "\n")
+            return
+        self._waiting.write(json.dumps(page) + "\n")
+        hashes = np.array([zlib.crc32(line.encode()) for line in _counted(*page)], np.uint32)
+        for folder in _folders(file):
+            if (buckets := self._buckets.get(folder)) is not None:
+                buckets[np.unique(hashes % np.uint32(len(buckets)))] += 1
+                self._pages[folder] += 1
+
+    def settle(self, files: Sequence[SourceFile]) -> None:
+        """Find what most pages share; ``files`` are those whose pages were put in, in the same order."""
+        full = {
+            folder: buckets > least
+            for folder, buckets in self._buckets.items()
+            if (least := self._least(folder)) is not None
+        }
+        full = {folder: buckets for folder, buckets in full.items() if buckets.any()}
+        exact: dict[Folder, Counter[str]] = {folder: Counter() for folder in full}
+        if full:
+            for file, page in zip(files, self._again(), strict=True):
+                lines = () if isinstance(page, Fault) else _counted(*page)
+                hashes = [(line, zlib.crc32(line.encode())) for line in lines]
+                for folder in _folders(file):
+                    if (buckets := full.get(folder)) is not None:
+                        exact[folder].update(line for line, number in hashes if buckets[number % len(buckets)])
+        for folder, counts in exact.items():
+            least = self._least(folder)
+            assert least is not None
+            if common := frozenset(line for line, count in counts.items() if count > least):
+                self._common[folder] = common
+        self._buckets.clear()
+
+    def cleaned(self, files: Sequence[SourceFile]) -> Iterator[Converted | Fault]:
+        """Yield the pages again, in the same order, without what most pages of their site share."""
+        for file, page in zip(files, self._again(), strict=True):
+            if isinstance(page, Fault):
+                yield page
+                continue
+            common = frozenset().union(*(self._common.get(folder, ()) for folder in _folders(file)))
+            text, left_out = without_lines(page[1], common)
+            self.lines += left_out
+            yield own_title(page[0], text, common), text
+
+    def _again(self) -> Iterator[Converted | Fault]:
+        self._waiting.seek(0)
+        for line in self._waiting:
+            page = json.loads(line)
+            yield Fault(page[0]) if len(page) == 1 else (page[0], page[1])
+
+    def _least(self, folder: Folder) -> float | None:
+        """Return the number of pages that a common line exceeds; None if the folder has too few pages."""
+        pages = self._pages[folder]
+        return (_PART if folder[1] else _SITE) * pages if pages >= FEWEST_PAGES else None
+
+
+def without_lines(text: str, common: frozenset[str]) -> tuple[str, int]:
+    """Return a text without common lines, and how many were left out; code, tables and what is needed to read it stay.
+
+    Of a table all rows go or none. A common heading goes if nothing is left below it, or if it is of level 1, where the
+    site's name stands, and others follow. A text that would hold no word stays as it is.
+
+    Args:
+        text: Markdown-like text.
+        common: Lines in the form that `normal_line` gives.
+    """
+    lines = text.split("\n")
+    kinds = _kinds(lines)
+    gone = [bool(kind) and normal_line(line) in common for line, kind in zip(lines, kinds, strict=True)]
+    if not any(gone):
+        return text, 0
+    _keep_tables(kinds, gone)
+    _keep_headings(lines, kinds, gone)
+    kept = "\n".join(line for line, left_out in zip(lines, gone, strict=True) if not left_out)
+    kept = re.sub(r"\n{3,}", "\n\n", kept).strip("\n")
+    return (kept, sum(gone)) if re.search(r"[^\W_]", kept) else (text, 0)
+
+
+def own_title(title: str | None, text: str, common: frozenset[str]) -> str | None:
+    """Return a title without the parts at its ends that most titles of the site share.
+
+    Args:
+        title: The title of the page.
+        text: Its text; its first heading is the title of a page that has only the site's.
+        common: What most pages share.
+    """
+    parts = _parts(title or "")
+    start, end = 0, len(parts)
+    while end > start and _PART_OF_TITLE + normal_line(parts[end - 1][0]) in common:
+        end -= 1
+    while start < end and _PART_OF_TITLE + normal_line(parts[start][0]) in common:
+        start += 1
+    if not parts:
+        return title
+    if start == end:
+        heading = next((line for line in text.split("\n") if _HEADING.match(line)), "")
+        return heading.lstrip("#").strip().replace("`", "") or title
+    return "".join(part + between for part, between in parts[start : end - 1]) + parts[end - 1][0]
+
+
+def normal_line(line: str) -> str:
+    """Return a line in the form in which it is compared: case-folded, single spaces."""
+    return " ".join(line.casefold().split())
+
+
+def _counted(title: str | None, text: str) -> set[str]:
+    """Return what is counted of a page: its lines outside code that hold a word, and the parts of its title."""
+    lines = text.split("\n")
+    found = {normal_line(line) for line, kind in zip(lines, _kinds(lines), strict=True) if kind}
+    return found | {_PART_OF_TITLE + normal_line(part) for part, _ in _parts(title or "")}
+
+
+def _kinds(lines: Sequence[str]) -> list[str]:
+    """Return for each line ``heading``, ``row`` or ``text``, and nothing for code and lines without a word."""
+    found, fence = [], ""
+    for line in lines:
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+            found.append("")
+        elif fence:
+            fence = "" if mark and mark[1].startswith(fence) else fence
+            found.append("")
+        elif line.lstrip().startswith("|"):
+            found.append("row")
+        elif not re.search(r"[^\W_]", line):
+            found.append("")
+        else:
+            found.append("heading" if _HEADING.match(line) else "text")
+    return found
+
+
+def _keep_tables(kinds: Sequence[str], gone: list[bool]) -> None:
+    start = 0
+    for place in range(len(kinds) + 1):
+        if place == len(kinds) or kinds[place] != "row":
+            if not all(gone[start:place]):
+                gone[start:place] = [False] * (place - start)
+            start = place + 1
+
+
+def _keep_headings(lines: Sequence[str], kinds: Sequence[str], gone: list[bool]) -> None:
+    below = [0] * 7
+    """By level: whether anything is kept below a heading of this level that would stand here."""
+    others = False
+    for place in range(len(lines) - 1, -1, -1):
+        mark = _HEADING.match(lines[place]) if kinds[place] == "heading" else None
+        if mark is None:
+            if not gone[place] and lines[place].strip(" -|*_"):
+                below = [1] * 7
+            continue
+        level = len(mark[1])
+        gone[place] = gone[place] and (not below[level] or (level == 1 and others))
+        others = others or not gone[place]
+        for lower in range(level, 7):
+            below[lower] = 0
+        if not gone[place]:
+            below[:level] = [1] * level
+
+
+def _parts(title: str) -> list[tuple[str, str]]:
+    """Return the parts of a title, each with what stands after it."""
+    title = " ".join(title.split())
+    parts, start = [], 0
+    for between in _BETWEEN.finditer(title):
+        parts.append((title[start : between.start()], between[0]))
+        start = between.end()
+    return [*parts, (title[start:], "")] if title else []
+
+
+def _folders(file: SourceFile) -> list[Folder]:
+    names = file.source.split("/")
+    top = str(file.path.absolute().parents[len(names) - 1])
+    return [(top, "".join(f"{name}/" for name in names[:depth])) for depth in range(len(names))]
+
+
+def _empty(pages: int) -> npt.NDArray[np.uint32]:
+    return np.zeros(min(_MOST_BUCKETS, 1 << (_BUCKETS_PER_PAGE * pages - 1).bit_length()), np.uint32)
