@@ -133,6 +133,11 @@ class Candidate(Record):
     original: Id | None = None
     noise: str | None = None
 
+    @property
+    def alone(self) -> str:
+        """The query as it is understood without anything said before."""
+        return self.standalone or self.text
+
     @model_validator(mode="after")
     def _needs_several(self) -> Self:
         if self.needs and (len(set(self.needs)) != len(self.needs) or len(self.needs) < 2):

@@ -159,7 +159,8 @@ def _mix(drawn: Drawn) -> dict[str, dict[str, Asked]]:
     counted: dict[str, dict[str, Asked]] = {}
     for name in ("kind", "style"):
         asked = Counter(str(getattr(item.asked, name)) for item in drawn.candidates if item.asked is not None)
-        kept = Counter(str(getattr(query, name)) for query in drawn.queries if query.asked is not None)
+        there = (*drawn.queries, *drawn.unanswerable)
+        kept = Counter(str(getattr(query, name)) for query in there if query.asked is not None)
         if asked:
             counted[name] = {value: Asked(asked=asked[value], kept=kept[value]) for value in sorted(asked | kept)}
     return counted

@@ -179,8 +179,7 @@ class KindDrawing:
             return
         assert attempt.context is not None
         if finding is None:
-            alone = candidate.standalone or candidate.text
-            finding = self.checks.accept(candidate.model_copy(update={"text": alone}), attempt.context)
+            finding = self.checks.accept(candidate.model_copy(update={"text": candidate.alone}), attempt.context)
         if finding is not None:
             self.drawn.rejections.append(rejection(finding, candidate))
         elif self.kind is QueryKind.UNANSWERABLE:

@@ -292,7 +292,7 @@ class Asking:
         return Pair(
             query_id=query.query_id,
             chunk_id=slot.chunk_id,
-            query=query.text,
+            query=query.alone,
             passage=text,
             answer=query.answer if slot.check else None,
             canary=slot.planted.kind if slot.planted else None,

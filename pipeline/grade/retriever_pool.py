@@ -143,7 +143,7 @@ def retrieve(gold: GradableSet, retrievers: Mapping[str, Retriever], *, depth: i
     Raises:
         RetrieverFailed: A retriever cannot index or search.
     """
-    queries = {query.query_id: query.text for query in gold.queries}
+    queries = {query.query_id: query.alone for query in gold.queries}
     corpus = gold.corpus()
     found: Rankings = {}
     with progress.stage("retrieve", len(retrievers)) as step:

@@ -89,9 +89,9 @@ def _planted(query: Query, kind: Canary, seed: str, chunks: Stored[Chunk], pool:
         return None
     text = chunk.text
     if kind is Canary.QUERY_WORDS:
-        text = _spliced(text, query.text)
+        text = _spliced(text, query.alone)
     if kind is Canary.CLAIMED_RELEVANT:
-        text = f"{text}\n\n{_CLAIM.format(query=query.text)}"
+        text = f"{text}\n\n{_CLAIM.format(query=query.alone)}"
     return Planted(query, chunk.chunk_id, kind, text)
 
 
@@ -104,7 +104,7 @@ def unrelated(query: Query, chunks: Stored[Chunk], pool: Collection[str], seed: 
         pool: Ids of the chunks that may not be returned.
         seed: Another seed tries other chunks.
     """
-    wanted = frozenset(content_terms(query.text, query.language))
+    wanted = frozenset(content_terms(query.alone, query.language))
     best: tuple[int, Chunk] | None = None
     for number in range(_TRIES if len(chunks) else 0):
         chunk = chunks.at(number_of("canary", seed, query.query_id, number) % len(chunks))

@@ -296,6 +296,29 @@ def test_a_temporal_query_names_the_version_of_its_passage(
 
 
 @pytest.mark.slow
+def test_a_set_of_many_kinds_is_graded_rechunked_and_scored(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    linked(tmp_path / "docs", 30)
+    shares = {"fact": 0.4, "multi_hop": 0.2, "conversational": 0.2, "unanswerable": 0.2}
+    assert goldbench(*asked(tmp_path, shares, model_server), "--out", "run", "--queries", 20).returncode == 0
+    data = dataset(tmp_path / "run")
+    truth = {
+        data["standalone"].get(query_id, text): {data["corpus"][found]: 3 for found in data["relevant_docs"][query_id]}
+        for query_id, text in data["queries"].items()
+    }
+    model_server.script(judge={"truth": truth})
+    graded = goldbench("grade", "run", "--base-url", model_server.base_url, "--model", "m")
+    assert graded.returncode == 0, graded.stderr
+    assert dataset(tmp_path / "run")["relevant_docs"].keys() == data["queries"].keys()
+    assert dataset(tmp_path / "run")["unanswerable"] == data["unanswerable"]
+    assert goldbench("rechunk", "run", "--out", "smaller", "--chunk-size", 250).returncode == 0
+    for run in ("run", "smaller"):
+        assert goldbench("validate", run).returncode == 0
+        assert dataset(tmp_path / run)["needs"].keys() == data["needs"].keys()
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_hundred_queries_have_the_shares_asked_for_whatever_hostile_documents_say(
     goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
