@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
     from goldbench.pipeline.score.runs import Gold, Match
 
-Kind = Literal["beir", "trec", "msmarco", "squad", "llamaindex", "ir_datasets", "hf"]
+Kind = Literal["beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "ir_datasets", "hf"]
 Level = Literal["human", "model", "smoke"]
 
 _SIMULATED = (

@@ -22,6 +22,8 @@ class Kind(StrEnum):
     TREC = "trec"
     MSMARCO = "msmarco"
     SQUAD = "squad"
+    HOTPOTQA = "hotpotqa"
+    MUSIQUE = "musique"
     LLAMAINDEX = "llamaindex"
     IR_DATASETS = "ir_datasets"
     HF = "hf"

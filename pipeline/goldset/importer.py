@@ -188,8 +188,9 @@ class _Import:
         self._write_renamed()
         kept = {query.query_id: relevance[query.query_id] for query in queries}
         metadata = self._metadata(grades, options)
-        self.place.write_gold(GoldContents(queries, lambda: _passages(chunks), kept, metadata))
-        return _Written(len(documents), len(queries), self._reports(len(documents), kept), grades)
+        unanswerable = list(self._unanswerable(relevance))
+        self.place.write_gold(GoldContents(queries, lambda: _passages(chunks), kept, metadata, unanswerable))
+        return _Written(len(documents), len(queries), self._reports(len(documents), kept, len(unanswerable)), grades)
 
     def _unknown_grade(self, judgments: list[Qrel], grade: int, seen: Mapping[int, int]) -> InputError:
         place = next(qrel for qrel in judgments if qrel.grade == grade)
@@ -227,6 +228,8 @@ class _Import:
     def _kept_queries(self, relevance: Mapping[str, Mapping[str, Relevance]]) -> Iterator[Query]:
         """Yield the queries that have a relevant passage, in the order of their file."""
         for topic in self.reading.topics.values():
+            if topic.unanswerable:
+                continue
             query_id = self.reading.query_ids[topic.query_id]
             grades = relevance.get(query_id, {})
             best = max(grades.values(), default=Relevance.UNRELATED)
@@ -235,23 +238,49 @@ class _Import:
                 for _ in grades:
                     self.books.leave_out("judgments", "query-left-out")
                 continue
+            known = self.reading.document_ids
+            if not all(doc_id in known for doc_id in topic.needs):
+                self.books.leave_out("queries", "needed-passage-missing")
+                continue
+            needs = tuple(known[doc_id] for doc_id in topic.needs)
             yield Query(
                 query_id=query_id,
                 text=topic.text,
                 generator=self.generator,
                 chunk_id=next(doc_id for doc_id, grade in grades.items() if grade == best),
-                answer=topic.answers[0][3] if topic.answers else None,
+                answer=topic.answer or (topic.answers[0][3] if topic.answers else None),
+                kind=topic.kind,
+                needs=needs,
                 evidence=tuple(
                     Evidence(doc_id=self.reading.document_ids[doc_id], start=start, end=end, quote=words)
                     for doc_id, start, end, words in topic.answers
                 ),
             )
 
-    def _reports(self, documents: int, kept: Mapping[str, Mapping[str, Relevance]]) -> list[StageReport]:
+    def _unanswerable(self, relevance: Mapping[str, Mapping[str, Relevance]]) -> Iterator[Query]:
+        """Yield the queries that no passage answers, except those that somebody judged."""
+        for topic in self.reading.topics.values():
+            query_id, near = self.reading.query_ids[topic.query_id], topic.near
+            if not topic.unanswerable:
+                continue
+            if query_id in relevance or near is None or near not in self.reading.document_ids:
+                self.books.leave_out("queries", "answered-elsewhere")
+                continue
+            yield Query(
+                query_id=query_id,
+                text=topic.text,
+                generator=self.generator,
+                chunk_id=self.reading.document_ids[near],
+                kind=topic.kind,
+            )
+
+    def _reports(
+        self, documents: int, kept: Mapping[str, Mapping[str, Relevance]], unanswerable: int
+    ) -> list[StageReport]:
         labels = sum(len(grades) for grades in kept.values())
         return [
             self.books.report("documents", self.reading.file(0), CHUNKS, documents),
-            self.books.report("queries", self.reading.file(1), QUERIES, len(kept)),
+            self.books.report("queries", self.reading.file(1), QUERIES, len(kept) + unanswerable),
             self.books.report("judgments", self.reading.file(2), DATASET, labels),
         ]
 

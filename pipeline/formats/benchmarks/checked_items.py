@@ -43,7 +43,7 @@ class Reading:
             if not self.query_ids.add(topic.query_id, topic.place):
                 problem = _taken(topic.query_id, self.query_ids)
                 self.books.broken("queries", "duplicate", topic.query_id, self._at(1, topic.place, problem))
-            elif topic.query_id not in asked:
+            elif topic.query_id not in asked and not topic.unanswerable:
                 self.books.leave_out("queries", "unjudged")
             elif fault := _fault(topic.text):
                 del self.query_ids.places[topic.query_id]

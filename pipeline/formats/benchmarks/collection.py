@@ -17,6 +17,7 @@ from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.pipeline.formats.lines import json_objects, text_lines
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import QRELS_COLUMNS, grade_of
+from goldbench.schemas.query import QueryKind
 
 T = TypeVar("T")
 
@@ -36,12 +37,26 @@ class Entry(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A query. ``answers`` are the known answers in its passage: document id, start, end, words."""
+    """A query. ``answers`` are the known answers in its passage: document id, start, end, words.
+
+    ``answer`` is its reference answer, if that is not the words of the first of ``answers``. ``needs`` are the passages
+    that are all needed, two or more. ``near`` is a passage close to a query that no passage answers;
+    None if some passage of the collection answers it after all.
+    """
 
     query_id: str
     text: str
     place: Place
     answers: tuple[tuple[str, int, int, str], ...] = ()
+    answer: str | None = None
+    kind: QueryKind | None = None
+    needs: tuple[str, ...] = ()
+    near: str | None = None
+
+    @property
+    def unanswerable(self) -> bool:
+        """Whether the collection says that no passage answers it."""
+        return self.kind is QueryKind.UNANSWERABLE
 
 
 class Qrel(NamedTuple):
@@ -145,8 +160,11 @@ def entry_of_row(place: Place, row: Mapping[str, Any]) -> Entry:
 
 
 def topic_of_row(place: Place, row: Mapping[str, Any]) -> Topic:
-    """Return the query of an object with an id and a text; raises as ``entry_of_row``."""
-    return Topic(member(row, "id"), member(row, "text"), place)
+    """Return the query of an object with an id, a text and maybe a reference answer; raises as ``entry_of_row``."""
+    metadata = row.get("metadata")
+    answer = metadata.get("answer") if isinstance(metadata, Mapping) else None
+    said = answer.get("text") if isinstance(answer, Mapping) else None
+    return Topic(member(row, "id"), member(row, "text"), place, answer=said if isinstance(said, str) else None)
 
 
 def _items(

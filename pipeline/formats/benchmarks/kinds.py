@@ -10,6 +10,7 @@ from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection
 from goldbench.pipeline.formats.benchmarks.folders import read_beir
 from goldbench.pipeline.formats.benchmarks.llamaindex import read_llamaindex
 from goldbench.pipeline.formats.benchmarks.msmarco import read_msmarco
+from goldbench.pipeline.formats.benchmarks.multi_hop import read_hotpotqa, read_musique
 from goldbench.pipeline.formats.benchmarks.online import read_hugging_face, read_ir_datasets
 from goldbench.pipeline.formats.benchmarks.squad import read_squad
 from goldbench.pipeline.formats.benchmarks.trec_collection import read_trec
@@ -20,6 +21,8 @@ READERS: dict[str, Callable[[str, Chosen], Collection]] = {
     "trec": lambda path, chosen: read_trec(Path(path), chosen),
     "msmarco": lambda path, chosen: read_msmarco(Path(path), chosen),
     "squad": lambda path, _: read_squad(Path(path)),
+    "hotpotqa": lambda path, _: read_hotpotqa(Path(path)),
+    "musique": lambda path, _: read_musique(Path(path)),
     "llamaindex": lambda path, _: read_llamaindex(Path(path)),
     "ir_datasets": lambda path, _: read_ir_datasets(path),
     "hf": read_hugging_face,
