@@ -77,6 +77,10 @@ class Neighbours:
 def drift(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retriever] | None = None) -> dict[str, Any]:
     """Return how a log is covered by a gold set, as plain values fit for JSON.
 
+    ``decisions`` holds for each distinct query its state (``covered``, ``not_covered``, ``undecided``), the reason and
+    the passage that it rests on; ``passages`` the shares of the states and the thresholds, None if unknown; and
+    ``not_in_gold``, ``not_in_passages`` and ``undecided`` clusters of queries.
+
     Args:
         gold: A gold set with its texts.
         log: The users' queries.

@@ -21,10 +21,11 @@ from goldbench.pipeline.measures.statistics.coverage import Nearest
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.score.runs import Gold
 
-NEEDED = 50
-"""Answered queries by people or a model that thresholds need; of fewer, ``RISK`` is less than one query."""
-RISK = 0.02
-"""Share of these queries, or of what does not answer them, that may lie on the wrong side of a threshold."""
+RISK, CONFIDENCE = 0.03, 0.95
+"""Share of answered queries, and of what does not answer them, on the wrong side of its threshold: at most this share,
+with this confidence."""
+NEEDED = 100
+"""Answered queries by people or a model that thresholds need: even the extreme of fewer than 99 is not sure enough."""
 _FROM_DOCUMENTS = frozenset({"heading", "held-out"})
 """Recipes of the simulation whose queries are a heading or a sentence of the document, not words drawn at random."""
 
@@ -91,8 +92,22 @@ def thresholds(own: Floats, others: Floats, written: Sequence[bool]) -> Threshol
     count = int(chosen.sum())
     if count < NEEDED:
         return Thresholds(count)
-    above = float(np.quantile(others[chosen], 1 - RISK, method="higher"))
-    return Thresholds(count, above, float(np.quantile(own[chosen], RISK, method="lower")))
+    passed = _passed(count)
+    above = float(np.sort(others[chosen])[-1 - passed])
+    return Thresholds(count, above, float(np.sort(own[chosen])[passed]))
+
+
+def _passed(count: int) -> int:
+    """Return how many values beyond a threshold keep the risk, of so many values that it is chosen from.
+
+    Source: distribution-free tolerance limits, Wilks, Ann. Math. Stat. 12, 1941.
+    """
+    from scipy.special import bdtr
+
+    passed = int(count * RISK)
+    while passed and bdtr(passed, count, RISK) > 1 - CONFIDENCE:
+        passed -= 1
+    return passed
 
 
 def by_rules(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,20 @@ def script_fits(query: str, expected: str) -> bool | None:
         return 2 * own >= total
     latin = counts["Latin"]
     return own > 0 and own >= total - own - latin and (latin < 5 or 5 * own >= own + latin)
+
+
+def probability(text: str, expected: Collection[str]) -> float:
+    """Return how probable it is that a text is in one of the languages, from 0 to 1; 1 if its script has one language.
+
+    Args:
+        text: Any text; of one or two words the languages of a script are hardly told apart.
+        expected: ISO 639-1 codes, with or without a region.
+    """
+    script = script_of(text)
+    if script not in _SEVERAL_LANGUAGES:
+        return 1.0
+    wanted = {_code(language) for language in expected}
+    return sum(share for language, share in _probabilities(text, script) if language in wanted)
 
 
 def same_script(query: str, text: str) -> bool:

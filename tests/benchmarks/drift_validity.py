@@ -1,11 +1,13 @@
-"""How often the rules of ``drift`` are wrong, on people's questions with and without the passages that answer them.
+"""How often ``drift`` is wrong about people's questions, with and without the passages that answer them.
 
-``python -m tests.benchmarks.drift_validity [--collections DIR] [--only NAME ...] [--words N ...]``
+``python -m tests.benchmarks.drift_validity [--collections DIR] [--only NAME ...] [--words N ...] [--own N]``
 
 Each question is decided twice: with the whole collection, where it has an answer, and with its relevant passages taken
 away, where it has none as far as people judged. With ``--words 3``, three of its content words, drawn at random, stand
 for it, as in a log of short queries (not in scripts without spaces). Only in XQuAD is the answer surely gone with the
 paragraph; in collections of abstracts others may answer that nobody judged, the more so the shorter the query.
+With ``--own 100``, thresholds are read off 100 of the questions, and the others are decided. At last, German and
+Chinese questions are decided against XQuAD's English paragraphs, which answer them all in another language.
 """
 
 from __future__ import annotations
@@ -13,10 +15,14 @@ from __future__ import annotations
 import argparse
 import random
 from collections import Counter
+from collections.abc import Collection as Group
+from collections.abc import Sequence
 from pathlib import Path
 
 from goldbench.pipeline.explore.log_coverage import main_language
-from goldbench.pipeline.explore.word_rules import Passages, State
+from goldbench.pipeline.explore.verdicts import Thresholds, thresholds, with_thresholds
+from goldbench.pipeline.explore.word_rules import Passages, State, Verdict
+from goldbench.pipeline.measures.statistics.coverage import Words
 from goldbench.pipeline.text.words import content_terms, stop_words, terms
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
 
@@ -30,26 +36,57 @@ def main() -> None:
     parser.add_argument("--collections", type=Path, default=collections_folder())
     parser.add_argument("--only", nargs="*", default=CHOSEN)
     parser.add_argument("--words", nargs="*", type=int, default=[0, 3])
+    parser.add_argument("--own", type=int, default=0)
     options = parser.parse_args()
     for name in options.only:
         if is_collection(options.collections / name):
             found = load(options.collections / name)
+            if len(found.queries) <= 2 * options.own:
+                continue
             for count in [0] if found.spaceless else options.words:
-                print(f"{name:16} {count or 'all'} words: {_measured(found, count)}", flush=True)
+                print(f"{name:16} {count or 'all'} words: {_measured(found, count, options.own)}", flush=True)
+    if options.own == 0 and "xquad_en" in options.only:
+        _abroad(options.collections, options.words)
 
 
-def _measured(found: Collection, count: int) -> str:
+def _measured(found: Collection, count: int, own: int) -> str:
     language = main_language(found.documents)
     draws = random.Random(1)
     asked = [_shortened(text, count, language, draws) for text in found.queries[:MOST]]
+    relevant = [{place for place, gain in gains.items() if gain > 0} for gains in found.gains[: len(asked)]]
+    order = draws.sample(range(len(asked)), len(asked))
+    limits = _limits(found.documents, [asked[n] for n in order[:own]], [relevant[n] for n in order[:own]], language)
+    rest = sorted(order[own:])
     passages = Passages(found.documents, asked, language)
-    answered: Counter[State] = Counter()
-    removed: Counter[State] = Counter()
-    for text, gains in zip(asked, found.gains, strict=False):
-        relevant = {place for place, gain in gains.items() if gain > 0}
-        answered[passages.verdict(text).state] += 1
-        removed[passages.verdict(text, without=relevant).state] += 1
-    return f"{len(asked)} queries; answered: {_shares(answered)}; answer taken away: {_shares(removed)}"
+    texts, answers = [asked[n] for n in rest], [relevant[n] for n in rest]
+    words = Words(content_terms(text, language) for text in found.documents)
+    own_terms = [content_terms(text, language) or terms(text) for text in texts]
+    shares = []
+    for without in ([set[int]()] * len(texts), answers):
+        rules = [passages.verdict(text, without=gone) for text, gone in zip(texts, without, strict=True)]
+        shares.append(_shares(with_thresholds(rules, words.coverage(own_terms, without=without), limits)))
+    return f"{len(texts)} queries; answered: {shares[0]}; answer taken away: {shares[1]}"
+
+
+def _limits(
+    documents: Sequence[str], own: Sequence[str], relevant: Sequence[Group[int]], language: str | None
+) -> Thresholds:
+    words = Words(content_terms(text, language) for text in documents)
+    asked = [content_terms(text, language) or terms(text) for text in own]
+    near, others = words.coverage(asked), words.coverage(asked, without=relevant)
+    return thresholds(near.likeness, others.likeness, [True] * len(own))
+
+
+def _abroad(folder: Path, counts: Sequence[int]) -> None:
+    documents = load(folder / "xquad_en").documents
+    for name, language in (("xquad_de", "de"), ("xquad_zh", "zh")):
+        if is_collection(folder / name):
+            found = load(folder / name)
+            for count in [0] if found.spaceless else counts:
+                draws = random.Random(1)
+                asked = [_shortened(text, count, language, draws) for text in found.queries]
+                passages = Passages(documents, asked, "en")
+                print(f"{name} on English {count or 'all'} words: {_shares([passages.verdict(t) for t in asked])}")
 
 
 def _shortened(text: str, count: int, language: str | None, draws: random.Random) -> str:
@@ -61,9 +98,9 @@ def _shortened(text: str, count: int, language: str | None, draws: random.Random
     return " ".join(kept[place] for place in places)
 
 
-def _shares(counts: Counter[State]) -> str:
-    total = sum(counts.values())
-    return ", ".join(f"{state.value.replace('_', ' ')} {counts[state] / total:.1%}" for state in State)
+def _shares(verdicts: Sequence[Verdict]) -> str:
+    counts = Counter(verdict.state for verdict in verdicts)
+    return ", ".join(f"{state.value.replace('_', ' ')} {counts[state] / len(verdicts):.1%}" for state in State)
 
 
 if __name__ == "__main__":
