@@ -57,6 +57,8 @@ RULES = {
     "contents-list": ("A table of contents or an index", ""),
     "link-list": ("A chunk that is mostly links", ""),
     "navigation": ("A menu", ""),
+    "index-page": ("A page with the title or file name of an index, a table of contents or a search page", ""),
+    "changelog": ("A list of what changed in a release", ""),
     "licence": ("A licence or copyright page", ""),
     "no-sentence": ("A chunk without a sentence", ""),
     "near-duplicate": ("A chunk that is almost another one, which stays", ""),

@@ -15,7 +15,7 @@ from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.generate import assign
-from goldbench.pipeline.stages.select import READY, Limits, fault
+from goldbench.pipeline.stages.select import READY, Limits, chunk_fault
 from goldbench.pipeline.text.language import detect_language
 from goldbench.schemas.corpus import Chunk, TitleUse
 
@@ -91,6 +91,6 @@ def first_brief(config: Config, found: Found) -> Brief:
     """
     limits = READY if config.documents.no_chunk else Limits()
     for chunk in cut(config, found, on_failure=lambda _: None):
-        if fault(chunk.text, limits) is None:
+        if chunk_fault(chunk, limits, ready=config.documents.no_chunk) is None:
             return brief_for(config, chunk)
     raise GoldbenchError("no chunk of these documents may be asked about")

@@ -15,10 +15,11 @@ import numpy.typing as npt
 from goldbench.pipeline.ports import Stored
 from goldbench.pipeline.stages.select.eligibility import READY, RULES, Limits, fault
 from goldbench.pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from goldbench.pipeline.stages.select.page_kinds import PAGE_RULES, page_fault
 from goldbench.pipeline.text.draws import number_of
 from goldbench.schemas.corpus import Chunk
 
-__all__ = ["READY", "Limits", "Selection", "fault", "select"]
+__all__ = ["READY", "Limits", "Selection", "chunk_fault", "fault", "select"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,9 @@ def select(
     faults = np.zeros(count, np.uint8)
     draws, sources = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
     sketches = Sketches.empty(count)
-    names = [name for name, _ in RULES]
+    names = [*(name for name, _ in RULES), *PAGE_RULES]
     for position, chunk in enumerate(chunks):
-        found = fault(chunk.text, limits)
+        found = chunk_fault(chunk, limits, ready=ready)
         faults[position] = names.index(found) + 1 if found else 0
         draws[position] = number_of(seed, chunk.chunk_id)
         sources[position] = number_of(chunk.span.doc_id)
@@ -98,6 +99,17 @@ def select(
         members=members,
         member_labels=labels[members],
     )
+
+
+def chunk_fault(chunk: Chunk, limits: Limits, *, ready: bool) -> str | None:
+    """Return the name of the first rule that rejects a chunk, None for an eligible one.
+
+    Args:
+        chunk: The chunk.
+        limits: Thresholds of the rules.
+        ready: Whether the chunk is a row of a table, which stands on no page.
+    """
+    return fault(chunk.text, limits) or (None if ready else page_fault(chunk))
 
 
 def _drawing_order(
