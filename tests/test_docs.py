@@ -18,6 +18,7 @@ import pytest
 from goldbench.pipeline.stages.check.single_checks import CHECKS
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.stages.select.eligibility import RULES
+from goldbench.pipeline.stages.select.page_kinds import PAGE_RULES
 from tests.conftest import ROOT, SETTINGS
 from tests.model_server.fixture import ServerHandle, start_server
 
@@ -112,6 +113,7 @@ def test_the_reference_explains_every_rule_of_a_build() -> None:
     critics = {f"critic-{critic.value}" for critic in Critic}
     assert set(write_reference.RULES) == {
         *dict(RULES),
+        *PAGE_RULES,
         *(check.name for check in CHECKS),
         *critics,
         *of_the_set,
