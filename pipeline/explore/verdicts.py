@@ -98,7 +98,7 @@ def thresholds(own: Floats, others: Floats, written: Sequence[bool]) -> Threshol
 
 
 def _passed(count: int) -> int:
-    """Return how many values beyond a threshold keep the risk, of so many values that it is chosen from.
+    """Return how many of ``count`` values may lie beyond a threshold that keeps the risk with the confidence.
 
     Source: distribution-free tolerance limits, Wilks, Ann. Math. Stat. 12, 1941.
     """
