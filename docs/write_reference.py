@@ -202,11 +202,13 @@ if so, it is rejected (`self-contained`). |
 that are most like it, and changes one thing in a question about them. Then the passages that BM25, character n-grams \
 and LSI find first, 20 in all (`[generate.unanswerable] depth`), are judged as `goldbench grade` judges; the query is \
 kept if all grades are below 2, else rejected (`answered`). |
+| `noisy` | has typing errors, dropped words, mixed case or Latin letters for others | Made from the accepted queries, \
+without a model; `originals` in `dataset.json` names what it was made from. |
 
 The passages that belong together are `needs` in `dataset.json`, and each is relevant. Only a model that is asked in
-full (`prompt_style = "full"`) writes these kinds. A kind is left out, with one line, and its share goes to the others:
-if nobody writes it, if its first five replies are useless, if fewer than 10 % of its first 20 proposals or more are
-accepted, or if nothing in the documents can be asked about in this way. Critics do not judge these kinds.
+full (`prompt_style = "full"`) writes these kinds, except `noisy`. A kind is left out, with one line, and its share goes
+to the others: if nobody writes it, if its first five replies are useless, if fewer than 10 % of its first 20 proposals
+or more are accepted, or if nothing in the documents can be asked about in this way. Critics do not judge these kinds.
 
 The text of a conversation is its last question; `history` and `standalone` in `dataset.json` hold the earlier turns and
 the form that stands alone.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,8 +20,10 @@ from goldbench.pipeline.build.waves import Drawing, Drawn
 from goldbench.pipeline.config import KINDS, SHARED, Generation
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.ports import Brief, KindWriter, PoolJudge
-from goldbench.pipeline.stages.check import SetChecks
+from goldbench.pipeline.stages.check import SetChecks, accepted, joined_context
 from goldbench.pipeline.stages.generate import Companions, moment_of, quotas
+from goldbench.pipeline.stages.noise import Noise, noisy_forms
+from goldbench.pipeline.text.draws import number_of
 from goldbench.schemas.manifest import KindCount
 from goldbench.schemas.query import QueryKind
 
@@ -77,6 +80,7 @@ class ShareDrawing:
         for drawing in drawings.values():
             _add(together, drawing.drawn)
         together.limit = together.limit or limit
+        self._add_noisy(together)
         return together, self._counts(together)
 
     async def _draw_kinds(self, target: int, checks: SetChecks) -> dict[QueryKind, KindDrawing]:
@@ -84,7 +88,7 @@ class ShareDrawing:
         drawings: dict[QueryKind, KindDrawing] = {}
         while True:
             self._share_out(target)
-            asked = [kind for kind in SHARED if self.wanted.get(kind)]
+            asked = [kind for kind in SHARED if self.wanted.get(kind) and kind is not QueryKind.NOISY]
             for kind in asked:
                 if self.writer is None:
                     self._drop(kind, self.why_not)
@@ -102,7 +106,7 @@ class ShareDrawing:
 
     def _share_out(self, target: int) -> None:
         left = {kind: share for kind, share in self.settings.kinds.items() if share > 0 and kind not in self.dropped}
-        if not left:
+        if not left.keys() - {QueryKind.NOISY}:
             listed = "; ".join(f"{kind.value}: {reason}" for kind, reason in self.dropped.items())
             raise UsageError(f"generate.kinds: no kind can be written ({listed}); name other kinds")
         self.wanted = quotas(left, target)
@@ -191,6 +195,33 @@ class ShareDrawing:
             for kind, reason in kinds.dropped.items():
                 self._drop(kind, reason)
         return drawn
+
+    def _add_noisy(self, drawn: Drawn) -> None:
+        """Add noisy forms of the accepted queries in a seeded order, one of each before any gets two."""
+        missing, seed = self.wanted.get(QueryKind.NOISY, 0), self.settings.seed
+        if drawn.planned:
+            drawn.planned += missing
+            return
+        known = {query.query_id for query in drawn.queries}
+        order = sorted(
+            zip(drawn.queries, drawn.positions, strict=True),
+            key=lambda item: (number_of(seed, "noisy", item[0].query_id), item[0].query_id),
+        )
+        for turn, (query, positions) in itertools.product(range(len(Noise)), order):
+            if not missing:
+                return
+            for candidate in noisy_forms(query, seed=seed, most=turn + 1)[turn:]:
+                chunks = tuple(self.passages.chunks.at(position) for position in positions)
+                noisy = accepted(candidate, joined_context(chunks, self.passages.brief(chunks[0])))
+                if noisy.query_id in known:
+                    continue
+                known.add(noisy.query_id)
+                drawn.candidates.append(candidate)
+                drawn.queries.append(noisy)
+                drawn.positions.append(positions)
+                drawn.groups_drawn += 1
+                drawn.chunks_with_candidates += 1
+                missing -= 1
 
     def _counts(self, drawn: Drawn) -> dict[str, KindCount]:
         """Return how many of each kind are wanted and there; those about one passage only where a model writes them."""

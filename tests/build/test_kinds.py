@@ -233,6 +233,35 @@ def test_a_query_that_should_have_no_answer_and_has_one_is_rejected(
     assert "answered" in {row["filter"] for row in lines(tmp_path / "bad" / "3-rejections.jsonl")}
 
 
+def check_noisy(run: Path, count: int) -> None:
+    """Each noisy query is another wording of its original, with the same labels."""
+    data = dataset(run)
+    rows = {str(row["query_id"]): row for row in lines(run / "3-queries.jsonl")}
+    noisy = {query_id: row for query_id, row in rows.items() if row.get("kind") == "noisy"}
+    assert len(noisy) == count
+    assert {query_id: row["original"] for query_id, row in noisy.items()} == data["originals"]
+    for query_id, original in data["originals"].items():
+        assert rows[original].get("kind") != "noisy"
+        assert data["queries"][query_id] != data["queries"][original]
+        assert data["relevant_docs"][query_id] == data["relevant_docs"][original]
+        assert data.get("needs", {}).get(query_id) == data.get("needs", {}).get(original)
+
+
+@pytest.mark.parametrize("model", [True, False])
+def test_noisy_queries_are_made_from_the_others_without_a_model(
+    model: bool, goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    linked(tmp_path / "docs", 12)
+    command = asked(tmp_path, {"fact": 0.4, "multi_hop": 0.2, "noisy": 0.4}, model_server)
+    command = command if model else (*command[:4], "--generator", "simulated")
+    done = goldbench(*command, "--out", "run", "--queries", 10)
+    assert done.returncode == 0, done.stderr
+    assert len(dataset(tmp_path / "run")["queries"]) == 10
+    check_noisy(tmp_path / "run", 4 if model else 5)
+    assert model_server.stats()["requests"] == (4 + 2 * 3 if model else 0)
+    assert goldbench("validate", "run").returncode == 0
+
+
 def check_conversations(run: Path) -> None:
     """The last question names nothing, its stand-alone form does, and the passage holds the evidence."""
     data = dataset(run)

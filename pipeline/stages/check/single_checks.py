@@ -241,10 +241,10 @@ def check_candidate(candidate: Candidate, context: CheckContext, *, without: Con
 
 def accepted(candidate: Candidate, context: CheckContext) -> Query:
     """Return the query made from a candidate that passed every check."""
-    alone = candidate.text if candidate.standalone is None else f"{candidate.standalone}\n{candidate.text}"
+    told_by = (candidate.original, candidate.noise, candidate.standalone, candidate.text)
     return Query(
         **dict(candidate),
-        query_id=query_id(alone),
+        query_id=query_id("\n".join(part for part in told_by if part)),
         overlap=overlap(candidate.text, context.indexed_text, context.language),
     )
 
