@@ -93,11 +93,15 @@ def connect_unchanged(path: Path) -> sqlite3.Connection:
 
 def _version(connection: sqlite3.Connection, path: Path, *, may_be_new: bool) -> int:
     """Return the version of the store, 0 for an empty file, which is an error unless it may be new."""
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    connection.execute("BEGIN")  # one view of the file: another process may be setting it up
+    try:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    finally:
+        connection.execute("ROLLBACK")
     if application != APPLICATION_ID and (application or tables or not may_be_new):
         raise InputError(path, _FOREIGN)
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise InputError(
             path, f"the answer store has version {version}, this goldbench reads up to {VERSION}: update it"

@@ -25,10 +25,11 @@ from goldbench.schemas.manifest import Manifest
 from goldbench.schemas.scorecard import Baseline, Scorecard
 from goldbench.schemas.set_card import Card
 from tests.conftest import Goldbench
+from tests.model_server.fixture import ServerHandle
 
 ZIP = Path(__file__).parent / "earlier_files.zip"
-SERVER = ("--base-url", "http://127.0.0.1:18999/v1", "--model", "m", "--replay")
-"""The server that the stored answers came from; nothing listens there now."""
+CHECKS_SINCE = 2
+"""Judge checks that a grading asks today beside those of before."""
 
 
 @pytest.fixture
@@ -48,6 +49,14 @@ def goldbench(goldbench_inside: Goldbench) -> Goldbench:
     return run
 
 
+@pytest.fixture
+def server(model_server: ServerHandle) -> tuple[str, ...]:
+    """A judge that knows the evidence of the old set's queries and no other text."""
+    known = [json.loads(line) for line in original("run/3-queries.jsonl").splitlines()]
+    model_server.script(judge={"truth": {one["text"]: {item["quote"]: 3 for item in one["evidence"]} for one in known}})
+    return ("--base-url", model_server.base_url, "--model", "m")
+
+
 def original(name: str) -> bytes:
     with zipfile.ZipFile(ZIP) as archive:
         return archive.read(name)
@@ -60,12 +69,14 @@ def renamed(old: bytes) -> bytes:
 def comparable(name: str, content: bytes) -> bytes:
     """Return a file without the ranks that LSI gave: where all cosines are almost 0, they depend on the processor.
 
-    Nor with the reference answers, which sets from before did not publish.
+    Nor with the reference answers, which sets from before did not publish, and judge checks, which were fewer.
     """
     if name == "dataset.json":
         return re.sub(rb'"answers": \{\n.*?\n\},\n', b"", content, flags=re.DOTALL)
     if name == "beir/queries.jsonl":
         return re.sub(rb', "answer": \{"text".*?\]\}', b"", content)
+    if name == "4-judgments.jsonl":
+        return b"".join(line for line in content.splitlines(keepends=True) if b'"canary"' not in line)
     return re.sub(rb'"lsi":\d+', b'"lsi"', content) if name == "4-pool.jsonl" else content
 
 
@@ -79,7 +90,10 @@ def check_same_set(old: str, new: Path) -> None:
         assert comparable(name, (new / name).read_bytes()) == comparable(name, renamed(original(f"{old}/{name}"))), name
     changing = {"created", "seconds", "files", "goldbench", "usage", "packages", "generators"}
     assert before.packages.keys() == after.packages.keys()
-    assert before.model_dump(exclude=changing) == after.model_dump(exclude=changing)
+    told = [one.model_dump(exclude=changing) for one in (before, after)]
+    for one in told:
+        del one["grading"]["canaries"], one["grading"]["canary_findings"]
+    assert told[0] == told[1]
     assert "goldset" not in (new / "manifest.json").read_text(encoding="utf-8")
     assert validate(new).problems == ()
 
@@ -125,15 +139,18 @@ def test_runs_of_an_experiment_are_not_searched_again(
     assert (earlier / "run/bench/runs/words.trec").read_bytes() == original("run/bench/runs/words.trec")
 
 
-def test_grading_again_from_the_store_gives_the_same_set(earlier: Path, goldbench: Goldbench) -> None:
-    goldbench("grade", "run", *SERVER)
+def test_grading_again_from_the_store_gives_the_same_set(
+    earlier: Path, goldbench: Goldbench, server: tuple[str, ...], model_server: ServerHandle
+) -> None:
+    goldbench("grade", "run", *server)
+    assert model_server.stats()["requests"] == CHECKS_SINCE
     check_same_set("run", earlier / "run")
     (earlier / "untitled.toml").write_bytes((earlier / "goldset.toml").read_bytes() + b'[corpus]\ntitle = "none"\n')
     goldbench("build", "docs", "--out", "run", "--config", "untitled.toml", "--grade", "--replay", "--replace")
     for name in ("3-queries.jsonl", "4-pool.jsonl", "4-judgments.jsonl", "trec/qrels.txt", "beir/corpus.jsonl"):
         was = comparable(name, renamed(original(f"run/{name}")))
         assert comparable(name, (earlier / "run" / name).read_bytes()) == was, name
-    goldbench("topup", "run", "--run", "more=other.trec", *SERVER)
+    goldbench("topup", "run", "--run", "more=other.trec", *server)
     assert validate(earlier / "run").problems == ()
 
 
@@ -194,9 +211,12 @@ def test_exported_judgments_of_before_are_imported(earlier: Path, goldbench: Gol
     assert [line.split(",")[:4] for line in (earlier / "again.csv").read_text("utf-8").splitlines()] == columns
 
 
-def test_answers_of_before_are_listed_and_moved(earlier: Path, goldbench: Goldbench) -> None:
+def test_answers_of_before_are_listed_and_moved(
+    earlier: Path, goldbench: Goldbench, server: tuple[str, ...], model_server: ServerHandle
+) -> None:
     assert "replies" in goldbench("answers", "stats", "answers.sqlite").stdout
     goldbench("answers", "export", "answers.sqlite", "answers.jsonl")
     goldbench("answers", "import", "copy.sqlite", "answers.jsonl")
-    goldbench("grade", "run", *SERVER, "--answers", "copy.sqlite")
+    goldbench("grade", "run", *server, "--answers", "copy.sqlite")
+    assert model_server.stats()["requests"] == CHECKS_SINCE
     check_same_set("run", earlier / "run")
