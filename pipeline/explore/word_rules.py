@@ -40,8 +40,10 @@ _SAMPLED = 300
 """Passages sampled to detect their languages."""
 _RARE = 0.05
 """Share of the sampled passages from which a language is one of theirs."""
-_READ = 50
-"""Passages that hold all words of a query, of which the sentences are read."""
+_WINDOW = 2000
+"""Characters within which the words of a longer query must stand: a whole chapter has all words of many queries."""
+_READ = 200_000
+"""Characters of passages read for one query, of each and of all, to see whether its words stand close together."""
 
 
 class State(StrEnum):
@@ -184,19 +186,29 @@ class Passages:
         return sorted(whole)
 
     def _close(self, query: _Query, places: Sequence[int]) -> list[int]:
-        """Return those of the passages in which the words of a short query stand close together."""
-        if query.words >= _CLOSE or query.words <= 1:
-            return list(places)
-        return [place for place in places[:_READ] if self._stand_close(query, place)]
+        """Return those of the passages in which the words of a query stand close enough together."""
+        found, read = [], 0
+        for place in places:
+            if query.words <= 1 or (query.words >= _CLOSE and len(self._texts[place]) <= _WINDOW):
+                found.append(place)
+            elif read < _READ:
+                read += len(self._texts[place])
+                if self._stand_close(query, place):
+                    found.append(place)
+        return found
 
     def _stand_close(self, query: _Query, place: int) -> bool:
-        text = self._texts[place]
+        text = self._texts[place][:_READ]
         title, blank, _ = text.partition("\n\n")
         title = title if blank and len(title) <= _TITLE else ""
-        pieces = [text[start:end] for start, end in sentence_spans(text)]
+        if query.words >= _CLOSE:
+            pieces = [text[start : start + _WINDOW] for start in range(0, len(text), _WINDOW // 2)]
+        else:
+            pieces = [text[start:end] for start, end in sentence_spans(text)]
+        wanted = set(query.terms)
         for piece in (*pieces, *self._known.get(place, ())):
             language = text_language(piece, self._language)
-            ordered, wanted = content_terms(piece, language), set(query.terms)
+            ordered = content_terms(piece, language)
             if query.words > 2 or query.identifiers:
                 found = {*ordered, *content_terms(title, language), *_joins(terms(piece), query.identifiers)}
                 if _bridged(query.terms, found & wanted):

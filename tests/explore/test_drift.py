@@ -152,6 +152,18 @@ def test_an_identifier_counts_in_any_spelling(gold: Path, asked: str, written: s
     assert (row["state"], row["passage"]) == ("covered", "code")
 
 
+def test_a_passage_that_holds_every_word_somewhere_answers_nothing(gold: Path) -> None:
+    data = json.loads(gold.read_text("utf-8"))
+    filler = "Nothing more is said about it on this page of the handbook. " * 80
+    data["corpus"]["index"] = filler.join(("Parental. ", "Leave. ", "Allowance. ", "Office. ", "Holiday. "))
+    gold.write_text(json.dumps(data), "utf-8")
+    asked = ("parental leave allowance office", "parental leave")
+    assert [row["state"] for row in report(gold, *asked)["decisions"]] == ["undecided", "undecided"]
+    data["corpus"]["answer"] = "The office pays the allowance for parental leave."
+    gold.write_text(json.dumps(data), "utf-8")
+    assert {row["passage"] for row in report(gold, *asked)["decisions"]} == {"answer"}
+
+
 ANSWERED = """
 Can I run the Osier from a solar panel and a battery?
 can i run the osier from a battery
