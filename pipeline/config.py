@@ -164,6 +164,9 @@ class Generation(Record):
     context: Annotated[str, Setting("What the documents are and who reads them, for the model")] = ""
     seed_queries: Annotated[tuple[str, ...], Setting("Real queries of your users; the model copies their style")] = ()
     personas: Annotated[tuple[str, ...], Setting("Who may ask, a phrase each; one is drawn per chunk")] = ()
+    personas_file: Annotated[Path | None, Setting(
+        "File of personas, one per line; a model writes it if it is missing", unset="none", example="personas.txt",
+    )] = None  # fmt: skip
     prompts: Annotated[Path | None, Setting(
         "Folder of your prompts; relative paths begin at this file", unset="none", example="my-prompts",
     )] = None  # fmt: skip
@@ -262,6 +265,7 @@ class Config(Record):
             del data["model"], data["critics"]
         del data["documents"]["strict"]
         data["generate"].pop("prompts", None)
+        data["generate"].pop("personas_file", None)
         if self.generate.prompt_style is not PromptStyle.SMALL:
             del data["generate"]["prompt_style"]
         for kind in (QueryKind.MULTI_HOP, QueryKind.UNANSWERABLE):

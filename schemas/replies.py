@@ -155,6 +155,12 @@ class Conversation(Answer):
     )
 
 
+class Personas(Answer):
+    """The reply to a prompt for the people who ask a collection."""
+
+    personas: list[str] = Field(description="One phrase of at most 15 words for each kind of person.")
+
+
 class Completeness(Answer):
     """The reply to a check of one passage: what is missing first, then how much of the answer it gives."""
 

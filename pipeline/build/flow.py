@@ -20,10 +20,11 @@ from goldbench.pipeline.build.books import Books, Counts, described
 from goldbench.pipeline.build.exact_shares import ShareDrawing
 from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
 from goldbench.pipeline.build.inputs import brief_for, reading
+from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, write_personas
 from goldbench.pipeline.build.progress import Watched, calls_shown, counted
-from goldbench.pipeline.build.waves import Drawing, Drawn
+from goldbench.pipeline.build.waves import Drawing, Drawn, failure_of
 from goldbench.pipeline.config import Config, Generator, PromptStyle
-from goldbench.pipeline.errors import InputError, ModelUnfit, UnreadableDocument
+from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
 from goldbench.pipeline.formats.documents.converter import memory_note
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.sources import Found
@@ -186,7 +187,7 @@ async def _draw(run: Run) -> None:
                 chunks=run.chunks,
                 generator=writing.generator,
                 critics=writing.critics,
-                brief=functools.partial(brief_for, config),
+                brief=functools.partial(brief_for, config, personas=await _personas(run, writing)),
                 cluster_of=run.selection.cluster_of,
                 concurrency=writing.at_once
                 or 2 * config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
@@ -195,6 +196,32 @@ async def _draw(run: Run) -> None:
             )
             async with calls_shown(writing, step, run.progress):
                 await _draw_by_kind(run, drawing, writing)
+
+
+async def _personas(run: Run, writing: Writing) -> tuple[str, ...]:
+    """Return the personas of the file, which a model writes from titles if it is missing."""
+    path = run.config.generate.personas_file
+    if path is None:
+        return ()
+    known = read_personas(path)
+    if known is not None:
+        return known
+    if writing.kinds is None:
+        run.progress.note(
+            f"{path}: not found, and only a model that is asked in full writes it; write one persona per line"
+        )
+        return ()
+    first = (run.chunks.at(int(position)) for position in run.selection.order)
+    try:
+        personas = tidy(await writing.kinds.people(titles_of(first), count=COUNT))
+    except NotAsked:
+        return ()
+    except (CallFailed, LimitReached) as error:
+        run.books.failures.append(failure_of("personas", path.name, error))
+        return ()
+    write_personas(path, personas)
+    run.progress.note(f"Personas were written to {path}; edit them there.")
+    return personas
 
 
 async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:

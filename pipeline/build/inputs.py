@@ -66,8 +66,14 @@ def cut(config: Config, found: Found, *, on_failure: Callable[[UnreadableDocumen
     return chunk_documents(documents, size=config.chunk.size, overlap=config.chunk.overlap_characters)
 
 
-def brief_for(config: Config, chunk: Chunk) -> Brief:
-    """Return what to ask about one chunk, and in which language."""
+def brief_for(config: Config, chunk: Chunk, personas: Sequence[str] = ()) -> Brief:
+    """Return what to ask about one chunk, and in which language.
+
+    Args:
+        config: The configuration.
+        chunk: The chunk.
+        personas: Who may ask, beside the personas of the configuration.
+    """
     settings = config.generate
     kinds = {kind: weight for kind, weight in settings.kinds.items() if kind in KINDS}
     asked = assign(
@@ -75,7 +81,7 @@ def brief_for(config: Config, chunk: Chunk) -> Brief:
         seed=settings.seed,
         kinds=kinds if any(kinds.values()) else KINDS,
         styles=settings.styles,
-        personas=settings.personas,
+        personas=(*settings.personas, *personas),
     )
     language = settings.constraints.language or detect_language(chunk.text)
     own_words = settings.prompt_style is not PromptStyle.SMALL

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from goldbench.pipeline.build.answer_search import ModelPoolJudge
+from goldbench.pipeline.build.personas import COUNT as PERSONAS_WRITTEN
 from goldbench.pipeline.config import Config, Generation, Generator, PromptStyle
 from goldbench.pipeline.errors import NotAsked, UsageError, explained
 from goldbench.pipeline.llm.budget import Budget
@@ -24,6 +25,7 @@ from goldbench.pipeline.stages.generate import (
     CROSS_COMPARISON,
     GRADE_MANY,
     MULTI_HOP,
+    PERSONAS,
     ModelGenerator,
     ModelKindWriter,
     prompts_of_kinds,
@@ -134,6 +136,7 @@ class ModelWriter:
                 GENERATE: generate.constraints.per_chunk,
                 MULTI_HOP: generate.multi_hop.passages,
                 CROSS_COMPARISON: 2,
+                PERSONAS: PERSONAS_WRITTEN,
                 GRADE_MANY: min(generate.unanswerable.depth, generate.unanswerable.passages_per_call),
             }
             chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
@@ -271,7 +274,9 @@ def prompt_of(name: str, folder: Path | None) -> Prompt:
 def prompts_of(config: Config) -> tuple[str, ...]:
     """Return the ids of the prompts a run with a model uses."""
     asking = (ASK,) if config.generate.prompt_style is PromptStyle.SMALL else (GENERATE, REWRITE)
-    shared = () if config.generate.prompt_style is PromptStyle.SMALL else prompts_of_kinds(config.generate.kinds)
+    shared: tuple[str, ...] = ()
+    if config.generate.prompt_style is not PromptStyle.SMALL:
+        shared = (*prompts_of_kinds(config.generate.kinds), *((PERSONAS,) if config.generate.personas_file else ()))
     return (*asking, *shared, *(critic.prompt_id for critic in config.critics.use))
 
 

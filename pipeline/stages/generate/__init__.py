@@ -14,6 +14,7 @@ from goldbench.pipeline.stages.generate.several_passages import (
     CROSS_COMPARISON,
     GRADE_MANY,
     MULTI_HOP,
+    PERSONAS,
     ModelKindWriter,
     prompts_of_kinds,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "CROSS_COMPARISON",
     "GRADE_MANY",
     "MULTI_HOP",
+    "PERSONAS",
     "Companions",
     "Group",
     "ModelGenerator",
