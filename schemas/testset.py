@@ -38,7 +38,8 @@ class TestSet(Record):
     needed, two or more; ``unanswerable`` ids to the text of queries that nothing in the corpus answers, which are not
     in ``queries`` and so in no mean; ``answers`` ids to reference answers; ``history`` ids to the earlier turns of a
     conversation, the oldest first; ``standalone`` ids to the last turn put so that it needs no earlier one;
-    ``originals`` ids of noisy queries to those of the queries they were made from.
+    ``originals`` ids of noisy queries to those of the queries they were made from; ``derived`` ids to the chunks that
+    nobody read for the query, and that are labelled because a sentence of theirs gives the same answer.
     """
 
     __test__ = False  # not a pytest class, whatever its name
@@ -55,6 +56,7 @@ class TestSet(Record):
     history: dict[Id, list[Turn]] = Field(default_factory=dict)
     standalone: dict[Id, str] = Field(default_factory=dict)
     originals: dict[Id, Id] = Field(default_factory=dict)
+    derived: dict[Id, list[Id]] = Field(default_factory=dict)
 
     @field_validator("metadata")
     @classmethod
@@ -118,6 +120,9 @@ class TestSet(Record):
         for name, named in (("history", self.history), ("standalone", self.standalone)):
             for query_id in named.keys() - self.queries.keys() - self.unanswerable.keys():
                 yield f"{name} names query {query_id!r}, which is not in queries or unanswerable"
+        for query_id, doc_ids in self.derived.items():
+            if not set(doc_ids) <= set(self.relevant_docs.get(query_id, ())):
+                yield f"derived of query {query_id!r} names a document that is not among its relevant_docs"
         for query_id in {one for pair in self.originals.items() for one in pair} - self.queries.keys():
             yield f"originals names query {query_id!r}, which is not in queries"
 

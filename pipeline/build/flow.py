@@ -34,8 +34,9 @@ from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, D
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
 from goldbench.pipeline.ports import Progress, QueryGenerator, Stored, Writing
 from goldbench.pipeline.stages.ask.passages import why_not
-from goldbench.pipeline.stages.assemble import label_needed
+from goldbench.pipeline.stages.assemble import add_derived, label_needed
 from goldbench.pipeline.stages.chunk import chunk_documents
+from goldbench.pipeline.stages.same_answers import same_answers
 from goldbench.pipeline.stages.select import Selection, select
 from goldbench.pipeline.text.display import amount
 from goldbench.pipeline.text.language import detect_language
@@ -280,9 +281,10 @@ async def assemble(run: Run) -> Counts:
         query.query_id: label_needed(query, needed, chunks=chunks, cluster_of=run.selection.cluster_of)
         for query, needed in zip(queries, run.drawn.positions, strict=True)
     }
+    derived = add_derived(relevance, queries, same_answers(queries, chunks))
     corpus = functools.partial(passages, chunks, queries, run.config.corpus.title)
     metadata = described(run.config, run.drawn, run.generator)
-    run.place.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable))
+    run.place.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived))
     return Counts(read=len(queries), written=len(queries))
 
 

@@ -6,7 +6,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -70,7 +70,8 @@ class Passage:
 class GoldContents:
     """What is written: the corpus is a function that reads it again, so that it need not be held in memory.
 
-    ``unanswerable`` are the queries that nothing in the corpus answers; they have no grades.
+    ``unanswerable`` are the queries that nothing in the corpus answers; they have no grades. ``derived`` are the chunks
+    that nobody read for a query and that are labelled because they give the same answer.
     """
 
     queries: Sequence[Query]
@@ -78,6 +79,7 @@ class GoldContents:
     relevance: Mapping[str, Mapping[str, Relevance]]
     metadata: Mapping[str, Any]
     unanswerable: Sequence[Query] = ()
+    derived: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def relevant_docs(self) -> Iterator[tuple[str, list[str]]]:
         """Yield each query id with the ids of its relevant chunks, the highest grade first."""
@@ -100,6 +102,7 @@ class GoldContents:
             "answers": [(query_id, _dumped([answer])[0]) for query_id, answer in self.answers().items()],
             "history": [(query.query_id, _dumped(query.history)) for query in asked if query.history],
             "standalone": [(query.query_id, query.standalone) for query in asked if query.standalone],
+            "derived": [(query_id, list(found)) for query_id, found in self.derived.items() if query_id in here],
             "originals": [(query.query_id, query.original) for query in self.queries if query.original in here],
         }
         return (named for named in members.items() if named[1])
@@ -193,7 +196,7 @@ def _write_dataset(path: Path, gold: GoldContents, members: Mapping[str, Iterabl
         for name, entries in members.items():
             _write_map(file, name, entries)
         rest = {key: value for key, value in gold.metadata.items() if key != "members"}
-        special = [name for name in members if name != "answers"]  # what `score` looks for
+        special = [name for name in members if name not in {"answers", "derived"}]  # what `score` looks for
         metadata = {**rest, "members": special} if special else rest
         file.write(METADATA + as_line(json.dumps(metadata, ensure_ascii=False, sort_keys=True)))
         file.write("}\n")

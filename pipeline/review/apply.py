@@ -82,7 +82,8 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
         metadata = {**reviewed.material.metadata, "review": _described(place, made, decided, reviewed)}
         corpus = functools.partial(passages, home.chunks.read(), decided.queries, title_use(metadata))
         unanswerable = list(home.unanswerable.read_any())
-        place.write_gold(GoldContents(decided.queries, corpus, grades, metadata, unanswerable))
+        derived = _still_derived(home, decided.now(), grades, people)
+        place.write_gold(GoldContents(decided.queries, corpus, grades, metadata, unanswerable, derived))
         place.finish(_manifest(manifest, start, decided))
     return made
 
@@ -120,6 +121,20 @@ def _applied(
         carried=_carried(reviewed, decided, kept),
         undecided=len(reviewed.state.bad_queries().keys() & {query.query_id for query in decided.queries}),
     )
+
+
+def _still_derived(
+    home: GoldFolder, now: Mapping[str, str], grades: Mapping[str, Mapping[str, Relevance]], people: Grades
+) -> dict[str, list[str]]:
+    """Return the derived labels that are still there and that no person gave, by the ids of the queries now."""
+    kept = {
+        now[query_id]: [
+            one for one in found if one in grades.get(now[query_id], {}) and one not in people.get(now[query_id], {})
+        ]
+        for query_id, found in home.dataset().derived.items()
+        if query_id in now
+    }
+    return {query_id: found for query_id, found in kept.items() if found}
 
 
 def _described(place: Draft, made: Applied, decided: Decided, reviewed: Reviewed) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Fails: never; a query's own chunk is always relevant to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from goldbench.pipeline.ports import Stored
 from goldbench.schemas.corpus import Chunk
@@ -54,6 +54,28 @@ def label_needed(
         own = tuple(item for item in query.evidence if span.contains(item))
         grades |= label(query.model_copy(update={"evidence": own}), position, chunks=chunks, cluster_of=cluster_of)
     return grades
+
+
+def add_derived(
+    relevance: Mapping[str, dict[str, Relevance]], queries: Sequence[Query], found: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
+    """Label the chunks that give the same answer as a query's source, and return those that had no label.
+
+    They get grade 2, since neither a person nor a model read them; a noisy query has those of its original.
+
+    Args:
+        relevance: The grades of each query, to which these are added.
+        queries: The queries.
+        found: The chunks that give each query's answer.
+    """
+    derived = {}
+    for query in queries:
+        known = relevance[query.query_id]
+        new = [one for one in found.get(query.original or query.query_id, ()) if one not in known]
+        if new:
+            derived[query.query_id] = new
+            known |= dict.fromkeys(new, Relevance.HELPS)
+    return derived
 
 
 def _neighbours_with_evidence(query: Query, position: int, chunks: Stored[Chunk]) -> Iterator[int]:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from goldbench.pipeline.build.flow import assemble
+from goldbench.pipeline.build.waves import Drawn
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.dataset import GoldContents, read_dataset, write_gold
+from goldbench.schemas.corpus import Chunk, Span
+from goldbench.schemas.query import Query
 from tests.conftest import ROOT, Goldbench, posix
 from tests.model_server.fixture import ServerHandle
 
@@ -370,3 +380,32 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
         [sys.executable, "-c", code, *heavy], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_passage_with_the_same_answer_is_labelled_and_marked(tmp_path: Path) -> None:
+    texts = (
+        "Harvard Stadium is located in Allston. It is old.",
+        "The old Harvard Stadium, located in Allston, is big.",
+    )
+    chunks = RecordFile.write(
+        tmp_path / "chunks.jsonl",
+        Chunk,
+        [Chunk(chunk_id=f"c{n}", span=Span(doc_id=f"d{n}", start=0, end=len(t)), text=t) for n, t in enumerate(texts)],
+    )
+    asked = "Where is Harvard Stadium located?"
+    query = Query(query_id="q", text=asked, answer="Allston", chunk_id="c0", generator="m", language="en")
+    written: list[GoldContents] = []
+    run: Any = SimpleNamespace(
+        drawn=Drawn(queries=[query], positions=[(0,)]),
+        chunks=chunks,
+        selection=SimpleNamespace(cluster_of=lambda position: (position,)),
+        config=Config(),
+        generator=SimpleNamespace(name="m", evidence_level="model", model="m", recipe=None, caveat=None, notice=None),
+        place=SimpleNamespace(write_gold=written.append),
+    )
+    asyncio.run(assemble(run))
+    write_gold(tmp_path, written[0])
+    gold = read_dataset(tmp_path / "dataset.json")
+    assert gold.derived == {"q": ["c1"]}
+    assert gold.relevance_scores == {"q": {"c0": 3, "c1": 2}}
+    assert "members" not in gold.metadata

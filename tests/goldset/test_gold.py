@@ -126,6 +126,7 @@ def test_any_text_and_any_legal_id_comes_back_as_it_was(
         (lambda data: data.update(history={"q9": [{"question": "who"}]}), "history names query 'q9'"),
         (lambda data: data.update(standalone={"q9": "who"}), "standalone names query 'q9'"),
         (lambda data: data.update(originals={"q1": "q9"}), "originals names query 'q9'"),
+        (lambda data: data.update(derived={"q1": ["c2"]}), "not among its relevant_docs"),
     ],
 )
 def test_a_reference_that_does_not_resolve_is_named(tmp_path: Path, change: object, says: str) -> None:
