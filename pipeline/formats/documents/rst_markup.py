@@ -69,21 +69,23 @@ def quick_inliner() -> states.Inliner:
     made = states.Inliner()
     missing: set[re.Pattern[str]] = set()
 
-    def ended(match: re.Match[str], ends: re.Pattern[str], parse: Callable[[], Any]) -> Any:  # noqa: ANN401
-        if ends not in missing and not ends.search(match.string, match.end("start")):
+    def ended(match: re.Match[str], mark: str, ends: re.Pattern[str], parse: Callable[[], Any]) -> Any:  # noqa: ANN401
+        if ends not in missing and not ends.search(match.string, match.end(mark)):
             missing.add(ends)
         if ends not in missing:
             return parse()
-        text, start, end = match.string, match.start("start"), match.end("start")
+        text, start, end = match.string, match.start(mark), match.end(mark)
         return text[:start], [nodes.Text(text[start:end].replace("\0", ""))], text[end:], []
 
     def marked(match: re.Match[str], line: int, ends: re.Pattern[str], *more: Any, **options: Any) -> Any:  # noqa: ANN401
-        found = ended(match, ends, lambda: states.Inliner.inline_obj(made, match, line, ends, *more, **options))
+        found = ended(
+            match, "start", ends, lambda: states.Inliner.inline_obj(made, match, line, ends, *more, **options)
+        )
         return found if len(found) == 5 else (*found, "")
 
     def quoted(inliner: states.Inliner, match: re.Match[str], line: int) -> Any:  # noqa: ANN401
         ends = inliner.patterns.interpreted_or_phrase_ref
-        return ended(match, ends, lambda: states.Inliner.interpreted_or_phrase_ref(inliner, match, line))
+        return ended(match, "backquote", ends, lambda: states.Inliner.interpreted_or_phrase_ref(inliner, match, line))
 
     def parse(*arguments: Any) -> Any:  # noqa: ANN401
         missing.clear()

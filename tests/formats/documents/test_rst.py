@@ -71,6 +71,7 @@ def test_directives_give_what_a_reader_reads(source: str, text: str) -> None:
         (":pep:`8`, :rfc:`2119#section-2`, :issue:`12`", "**PEP 8**, **RFC 2119**, bpo-12"),
         (":kbd:`Ctrl-C`, :samp:`rm {file}`, :menuselection:`File --> Open`", "`Ctrl-C`, `rm file`, File ‣ Open"),
         (":frobnicate:`some words <x>` and `Unknown`_ and |thing|", "some words and Unknown and thing"),
+        ("an open ` mark and :role:`another, *one and **more", "an open ` mark and :role:`another, *one and **more"),
         (":abbr:`LIFO (last-in, first-out)`", "LIFO"),
     ],
 )
