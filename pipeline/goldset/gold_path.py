@@ -133,6 +133,17 @@ def members_of(path: Path, *, search: bool = False) -> dict[str, dict[str, Any]]
     return {name: found[name] for name in names if name in MEMBERS and isinstance(found.get(name), dict)}
 
 
+def built_with_shares(path: Path) -> bool:
+    """Whether a set was built with shares of kinds, which its manifest counts.
+
+    Raises:
+        InputError: The manifest is not JSON.
+    """
+    manifest = (path if path.is_dir() else path.parent) / MANIFEST
+    found = read_json(Source(manifest)) if manifest.is_file() else None
+    return isinstance(found, Mapping) and bool(found.get("kinds"))
+
+
 def texts_of_documents(path: Path, doc_ids: Collection[str] | None = None) -> dict[str, str]:
     """Return the text of each document, or of those asked for; empty if ``path`` has none."""
     found = _beside(path, BEIR_CORPUS)

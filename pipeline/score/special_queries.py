@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.gold_path import members_of
+from goldbench.pipeline.goldset.gold_path import built_with_shares, members_of
 from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.score.runs import Gold, Run, read_results
 
@@ -29,7 +27,7 @@ def special_of(gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result
         InputError: A run cannot be read again.
     """
     members = members_of(gold.path)
-    if not members and not _has_shares(gold.path):
+    if not members and not built_with_shares(gold.path):
         return {}
     notes = gold.about()
     return {name: _special(members, notes, runs[name], result) for name, result in results.items()}
@@ -67,9 +65,3 @@ def _special(
         unanswerable=len(without),
         empty=sum(score == -inf for score in without),
     )
-
-
-def _has_shares(path: Path) -> bool:
-    """Whether the set was built with shares of kinds."""
-    folder = GoldFolder(path if path.is_dir() else path.parent)
-    return folder.is_finished() and bool(folder.manifest().kinds)

@@ -153,7 +153,12 @@ def test_kinds_noise_and_queries_without_an_answer_are_told_apart(
     by_query = dict(zip(values.query_ids, values.values["ndcg@5"], strict=True))
     assert found["means"]["ndcg@5"] == pytest.approx(values.mean("ndcg@5"))  # queries without an answer are in no mean
     assert found["counts"]["extra"] == 0
-    assert {kind: one["queries"] for kind, one in found["kinds"].items()} == {"noisy": 3, "multi_hop": 2, "fact": 1}
+    assert {kind: one["queries"] for kind, one in found["kinds"].items()} == {
+        "noisy": 3,
+        "multi_hop": 2,
+        "fact": 1,
+        "not stated": 1,
+    }
     hops = found["kinds"]["multi_hop"]["means"]
     assert hops["ndcg@5"] == pytest.approx((by_query["q1"] + by_query["q2"]) / 2)
     assert "all@8" not in found["kinds"]["fact"]["means"]

@@ -35,12 +35,14 @@ class Special:
     empty: int
 
 
+NOT_STATED = "not stated"
+"""The name of the queries whose kind the set does not tell."""
 ALL_NOISE = "all"
 """The name of all noisy queries together."""
 
 
 def means_by_kind(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Kind]:
-    """Return the means of each kind of queries, the largest kind first; queries without a kind are in none.
+    """Return the means of each kind of queries, the largest kind first.
 
     Args:
         result: The scores of a run.
@@ -49,8 +51,7 @@ def means_by_kind(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dic
     rows: dict[str, list[int]] = {}
     for row, query_id in enumerate(result.query_ids):
         kind = notes.get(query_id, {}).get("kind")
-        if isinstance(kind, str):
-            rows.setdefault(kind, []).append(row)
+        rows.setdefault(kind if isinstance(kind, str) else NOT_STATED, []).append(row)
     order = sorted(rows, key=lambda kind: (-len(rows[kind]), kind))
     return {kind: Kind(len(rows[kind]), dict(_means(result, rows[kind]))) for kind in order}
 
