@@ -81,7 +81,7 @@ class KindDrawing:
 
     def __post_init__(self) -> None:
         """Begin the trial."""
-        self._trial = Trial(f"write {named(self.kind)} queries", "its share goes to the other kinds")
+        self._trial = Trial(f"write {named(self.kind)} queries", "another model may")
 
     async def draw(self, target: int) -> None:
         """Draw until there are ``target`` queries; may be called again with a higher number.
