@@ -209,6 +209,7 @@ The passages that belong together are `needs` in `dataset.json`, and each is rel
 full (`prompt_style = "full"`) writes these kinds, except `noisy`. A kind is left out, with one line, and its share goes
 to the others: if nobody writes it, if its first five replies are useless, if fewer than 10 % of its first 20 proposals
 or more are accepted, or if nothing in the documents can be asked about in this way. Critics do not judge these kinds.
+They are written one after another; with `--batch` that takes several batches, one after another.
 
 The text of a conversation is its last question; `history` and `standalone` in `dataset.json` hold the earlier turns and
 the form that stands alone.

@@ -99,14 +99,19 @@ class KindDrawing:
             self.dropped = _nothing(self._answered)
 
     def _wave(self) -> int:
-        """Return how many tasks come next: few while the model is on trial, then as many as the yield so far needs."""
+        """Return how many tasks come next: few while the model is on trial, then as many as queries are missing.
+
+        A query of these kinds costs several requests, so none is written that may not be needed, except in batches,
+        each of which takes hours.
+        """
         missing = self._target - self.drawn.accepted
-        rate = self.drawn.accepted / self.drawn.groups_drawn if self.drawn.groups_drawn else 1.0
-        size = math.ceil(missing / max(rate, LOWEST_EXPECTED_YIELD))
-        if self.tries and not self.drawn.planned:
-            left = TRIES - self._answered
-            size = min(size, self._trial.next or size, left if left > 0 else size)
-        return size
+        if not self.tries:
+            rate = self.drawn.accepted / self.drawn.groups_drawn if self.drawn.groups_drawn else 1.0
+            return math.ceil(missing / max(rate, LOWEST_EXPECTED_YIELD))
+        if self.drawn.planned:
+            return missing
+        left = max(0, TRIES - self._answered)
+        return min(missing, self._trial.next or missing, left or missing)
 
     async def _work(self, task: Task) -> Attempt:
         try:
