@@ -184,6 +184,8 @@ def _is_dropped(tag: Tag) -> bool:
         return True
     if tag.name == "a":
         return _is_mark(tag, names)
+    if tag.name in _CONTAINERS and "section" not in names and _BARE.search(names):
+        return len(tag.get_text()) <= _MAX_BARE and tag.find(["h1", "pre"]) is None
     numbers = tag.name in {"span", "td", "div", "pre"} and not _LINE_NUMBERS.isdisjoint(names.split())
     return numbers and not re.search(r"[^\W\d]", tag.get_text())
 
@@ -244,11 +246,8 @@ def _is_furniture(tag: Tag, sizes: _Sizes) -> bool:
     size = sizes.text[id(tag)]
     if tag.name not in _CONTAINERS or not size:
         return False
-    if tag.attrs and "section" not in (names := _names(tag)) and _FURNITURE.search(names):
-        if sizes.is_linked(tag):
-            return True
-        if size <= _MAX_BARE and _BARE.search(names) and tag.find(["h1", "pre"]) is None:
-            return True
+    if sizes.is_linked(tag) and "section" not in (names := _names(tag)) and _FURNITURE.search(names):
+        return True
     if tag.name not in _BARS or size > _MAX_BAR or not sizes.is_linked(tag):
         return False
     return tag.find(_MARKED) is None and is_bar("|".join(link.get_text() for link in tag.find_all("a")))

@@ -91,6 +91,11 @@ def test_an_element_called_main_that_holds_little_of_the_page_is_not_believed() 
     assert text == f"Welcome\n\n## Pump\n\n{WORDS.strip()}"
 
 
+def test_a_footer_longer_than_the_main_content_is_left_out() -> None:
+    footer = f"<div class='footer'>© The makers of pumps. {WORDS}</div>"
+    assert text_of(f"<div role='main'><h1>Search</h1><p>Type a word.</p></div>{footer}") == "# Search\n\nType a word."
+
+
 def test_the_title_stays_when_it_stands_outside_the_main_content() -> None:
     page = f"<header><h1>The pump</h1><p>Blog</p></header><main><p>{WORDS}</p></main>"
     assert text_of(page) == f"# The pump\n\n{WORDS.strip()}"
