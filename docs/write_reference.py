@@ -194,14 +194,15 @@ is, the query is rejected (`one-passage-enough`). `[generate.multi_hop]` sets th
 they are of different documents. |
 | `cross_comparison` | compares what two documents say | The same, with passages of different documents. |
 | `temporal` | depends on a date or a version | The passage names one date or version, in its title, its heading, the \
-name of its file or its text, and there are passages of two at least; the query must name it too (`moment`). |
+name of its file or its text, and there are passages of two at least; the query must name \
+the version or the year, too (`moment`). |
 | `conversational` | needs the earlier turns | One or two earlier turns, a last question and a form of it that stands \
 alone. The stand-alone form keeps all rules; a request asks whether the last question can be understood alone, and \
 if so, it is rejected (`self-contained`). |
 | `unanswerable` | sounds right, and nothing in the documents answers it | The model is shown a passage and the two \
-that are most like it, and changes one thing in a question about them. Then the passages that BM25, character n-grams \
-and LSI find first, 20 in all (`[generate.unanswerable] depth`), are judged as `goldbench grade` judges; the query is \
-kept if all grades are below 2, else rejected (`answered`). |
+that are most like it, and changes one thing in a question about them. Then these three and the passages that BM25, \
+character n-grams and LSI find first, 20 in all (`[generate.unanswerable] depth`), are judged as `goldbench grade` \
+judges; the query is kept if all grades are below 2, else rejected (`answered`). |
 | `noisy` | has typing errors, dropped words, mixed case or Latin letters for others | Made from the accepted queries, \
 without a model; `originals` in `dataset.json` names what it was made from. |
 
@@ -217,7 +218,7 @@ The text of a conversation is its last question; `history` and `standalone` in `
 the form that stands alone.
 
 Unanswerable queries stand apart: in `unanswerable` of `dataset.json` and in `3-unanswerable.jsonl`, in no mean, and
-every judgment that shows it in `3-unanswerable-judgments.jsonl`. What was not judged may still hold an answer.
+the judgments of their passages stand in `3-unanswerable-judgments.jsonl`. What was not judged may still hold an answer.
 """
 
 

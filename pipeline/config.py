@@ -100,7 +100,7 @@ class Chunking(Record):
 class Corpus(Record):
     """What the corpus of the gold set holds of each passage."""
 
-    title: Annotated[TitleUse, Setting("Title before the text, only as BEIR's title, or none")] = TitleUse.JOIN
+    title: Annotated[TitleUse, Setting("Title: before the text, in BEIR's title field, or left out")] = TitleUse.JOIN
 
 
 KINDS: dict[QueryKind, float] = {
@@ -139,7 +139,7 @@ class MultiHop(Record):
 
 
 class Unanswerable(Record):
-    """How it is made sure that nothing answers a query of the kind unanswerable."""
+    """How many passages are judged before a query counts as unanswerable."""
 
     depth: Annotated[int, Field(ge=1, le=200), Setting("Passages judged for a query", unit="passages")] = 20
     passages_per_call: Annotated[int, Field(ge=1, le=50), Setting("Passages per judging call", unit="passages")] = 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import random
 import re
 import shutil
@@ -180,7 +181,9 @@ class TestTheDoors:
 
     def lint(self, folder: Path) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()"]
-        return subprocess.run([*command, "--no-cache"], cwd=folder, capture_output=True, text=True, check=False)
+        wide = {**os.environ, "COLUMNS": "400"}  # else long names are broken over lines
+        command.append("--no-cache")
+        return subprocess.run(command, cwd=folder, env=wide, capture_output=True, text=True, check=False)
 
     def lint_with(self, folder: Path, module: Path, library: str) -> subprocess.CompletedProcess[str]:
         path = folder / module

@@ -86,7 +86,7 @@ class Books:
             documents: How many documents were read.
             prompts: The digest of every prompt in use, by its id.
             usage: What the calls cost, by stage.
-            kinds: What was reached of each kind, empty if the kinds are no shares.
+            kinds: How many queries of each kind there are, empty if the kinds have no exact shares.
         """
         return Manifest(
             **stamp(self.started),

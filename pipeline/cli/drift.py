@@ -43,7 +43,7 @@ def drift(
 ) -> None:
     """Show how well a log of queries is covered.
 
-    Says of each query whether a passage answers it, none does, or neither can be decided, and which ones to add.
+    Says of each query whether the passages answer it, and which queries to add to the set.
     """
     import json
 

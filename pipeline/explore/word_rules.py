@@ -28,11 +28,11 @@ _LONGEST = 24
 _LIKE, _LIKE_ELSEWHERE = 0.6, 0.4
 """Dice coefficient of letter trigrams from which two words are alike: in Latin script, and in others."""
 _STEM = 4
-"""Letters that a word shares with a longer one that begins or ends with it, at least, to be like it."""
+"""Fewest letters of a word for a longer word that begins or ends with it to count as like it."""
 _TITLE = 400
 """Characters of the longest first line that counts as the title of a passage."""
 _CLOSE = 4
-"""A query of fewer words needs them close together; of a longer one it is enough that one passage has them."""
+"""A query of fewer words needs them close together; those of a longer one may stand further apart in a passage."""
 _STRANGE = 0.05
 """Probability of a language up to which a query is not in it: that of 3 % of English queries of three words, of 92 % of
 German ones."""
@@ -43,7 +43,7 @@ _RARE = 0.05
 _WINDOW = 2000
 """Characters within which the words of a longer query must stand: a whole chapter has all words of many queries."""
 _READ = 200_000
-"""Characters of passages read for one query, of each and of all, to see whether its words stand close together."""
+"""Most characters of passages that are searched for the words of one query standing close together."""
 
 
 class State(StrEnum):
