@@ -12,6 +12,7 @@ from docutils.writers import html5_polyglot
 
 from goldbench.pipeline.formats.documents.html_text import html_to_text
 from goldbench.pipeline.formats.documents.rst_markup import quick_inliner, register_names
+from goldbench.pipeline.formats.faults import Fault
 
 _SETTINGS: dict[str, Any] = {
     "_disable_config": True,
@@ -56,6 +57,7 @@ def rst_to_text(source: str) -> tuple[str | None, str]:
     """Return the title, which is the first heading, and the text.
 
     Raises:
+        Fault: The text consists of directives that show other files.
         RecursionError: Lists or directives are nested too deeply.
         Exception: What docutils raises on a text that it cannot parse.
     """
@@ -66,7 +68,10 @@ def rst_to_text(source: str) -> tuple[str | None, str]:
     _name_references(document)
     title = next((section.astext() for section in document.findall(nodes.title)), None)
     page = publish_from_doctree(document, writer=_Writer(), settings_overrides=_SETTINGS)
-    return title, html_to_text(page)[1]
+    text = html_to_text(page)[1]
+    if not text.strip() and source.strip():
+        raise Fault("holds no text of its own; what it includes from other files is not read")
+    return title, text
 
 
 def _mend(document: nodes.document) -> None:

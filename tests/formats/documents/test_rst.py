@@ -106,6 +106,12 @@ def test_nothing_is_read_from_other_files(tmp_path: Path) -> None:
     assert text.endswith("End.")
 
 
+def test_a_text_that_only_includes_others_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.rst").write_text(".. include:: ../CHANGES.rst\n")
+    problem = "holds no text of its own; what it includes from other files is not read"
+    assert read(tmp_path).failures == [f"{tmp_path}/a.rst: {problem}"]
+
+
 @pytest.mark.parametrize("name", ["a.rst", "a.rest", "_sources/a.rst.txt", "_sources/a.txt"])
 def test_sources_are_known_by_their_names(tmp_path: Path, name: str) -> None:
     (tmp_path / "_sources").mkdir()
