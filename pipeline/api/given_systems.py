@@ -224,15 +224,17 @@ def _score_held(gold: Gold, run: Run, name: str, how: Scoring) -> Result:
     from goldbench.pipeline.measures.evaluation import evaluate
     from goldbench.pipeline.measures.needed_passages import with_all_needed
     from goldbench.pipeline.measures.ranks.judged_ranks import place_mapping
+    from goldbench.pipeline.score.runs import without_unanswerable
 
     with _called(name):
-        return with_all_needed(
+        result = with_all_needed(
             gold.needs,
             gold.path,
             how.measures,
             lambda asked: evaluate(gold.qrels, run, asked, missing=how.missing, scores=how.scores),
             lambda qrels: place_mapping(qrels, run, scores=how.scores),
         )
+        return without_unanswerable(gold, result, run.keys)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from goldbench.pipeline.measures.statistics.comparison import aligned, systems_o
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.pipeline.measures.statistics.published_tables import differences
 from goldbench.pipeline.measures.statistics.significance import compare, holm
-from goldbench.pipeline.score.runs import load_run
+from goldbench.pipeline.score.runs import load_run, without_unanswerable
 from goldbench.pipeline.score.scorecards import notice_of, reference
 from goldbench.pipeline.systems.resolution import reached
 from goldbench.pipeline.text.display import queries
@@ -75,10 +75,9 @@ def results_of(
             run = matched.run_of(ordered)
         qrels = {query_id: dict(grades) for query_id, grades in corpus.qrels.items()}
         placed = place_mapping(qrels, run, scores="float64")
-        extra = len(run.keys() - qrels.keys() - gold.unanswerable().keys())
-        found[point.name] = assess(
-            qrels, placed, asked, extra=extra, missing="zero", names=(str(gold.path), point.name)
-        )
+        extra = len(run.keys() - qrels.keys())
+        result = assess(qrels, placed, asked, extra=extra, missing="zero", names=(str(gold.path), point.name))
+        found[point.name] = without_unanswerable(gold, result, run.keys)
     return found
 
 

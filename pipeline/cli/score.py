@@ -61,7 +61,7 @@ def score(
     from goldbench.pipeline.formats.runs.scorecard_files import scorecard_beside
     from goldbench.pipeline.goldset.gold_path import check_apart
     from goldbench.pipeline.score.runs import load_gold, named_runs, score_run
-    from goldbench.pipeline.score.special_queries import special_of, without_unanswerable
+    from goldbench.pipeline.score.special_queries import special_of
 
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
     _check_calibrated(form, missing, ledger, calibrated=calibrated)
@@ -83,7 +83,6 @@ def score(
         deciding = chosen(["ndcg@10", "mrr@10", "r@10"], None, loaded) if measure is None and k is None else asked
         corrected = calibrate(loaded, runs, deciding, ledger=ledger, reading=Reading(scores, match))
     special = special_of(loaded, runs, results)
-    results = without_unanswerable(results, special)
     if per_query is not None:
         _write(per_query, results)
     if corrected is not None and form == "json":

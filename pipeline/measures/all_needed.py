@@ -39,9 +39,10 @@ def values_at(
         needs: The needed documents of each query that needs several.
         placed: The ranks of the needed documents, for each query that the run has.
     """
-    values = []
-    for query_id in query_ids:
-        hits = placed[query_id].hits if query_id in placed else []
-        found = sum(hit.rank <= k for hit in hits) == len(needs.get(query_id, ()))
-        values.append(float(found) if query_id in needs else nan)
-    return values
+    return [_value(k, needs[query_id], placed.get(query_id)) if query_id in needs else nan for query_id in query_ids]
+
+
+def _value(k: int, needed: Collection[str], placed: Placed | None) -> float:
+    hits = placed.hits if placed else []
+    ranked = Ranked([hit.rank for hit in hits], [1] * len(hits), placed.retrieved if placed else 0, [1] * len(needed))
+    return all_needed(ranked, k, 1, {})

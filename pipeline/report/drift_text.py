@@ -7,8 +7,6 @@ from typing import Any
 
 from goldbench.pipeline.text.display import amount, queries
 
-_STATES = {"covered": "a passage answers", "not_covered": "no passage answers", "undecided": "undecided"}
-
 
 def lines(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield the report as lines for a terminal."""

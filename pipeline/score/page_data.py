@@ -20,7 +20,7 @@ from goldbench.pipeline.report.special_text import tables, unanswerable_lines
 from goldbench.pipeline.report.trust import Trust
 from goldbench.pipeline.score.runs import Gold, Match, Run, top_documents
 from goldbench.pipeline.score.scorecards import card_of, notice_of, score_all
-from goldbench.pipeline.score.special_queries import special_of, without_unanswerable
+from goldbench.pipeline.score.special_queries import special_of
 from goldbench.schemas.agreement_report import Agreement
 from goldbench.schemas.record import Record
 from goldbench.schemas.set_card import Card
@@ -64,7 +64,6 @@ def write_report(
     curves = [parse_measure(f"{family}@{k}", rel=gold.level) for family in FAMILIES for k in CUTOFFS]
     asked = list({measure.name: measure for measure in [*shown, judged, *curves]}.values())
     results = score_all(gold, runs, asked, missing=method.missing, scores=method.scores, match=match)
-    results = without_unanswerable(results, special_of(gold, runs, results))
     card = card_of(gold, results, shown, judged=judged, method=method)
     details = details_of(gold, runs, results, card, match=match)
     beside = scorecard_beside(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -207,13 +207,14 @@ def score_run(
     """
     placed, extra = _place(gold, run, scores, match)
     names = (str(gold.path), run.source.name)
-    return with_all_needed(
+    result = with_all_needed(
         gold.needs,
         gold.path,
         measures,
         lambda asked: assess(gold.qrels, placed, asked, extra=extra, missing=missing, names=names),
         lambda qrels: _place(Gold(gold.path, dict(qrels)), run, scores, match)[0],  # type: ignore[arg-type]
     )
+    return without_unanswerable(gold, result, lambda: _query_ids(run, match))
 
 
 def score_results(
@@ -240,13 +241,29 @@ def score_results(
     """
     placed, extra = _place_results(gold, run, results, scores)
     names = (str(gold.path), run.source.name)
-    return with_all_needed(
+    result = with_all_needed(
         gold.needs,
         gold.path,
         measures,
         lambda asked: assess(gold.qrels, placed, asked, extra=extra, missing=missing, names=names),
         lambda qrels: place_mapping(qrels, results, scores=scores),
     )
+    return without_unanswerable(gold, result, results.keys)
+
+
+def without_unanswerable(gold: Gold, result: Result, query_ids: Callable[[], Collection[str]]) -> Result:
+    """Return a result that does not count queries without an answer among those that nobody judged.
+
+    Args:
+        gold: The gold set.
+        result: The result of a run.
+        query_ids: Returns the queries of the run; it is called only if there are such queries.
+    """
+    known = gold.unanswerable().keys() if result.counts.extra else ()
+    if not known:
+        return result
+    extra = result.counts.extra - len(known & set(query_ids()))
+    return replace(result, counts=replace(result.counts, extra=extra))
 
 
 def read_results(run: Run) -> Mapping[str, Mapping[str, float]]:
@@ -347,6 +364,14 @@ def _columns(run: Run) -> tuple[Callable[[], Iterator[pl.DataFrame]], Callable[[
     table, where = run_tables.read_table(run.source, run.kind)
     rows = results(table, run.source.name, where)
     return lambda: iter([rows] if rows.height else []), partial(repeated, rows, name=run.source.name, where=where)
+
+
+def _query_ids(run: Run, match: Match) -> set[str]:
+    if match == "text":
+        return set(texts_in_order(run))
+    if _is_columnar(run):
+        return {query_id for frame in _columns(run)[0]() for query_id in frame["query"].unique()}
+    return set(_read(run))
 
 
 def _mapping(gold: Gold, run: Run, match: Match) -> Mapping[str, Mapping[str, float]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -31,20 +30,6 @@ def special_of(gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result
         return {}
     notes = gold.about()
     return {name: _special(members, notes, runs[name], result) for name, result in results.items()}
-
-
-def without_unanswerable(results: Mapping[str, Result], special: Mapping[str, Special]) -> dict[str, Result]:
-    """Return results whose counts do not take queries without an answer for queries that nobody judged.
-
-    Args:
-        results: Results by the name of the run.
-        special: What `special_of` returned.
-    """
-    known = {name: special[name].unanswerable if name in special else 0 for name in results}
-    return {
-        name: replace(result, counts=replace(result.counts, extra=max(0, result.counts.extra - known[name])))
-        for name, result in results.items()
-    }
 
 
 def _special(

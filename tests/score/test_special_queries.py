@@ -199,6 +199,26 @@ def test_built_in_systems_search_for_queries_without_an_answer_too(place: Path, 
     assert all(one not in (place / "trec" / "qrels.txt").read_text() for one in UNANSWERABLE)
 
 
+@pytest.mark.parametrize("suffix", ["trec", "csv"])
+def test_a_file_counts_queries_without_an_answer_as_known(place: Path, tmp_path: Path, suffix: str) -> None:
+    run = {"q1": {"c1": 1.0}, "u1": {"c2": 1.0}, "u2": {"c3": 2.0}, "unknown": {"c1": 1.0}}
+    path = written(tmp_path, run)
+    if suffix == "csv":
+        rows = [f"{q},{d},{s}\n" for q, documents in run.items() for d, s in documents.items()]
+        path = tmp_path / "run.csv"
+        path.write_text("query_id,doc_id,score\n" + "".join(rows))
+    assert score_run(load_gold(place), load_run(path), parse_measures(["ndcg@5"])).counts.extra == 1
+
+
+def test_python_counts_queries_without_an_answer_as_known(place: Path) -> None:
+    gold = GoldSet.load(place)
+    run = {f"q{number}": {"c1": 1.0} for number in range(1, 8)} | {"u1": {"c2": 1.0}, "u2": {"c3": 2.0}}
+    found = gold.evaluate({"mine": run}, ["ndcg@10"], progress=False)["mine"]
+    assert [one for one in found.remarks if "not judged" in one] == []
+    more = gold.evaluate({"mine": run | {"unknown": {"c1": 1.0}}}, ["ndcg@10"], progress=False)["mine"]
+    assert [one for one in more.remarks if "not judged" in one] == ["mine: 1 query in the run but not judged; ignored."]
+
+
 @pytest.mark.parametrize(("above", "alike"), [(0.0, 0.5), (1.0, 0.76025), (2.0, 0.92135)])
 def test_the_interval_of_the_separation_covers_the_truth(above: float, alike: float) -> None:
     draw = random.Random(7)
