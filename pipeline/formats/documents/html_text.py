@@ -14,7 +14,10 @@ from goldbench.pipeline.formats.documents.main_content import is_bar, main_conte
 
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 _TRAILING = re.compile(r"[ \t]+(?=\n|\Z)")
-_FENCES = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
+_FENCES = re.compile(r"^[ \t>]*(`{3,})", re.MULTILINE)
+_OPENS = re.compile(r"[\s>:.\d-]*(`{3,})")
+"""A line that begins code, also as the first line of an item of a list, a definition or a quotation."""
+_ROW = re.compile(r"[\s>:.\d-]*\|.*\|\Z")
 _BLOCKS = frozenset({"div", "p", "li", "tr", "dt", "dd"})
 
 
@@ -84,8 +87,7 @@ def html_to_text(html: str) -> tuple[str | None, str]:
         # The parser lxml ends <li>, <p> and <td> that a page leaves open; html.parser nests them.
         soup = BeautifulSoup(html, "lxml", element_classes={Tag: _Element})
     title = soup.title.get_text() if soup.title else None
-    lines = tidy(_Text().convert_soup(main_content(soup))).split("\n")
-    return (title or "").strip() or None, tidy("\n".join(line for line in lines if not is_bar(line)))
+    return (title or "").strip() or None, tidy(_without_bars(tidy(_Text().convert_soup(main_content(soup)))))
 
 
 def tidy(text: str) -> str:
@@ -94,13 +96,34 @@ def tidy(text: str) -> str:
     return _BLANK_LINES.sub("\n\n", text).strip("\n")
 
 
+def _without_bars(text: str) -> str:
+    """Return a text without lines of words that lead from page to page; lines of code and rows of tables stay."""
+    kept, fence = [], ""
+    for line in text.split("\n"):
+        if fence:
+            fence = "" if line.strip(" \t>") == fence else fence
+        elif opens := _OPENS.fullmatch(line):
+            fence = opens[1]
+        elif not _ROW.match(line) and is_bar(line):
+            continue
+        kept.append(line)
+    return "\n".join(kept)
+
+
 def _code(block: Tag) -> str:
     """Return the text of a block of code with the line breaks that its elements make."""
     parts: list[str] = []
+    line: Tag = block  # the element that makes the lines in which the last text stands
     for node in block.descendants:
         if isinstance(node, Tag):
             if node.name == "br" or (node.name in _BLOCKS and parts and not parts[-1].endswith("\n")):
                 parts.append("\n")
         elif isinstance(node, NavigableString) and not isinstance(node, PreformattedString):
-            parts.append(str(node))
+            text, before = str(node), line
+            if "\n" in text or text.strip():
+                line = next(parent for parent in node.parents if parent is block or parent.name in _BLOCKS)
+            breaks = "\n" in text[: len(text) - len(text.lstrip())] or parts[-1:] == ["\n"]
+            if line is not before and parts and not breaks and not parts[-1].rstrip(" \t").endswith("\n"):
+                parts.append("\n")
+            parts.append(text)
     return "".join(parts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from goldbench.pipeline.formats.documents.html_text import html_to_text
@@ -120,6 +122,9 @@ def test_a_page_of_links_keeps_them() -> None:
         "<pre>a = 1\n    b = 2</pre>",
         "<pre>a = 1<br>    b = 2</pre>",
         "<pre><div class='line'>a = 1</div><div class='line'>    b = 2</div></pre>",
+        "<pre><div>a = 1</div>    b = 2</pre>",
+        "<pre><div>a = 1</div>\n<span>    b = 2</span></pre>",
+        "<pre><div>a = 1</div> <div>    b = 2</div></pre>",
         "<div class='fragment'><div class='line'>a = 1</div><div class='line'>    b = 2</div></div>",
         "<table><tr><td class='lnt'><pre>1\n2</pre></td><td><div><pre>a = 1\n    b = 2</pre></div></td></tr></table>",
         "<pre><span class='lineno'>1</span>a = 1\n<span class='lineno'>2</span>    b = 2</pre>",
@@ -127,6 +132,24 @@ def test_a_page_of_links_keeps_them() -> None:
 )
 def test_code_keeps_its_lines(code: str) -> None:
     assert text_of(f"<p>text</p>{code}") == "text\n\n```\na = 1\n    b = 2\n```"
+
+
+@pytest.mark.parametrize(
+    "around", ["{}", "<ul><li>{}</li></ul>", "<blockquote>{}</blockquote>", "<dl><dt>a<dd>{}</dl>"]
+)
+def test_words_of_a_row_of_links_stay_in_code_and_tables(around: str) -> None:
+    code = "<pre>usage: player COMMAND\nnext|prev\n&gt; ```\n  start | next\nquit</pre>"
+    table = "<table><tr><th>Previous</th><th>Next</th></tr><tr><td>a</td><td>b</td></tr></table>"
+    text = text_of(around.format(code) + "<p>Prev | Next</p>" + around.format(table))
+    assert re.findall(r"usage.*|next.prev|start . next|quit|\| \w+ \| \w+ \|", text) == [
+        "usage: player COMMAND",
+        "next|prev",
+        "start | next",
+        "quit",
+        "| Previous | Next |",
+        "| a | b |",
+    ]
+    assert "Prev |" not in text
 
 
 def test_code_about_fences_ends_where_it_ends() -> None:
