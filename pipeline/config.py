@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -103,6 +103,10 @@ class Corpus(Record):
     title: Annotated[TitleUse, Setting("Title: before the text, in BEIR's title field, or left out")] = TitleUse.JOIN
 
 
+K = TypeVar("K", QueryKind, QueryStyle)
+HEAVIEST = 1_000_000
+"""The largest weight of a kind or a style."""
+
 KINDS: dict[QueryKind, float] = {
     QueryKind.FACT: 35,
     QueryKind.PROCEDURE: 15,
@@ -189,14 +193,24 @@ class Generation(Record):
         """Return the word that is recorded for a generator."""
         return Generator.OFFLINE if generator is Generator.SIMULATED else generator
 
-    @model_validator(mode="after")
-    def _weights(self) -> Self:
-        if [kind for kind, share in self.kinds.items() if share > 0] == [QueryKind.NOISY]:
-            raise ValueError("kinds: noisy queries are made from others; name another kind as well")
-        for name, weights in (("kinds", self.kinds), ("styles", self.styles)):
-            if min(weights.values()) < 0 or sum(weights.values()) <= 0:
-                raise ValueError(f"{name}: weights must be 0 or more, and not all 0")
-        return self
+    @field_validator("kinds", "styles")
+    @classmethod
+    def _weights(cls, weights: dict[K, float]) -> dict[K, float]:
+        if min(weights.values()) < 0 or sum(weights.values()) <= 0:
+            raise ValueError("weights must be 0 or more, and not all 0")
+        if max(weights.values()) > HEAVIEST:
+            raise ValueError(f"weights must be at most {HEAVIEST:,}")
+        return weights
+
+    @field_validator("kinds")
+    @classmethod
+    def _measurable(cls, kinds: dict[QueryKind, float]) -> dict[QueryKind, float]:
+        wanted = {kind for kind, share in kinds.items() if share > 0}
+        if wanted == {QueryKind.NOISY}:
+            raise ValueError("noisy queries are made from others; name another kind as well")
+        if wanted <= {QueryKind.NOISY, QueryKind.UNANSWERABLE}:
+            raise ValueError("a set of unanswerable queries alone measures nothing; name another kind as well")
+        return kinds
 
 
 class Critics(Record):

@@ -34,10 +34,10 @@ class TestSet(Record):
     the ids of relevant chunks (grade >= 2), ``relevance_scores`` query ids to graded chunks (0-3); a chunk without a
     grade is unjudged, which does not mean irrelevant. Only here ``chunk_id`` becomes the field's «document id».
 
-    The other members stand in the file only if a query has one. ``needs`` maps query ids to the chunks that are all
-    needed, two or more; ``unanswerable`` ids to the text of queries that nothing in the corpus answers, which are not
-    in ``queries`` and so in no mean; ``answers`` ids to reference answers; ``history`` ids to the earlier turns of a
-    conversation, the oldest first; ``standalone`` ids to the last turn put so that it needs no earlier one;
+    The other members stand in the file only if a query has one. ``needs`` maps query ids to the relevant chunks that
+    are all needed, two or more; ``unanswerable`` ids to the text of queries that nothing in the corpus answers, which
+    are not in ``queries`` and so in no mean; ``answers`` ids to reference answers; ``history`` ids to the earlier turns
+    of a conversation, the oldest first; ``standalone`` ids to the last turn put so that it needs no earlier one;
     ``originals`` ids of noisy queries to those of the queries they were made from; ``derived`` ids to the chunks that
     nobody read for the query, and that are labelled because a sentence of theirs gives the same answer.
     """
@@ -108,6 +108,8 @@ class TestSet(Record):
             for doc_id in doc_ids:
                 if doc_id not in self.corpus:
                     yield f"needs of query {query_id!r} names {doc_id!r}, which is not in corpus"
+                elif doc_id not in self.relevant_docs.get(query_id, ()):
+                    yield f"needs of query {query_id!r} names {doc_id!r}, which is not in its relevant_docs"
             if len(doc_ids) < 2 or len(set(doc_ids)) != len(doc_ids):
                 yield f"needs of query {query_id!r} must name two documents or more, each once"
 

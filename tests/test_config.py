@@ -59,6 +59,8 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
         ("[generate.kinds]\nfact = 0\n", "not all 0"),
         ("[generate.kinds]\npoem = 1\n", "poem"),
         ("[generate.kinds]\nnoisy = 1\n", "noisy queries are made from others"),
+        ("[generate.kinds]\nnoisy = 1\nunanswerable = 1\n", "generate.kinds: a set of unanswerable queries alone"),
+        ("[generate.kinds]\nfact = 1e308\n", "generate.kinds: weights must be at most"),
         ("[model]\nbase_url = 'localhost'\n", "base_url"),
         ("[chunk\n", "is not TOML"),
         ("chunk = 3\n", "chunk"),

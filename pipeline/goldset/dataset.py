@@ -97,7 +97,7 @@ class GoldContents:
         here = {query.query_id for query in self.queries}
         asked = [*self.queries, *self.unanswerable]
         members: dict[str, list[tuple[str, object]]] = {
-            "needs": [(query.query_id, query.needs) for query in self.queries if query.needs],
+            "needs": [(query.query_id, query.needs) for query in self.queries if self._holds_needs(query)],
             "unanswerable": [(query.query_id, query.text) for query in self.unanswerable],
             "answers": [(query_id, _dumped([answer])[0]) for query_id, answer in self.answers().items()],
             "history": [(query.query_id, _dumped(query.history)) for query in asked if query.history],
@@ -106,6 +106,11 @@ class GoldContents:
             "originals": [(query.query_id, query.original) for query in self.queries if query.original in here],
         }
         return (named for named in members.items() if named[1])
+
+    def _holds_needs(self, query: Query) -> bool:
+        """Whether a query needs several passages and each is still relevant: a judge or a person may say otherwise."""
+        grades = self.relevance.get(query.query_id, {})
+        return bool(query.needs) and all(grades.get(chunk_id, 0) >= RELEVANT for chunk_id in query.needs)
 
 
 def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse) -> Iterator[Passage]:

@@ -117,7 +117,8 @@ def _problems_of_members(
     """Compare what ``dataset.json`` says of single queries with their records."""
     unanswerable = list(folder.unanswerable.read_any())
     written = gold.model_dump(mode="json", exclude_none=True)
-    kept = GoldContents(queries, lambda: passages(chunks, (), TitleUse.NONE), {}, {}, unanswerable)
+    relevant = {query_id: dict.fromkeys(ids, Relevance.ANSWERS) for query_id, ids in gold.relevant_docs.items()}
+    kept = GoldContents(queries, lambda: passages(chunks, (), TitleUse.NONE), relevant, {}, unanswerable)
     expected = {name: json.loads(json.dumps(dict(entries))) for name, entries in kept.members()}
     for name in MEMBERS:
         if name == "answers" and not written[name]:

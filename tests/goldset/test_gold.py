@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from goldbench.pipeline.goldset.dataset import GoldContents, Passage, read_datas
 from goldbench.schemas.corpus import Evidence, Span
 from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.query import Query, Turn
+from goldbench.schemas.testset import TestSet
 
 IDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zs", "Zl", "Zp")), min_size=1, max_size=12).filter(
     lambda text: not text.startswith("#") and not any(c.isspace() for c in text)
@@ -191,3 +193,14 @@ def test_what_only_some_queries_have_is_written_for_those_alone(tmp_path: Path) 
         {"source": "c1"},
         {"source": "c1"},
     ]
+
+
+@pytest.mark.parametrize(("grade", "kept"), [(2, {"q": ["a", "b"]}), (1, {})])
+def test_passages_belong_together_only_while_each_is_relevant(tmp_path: Path, grade: int, kept: dict[str, Any]) -> None:
+    made = gold_set({"q": "which pump feeds the tank"}, {"a": "x", "b": "y"}, {"q": {"a": 3, "b": grade}})
+    asked = [query.model_copy(update={"needs": ("a", "b")}) for query in made.queries]
+    write_gold(tmp_path, dataclasses.replace(made, queries=asked))
+    assert read_dataset(tmp_path / "dataset.json").needs == kept
+    refused = {"queries": {"q": "x"}, "corpus": {"a": "x", "b": "y"}, "relevant_docs": {"q": ["a"]}}
+    with pytest.raises(ValueError, match="names 'b', which is not in its relevant_docs"):
+        TestSet.model_validate({**refused, "needs": {"q": ["a", "b"]}})
