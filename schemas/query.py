@@ -186,11 +186,15 @@ class DroppedQuery(Record):
 
 
 class JudgedPassage(Record):
-    """A judged passage: its place, its grade, and the words that the grade rests on."""
+    """A judged passage: its place, its grade, and the words that the grade rests on.
+
+    ``derived`` marks a passage that nobody read, labelled because a sentence of it gives the same answer.
+    """
 
     span: Span
     grade: Relevance
     evidence: tuple[Evidence, ...] = ()
+    derived: bool = False
 
 
 class TextRelevance(Record):

@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from goldbench.pipeline.text.title_path import titled
 from goldbench.schemas.corpus import Chunk, Span
 from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.manifest import Manifest, StageReport
-from goldbench.schemas.query import Query, Rejection, TextRelevance
+from goldbench.schemas.query import JudgedPassage, Query, Rejection, TextRelevance
 
 NOT_PROJECTED = "not-projected"
 
@@ -120,7 +120,8 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
         }
         corpus = functools.partial(passages, chunks, queries, title_use(metadata))
         unanswerable = list(home.unanswerable.read_any())
-        place.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable))
+        derived = {query.query_id: found.derived for query, found in kept if found.derived}
+        place.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable, derived))
         place.write_settings(settings)
         report = StageReport(
             stage="project",
@@ -165,7 +166,8 @@ def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
 
 
 def _relevance_here(folder: GoldFolder) -> list[TextRelevance]:
-    grades = folder.dataset().relevance_scores or {}
+    dataset = folder.dataset()
+    grades = dataset.relevance_scores or {}
     queries = list(folder.queries.read())
     judged = {chunk_id for found in grades.values() for chunk_id in found}
     chunks = {chunk.chunk_id: chunk for chunk in folder.chunks.read() if chunk.chunk_id in judged}
@@ -177,7 +179,9 @@ def _relevance_here(folder: GoldFolder) -> list[TextRelevance]:
         TextRelevance(
             query=query,
             passages=tuple(
-                judged_passage(query, chunks[chunk_id], Relevance(grade), quotes[query.query_id, chunk_id])
+                judged_passage(query, chunks[chunk_id], Relevance(grade), quotes[query.query_id, chunk_id]).model_copy(
+                    update={"derived": chunk_id in dataset.derived.get(query.query_id, ())}
+                )
                 for chunk_id, grade in sorted(grades.get(query.query_id, {}).items())
             ),
         )
@@ -186,16 +190,23 @@ def _relevance_here(folder: GoldFolder) -> list[TextRelevance]:
 
 
 def _joined(carried: list[TextRelevance], found: list[TextRelevance]) -> list[TextRelevance]:
-    """Return the passages carried from the first chunking, with those judged since on this one."""
+    """Return the passages carried from the first chunking, with those judged since on this one.
+
+    Of two labels of the same passage the carried one stays, unless nobody had read the passage then.
+    """
     if not carried:
         return found
     here = {one.query.query_id: one.passages for one in found}
     return [
-        one.model_copy(
-            update={"passages": tuple({p.span: p for p in (*here.get(one.query.query_id, ()), *one.passages)}.values())}
-        )
-        for one in carried
+        one.model_copy(update={"passages": _of_both(one.passages, here.get(one.query.query_id, ()))}) for one in carried
     ]
+
+
+def _of_both(carried: Sequence[JudgedPassage], here: Sequence[JudgedPassage]) -> tuple[JudgedPassage, ...]:
+    unread = [passage for passage in carried if passage.derived]
+    read = [passage for passage in carried if not passage.derived]
+    first = [passage for passage in here if passage.derived]
+    return tuple({p.span: p for p in (*first, *unread, *(p for p in here if not p.derived), *read)}.values())
 
 
 def _cut(folder: GoldFolder, size: int, overlap: int) -> Iterator[Chunk]:

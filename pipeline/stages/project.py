@@ -43,7 +43,8 @@ class Projection:
 
     ``grades`` are the grades of the judged chunks, ``source`` is the relevant chunk that stands for the one the query
     was written from, ``evidence`` every stretch the labels rest on, ``lost`` the number of relevant passages that no
-    chunk holds, ``needs`` the chunks that are all needed, empty if one holds all of the query's evidence.
+    chunk holds, ``needs`` the chunks that are all needed, empty if one holds all of the query's evidence, ``derived``
+    the relevant chunks that only derived labels make relevant.
     """
 
     grades: Mapping[str, Relevance]
@@ -51,6 +52,7 @@ class Projection:
     evidence: tuple[Evidence, ...]
     lost: int
     needs: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
 
 
 def judged_passage(query: Query, chunk: Chunk, grade: Relevance, quotes: Iterable[str] = ()) -> JudgedPassage:
@@ -87,25 +89,7 @@ def project(relevance: TextRelevance, cuts: Mapping[str, Cuts]) -> Projection | 
         relevance: The query and the passages judged for it.
         cuts: The chunks of each document, by its id.
     """
-    kept = {}
-    for passage in relevance.passages:
-        same = _cuts_of(passage.span, cuts).same(passage.span)
-        if same is not None:
-            kept[same] = passage.grade
-    grades: dict[str, Relevance] = {}
-    rests_on: dict[tuple[str, int, int], Evidence] = {}
-    lost = 0
-    for passage in relevance.passages:
-        if _cuts_of(passage.span, cuts).same(passage.span) is not None:
-            held = list(passage.evidence)
-        elif passage.grade >= RELEVANT:
-            held = [evidence for evidence in passage.evidence if _give(evidence, passage.grade, cuts, kept, grades)]
-            lost += not held
-        else:
-            held = []
-            _give_within(passage, cuts, grades)
-        rests_on |= {(evidence.doc_id, evidence.start, evidence.end): evidence for evidence in held}
-    grades |= kept
+    grades, rests_on, lost = _graded(relevance.passages, cuts)
     own = relevance.query.evidence
     promised = [e for passage in relevance.passages if passage.grade >= RELEVANT for e in passage.evidence]
     for evidence in own:
@@ -115,7 +99,48 @@ def project(relevance: TextRelevance, cuts: Mapping[str, Cuts]) -> Projection | 
     if source is None:
         return "none of its relevant passages is in a chunk"
     others = [rests_on[place] for place in sorted(rests_on) if rests_on[place] not in own]
-    return Projection(grades, source, (*own, *others), lost, _needed(relevance.query, cuts, grades))
+    needed, derived = _needed(relevance.query, cuts, grades), _derived(relevance.passages, cuts, grades)
+    return Projection(grades, source, (*own, *others), lost, needed, derived)
+
+
+def _graded(
+    passages: Iterable[JudgedPassage], cuts: Mapping[str, Cuts]
+) -> tuple[dict[str, Relevance], dict[tuple[str, int, int], Evidence], int]:
+    """Return the grades, the evidence they rest on by its place, and how many relevant passages no chunk holds."""
+    judged, kept = list(passages), {}
+    for passage in judged:
+        same = _cuts_of(passage.span, cuts).same(passage.span)
+        if same is not None:
+            kept[same] = passage.grade
+    grades: dict[str, Relevance] = {}
+    rests_on: dict[tuple[str, int, int], Evidence] = {}
+    lost = 0
+    for passage in judged:
+        if _cuts_of(passage.span, cuts).same(passage.span) is not None:
+            held = list(passage.evidence)
+        elif passage.grade >= RELEVANT:
+            held = [evidence for evidence in passage.evidence if _give(evidence, passage.grade, cuts, kept, grades)]
+            lost += not held
+        else:
+            held = []
+            _give_within(passage, cuts, grades)
+        rests_on |= {(evidence.doc_id, evidence.start, evidence.end): evidence for evidence in held}
+    return grades | kept, rests_on, lost
+
+
+def _derived(
+    passages: Sequence[JudgedPassage], cuts: Mapping[str, Cuts], grades: Mapping[str, Relevance]
+) -> tuple[str, ...]:
+    """Return the relevant chunks that are not relevant by the passages that somebody read."""
+    read = [passage for passage in passages if not passage.derived]
+    if len(read) == len(passages):
+        return ()
+    by_reading = _graded(read, cuts)[0]
+    return tuple(
+        chunk_id
+        for chunk_id, grade in sorted(grades.items())
+        if grade >= RELEVANT > by_reading.get(chunk_id, Relevance.UNRELATED)
+    )
 
 
 def _needed(query: Query, cuts: Mapping[str, Cuts], grades: Mapping[str, Relevance]) -> tuple[str, ...]:

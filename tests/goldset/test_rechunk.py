@@ -96,6 +96,23 @@ def test_queries_that_no_chunk_can_answer_are_listed_and_come_back(
     assert gold(tmp_path / "back")["relevant_docs"] == gold(run)["relevant_docs"]
 
 
+def test_labels_that_nobody_read_stay_marked_there_and_back(run: Path, tmp_path: Path) -> None:
+    unread = tmp_path / "unread"
+    shutil.copytree(run, unread)
+    data = gold(unread)
+    query_id = next(iter(data["queries"]))
+    other = next(c for c in data["corpus"] if c not in data["relevance_scores"][query_id])
+    data["relevance_scores"][query_id][other] = 2
+    data["relevant_docs"][query_id].append(other)
+    data["derived"] = {query_id: [other]}
+    (unread / "dataset.json").write_text(json.dumps(data), encoding="utf-8")
+    write_rechunked(unread, tmp_path / "same", size=1000, overlap=100)
+    assert gold(tmp_path / "same")["derived"] == {query_id: [other]}
+    write_rechunked(tmp_path / "same", tmp_path / "other", size=250, overlap=25)
+    write_rechunked(tmp_path / "other", tmp_path / "back", size=1000, overlap=100)
+    assert gold(tmp_path / "back")["derived"] == {query_id: [other]}
+
+
 def test_what_was_graded_goes_along(run: Path, tmp_path: Path) -> None:
     graded = tmp_path / "graded"
     shutil.copytree(run, graded)

@@ -45,6 +45,19 @@ def test_chunks_that_hold_all_of_the_evidence_are_relevant() -> None:
     assert graded(found) == {"a:200-300": 3}
 
 
+def test_a_chunk_is_derived_only_if_no_passage_that_somebody_read_makes_it_relevant() -> None:
+    own, same = evidence(20, 40), evidence(620, 640)
+    unread = passage(600, 700, 2, same).model_copy(update={"derived": True})
+    pieces = cuts((0, 100), (600, 650), (650, 700))
+    found = project(relevance(passage(0, 500, 3, own), unread, own=(own,)), pieces)
+    assert graded(found) == {"a:0-100": 3, "a:600-650": 2}
+    assert isinstance(found, Projection)
+    assert found.derived == ("a:600-650",)
+    read = project(relevance(passage(0, 500, 3, own), unread, passage(580, 700, 2, same), own=(own,)), pieces)
+    assert isinstance(read, Projection)
+    assert read.derived == ()
+
+
 def test_where_no_chunk_holds_it_all_those_with_half_of_it_are() -> None:
     own = evidence(180, 220)
     found = project(relevance(passage(0, 500, 3, own), own=(own,)), cuts((0, 200), (200, 400)))
