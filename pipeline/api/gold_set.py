@@ -173,7 +173,7 @@ class GoldSet:
             grades: New grades, 0 to 3 or none: ``0=0,1..2=1,3=2,-1=none``.
             relevant_from: Lowest relevant grade, 1 or more (default: what the set declares, else 1; of an import 1 of
                 grades 0 and 1, else 2).
-            drop_broken: Leave out and list broken references and empty texts.
+            drop_broken: Leave out broken items and list them.
             evidence_level: Who judged (default: human).
             replace: Replace another set in ``out``.
 

@@ -43,9 +43,7 @@ def import_(
     relevant_from: Annotated[
         int | None, judging_option(metavar="N", help="Lowest relevant grade (default: 1 of 0/1, else 2).")
     ] = None,
-    drop_broken: Annotated[
-        bool, input_option("--drop-broken", help="Leave out and list broken references and empty texts.")
-    ] = False,
+    drop_broken: Annotated[bool, input_option("--drop-broken", help="Leave out broken items and list them.")] = False,
     evidence_level: Annotated[
         Literal["human", "model", "smoke"] | None, judging_option(help="Who judged (default: human).")
     ] = None,

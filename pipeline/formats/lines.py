@@ -46,13 +46,23 @@ def json_objects(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         InputError: As ``all_lines``; or a line is not a JSON object.
     """
+    for number, row in json_values(source):
+        if not isinstance(row, dict):
+            raise Fault("is not a JSON object", line=number).of(source.name)
+        yield number, row
+
+
+def json_values(source: Source) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the value of each line of JSON Lines.
+
+    Raises:
+        InputError: As ``all_lines``; or a line is not valid JSON.
+    """
     for number, line in text_lines(source):
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
             raise Fault("is not valid JSON", line=number).of(source.name) from None
-        if not isinstance(row, dict):
-            raise Fault("is not a JSON object", line=number).of(source.name)
         yield number, row
 
 

@@ -23,7 +23,7 @@ HOTPOT = [
         "answer": "yes",
         "type": "comparison",
         "level": "hard",
-        "supporting_facts": [["Scott Derrickson", 0], ["Ed Wood", 0], ["Ed Wood", 7]],
+        "supporting_facts": [["Scott Derrickson", 0], ["Ed Wood", 0]],
         "context": [
             ["Ed Wood (film)", ["Ed Wood is a 1994 film.", " It is about a director."]],
             ["Scott Derrickson", ["Scott Derrickson is an American director.", " He lives in Los Angeles."]],
@@ -104,7 +104,7 @@ def test_hotpotqa_brings_its_groups_kinds_and_answers(tmp_path: Path) -> None:
         ("Kiss and Tell is a film with Shirley Temple as Corliss Archer.", chunk["Kiss and Tell"]),
     }
     quotes = {cited["quote"] for cited in data["answers"]["5a8b57f2"]["evidence"]}
-    assert "Edward Davis Wood Jr. was an American filmmaker." in quotes  # sentence 7 does not exist, as in the real set
+    assert "Edward Davis Wood Jr. was an American filmmaker." in quotes
     assert validate(tmp_path / "out").problems == ()
 
 
@@ -151,7 +151,7 @@ def test_answers_come_back_from_a_beir_folder(tmp_path: Path) -> None:
     assert dataset(tmp_path / "again")["answers"]["2hop__1"]["text"] == "Miquette Giraudy"
 
 
-@pytest.mark.parametrize(
+BROKEN = pytest.mark.parametrize(
     ("kind", "change", "says"),
     [
         ("hotpotqa", {"supporting_facts": [["Nowhere", 0]]}, "names the supporting paragraph 'Nowhere'"),
@@ -161,13 +161,47 @@ def test_answers_come_back_from_a_beir_folder(tmp_path: Path) -> None:
         ("musique", {"paragraphs": {"idx": 0}}, "no paragraphs that are a list"),
         ("musique", {"answerable": "yes"}, "an answerable that is neither"),
         ("musique", {"paragraphs": [{"idx": 0, "title": "A"}]}, "a paragraph without"),
+        ("hotpotqa", {"context": []}, "names the supporting paragraph"),
+        ("hotpotqa", {"supporting_facts": [["Ed Wood", 9]]}, "names sentence 9 of 'Ed Wood', which has 2"),
+        ("hotpotqa", {"supporting_facts": [["Ed Wood", -1]]}, "names sentence -1 of 'Ed Wood'"),
+        ("hotpotqa", {"supporting_facts": [["Ed Wood", "0"]]}, "not pairs of a title and a number"),
+        ("hotpotqa", {"supporting_facts": [["Ed Wood", True]]}, "not pairs of a title and a number"),
+        ("hotpotqa", {"_id": None}, "no _id or no question"),
+        ("musique", {"question": 7}, "no question that is a string"),
+        ("musique", {"paragraphs": []}, "names no supporting paragraph"),
+        ("musique", {"paragraphs": [{"paragraph_text": "A", "is_supporting": "yes"}]}, "is_supporting of the right"),
+        ("hotpotqa", "row", "is not a JSON object"),
+        ("hotpotqa", None, "is not a JSON object"),
+        ("musique", 7, "is not a JSON object"),
     ],
 )
+
+
+@BROKEN
 def test_a_question_of_another_form_is_refused_with_its_place(
-    tmp_path: Path, kind: str, change: dict[str, Any], says: str
+    tmp_path: Path, kind: str, change: object, says: str
 ) -> None:
-    row = {**(HOTPOT[0] if kind == "hotpotqa" else MUSIQUE[0]), **change}
+    row = {**(HOTPOT[0] if kind == "hotpotqa" else MUSIQUE[0]), **change} if isinstance(change, dict) else change
     (tmp_path / "file.json").write_text(json.dumps([row]), encoding="utf-8")
     with pytest.raises(InputError, match="question 1: ") as caught:
         bring(kind, tmp_path / "file.json", tmp_path / "out")
     assert says in str(caught.value)
+
+
+@BROKEN
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_a_broken_question_is_left_out_and_listed(
+    tmp_path: Path, kind: str, change: object, says: str, suffix: str
+) -> None:
+    first, whole = (HOTPOT[0], HOTPOT[1]) if kind == "hotpotqa" else (MUSIQUE[0], musique("2hop__3", "Who?", True))
+    rows = [whole, {**first, **change} if isinstance(change, dict) else change]
+    text = json.dumps(rows) if suffix == "json" else "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / f"file.{suffix}").write_text(text, encoding="utf-8")
+    manifest = bring(kind, tmp_path / f"file.{suffix}", tmp_path / "out", drop_broken=True).manifest
+    (failure,) = manifest.failures
+    assert (failure.stage, failure.kind) == ("queries", "malformed")
+    assert says in failure.message
+    assert ("file.jsonl, line 2: " if suffix == "jsonl" else "file.json: question 2: ") in failure.message
+    (report,) = [stage for stage in manifest.stages if stage.stage == "queries"]
+    assert (report.read, report.written, report.rules) == (2, 1, {"malformed": 1})
+    assert list(dataset(tmp_path / "out")["queries"]) == [whole.get("_id", whole.get("id"))]

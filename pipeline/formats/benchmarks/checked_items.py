@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
+from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic
 from goldbench.pipeline.formats.benchmarks.left_out import Books, Names, is_unicode
 from goldbench.pipeline.formats.documents.titles import short_title
 from goldbench.pipeline.formats.faults import Fault, Place
@@ -24,10 +24,14 @@ class Reading:
         self.topics: dict[str, Topic] = {}
 
     def judgments(self) -> list[Qrel]:
-        """Return the judgments; of two judgments of one pair, the first."""
+        """Return the judgments; of two judgments of one pair, the first. Malformed rows count as broken queries."""
         first: dict[tuple[str, str], Place] = {}
         kept = []
         for qrel in self.collection.judgments():
+            if isinstance(qrel, Malformed):
+                error = self._at(2, qrel.place, qrel.problem)
+                self.books.broken("queries", "malformed", qrel.query_id, error)
+                continue
             pair = (qrel.query_id, qrel.doc_id)
             if pair in first:
                 problem = f"query {shown(pair[0])!r} has document {shown(pair[1])!r} already at {_words(first[pair])}"

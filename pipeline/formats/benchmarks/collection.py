@@ -68,9 +68,19 @@ class Qrel(NamedTuple):
     place: Place
 
 
+class Malformed(NamedTuple):
+    """A row that is not a query with its passages. ``query_id`` is its id, or its place if it has none."""
+
+    query_id: str
+    place: Place
+    problem: str
+
+
 @dataclass(frozen=True, slots=True)
 class Collection:
     """A benchmark. ``names`` names the origins of passages, queries and judgments; ``files`` are the files read.
+
+    ``judgments`` also yields the malformed rows, which no other part yields.
 
     ``joins_titles`` means that a passage is indexed as title and text, as BEIR does. ``notes`` becomes metadata of the
     gold set. ``level`` tells who judged: people (``human``) or a model (``model``). ``line_of`` finds the line of a
@@ -80,7 +90,7 @@ class Collection:
     kind: str
     documents: Callable[[], Iterator[Entry]]
     queries: Callable[[], Iterator[Topic]]
-    judgments: Callable[[], Iterator[Qrel]]
+    judgments: Callable[[], Iterator[Qrel | Malformed]]
     names: tuple[str, str, str]
     files: tuple[Path, ...]
     level: str = "human"

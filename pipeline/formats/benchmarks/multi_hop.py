@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
+from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic
 from goldbench.pipeline.formats.documents.identity import document_id
-from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.pipeline.formats.faults import Fault, Place, in_file
 from goldbench.pipeline.formats.json_maps import read_json
-from goldbench.pipeline.formats.lines import json_objects
+from goldbench.pipeline.formats.lines import json_values
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.judgment import Relevance
@@ -57,7 +57,7 @@ def read_hotpotqa(path: Path) -> Collection:
     """Return the collection in a file of HotpotQA's form: a JSON list, or an object per line.
 
     Raises:
-        InputError: The file is not of this form.
+        InputError: The file is not a JSON list or JSON lines.
     """
     return _collection("hotpotqa", path, _of_hotpotqa)
 
@@ -69,7 +69,7 @@ def read_musique(path: Path) -> Collection:
     question with paragraphs that answer it: all paragraphs are searched together.
 
     Raises:
-        InputError: The file is not of this form.
+        InputError: The file is not a JSON list or JSON lines.
     """
     return _collection("musique", path, _of_musique)
 
@@ -77,9 +77,12 @@ def read_musique(path: Path) -> Collection:
 def _collection(kind: str, path: Path, read: Callable[[Place, Mapping[str, Any]], Asked]) -> Collection:
     source, name = Source(path), shown(path)
 
-    def asked() -> Iterator[Asked]:
+    def rows() -> Iterator[Asked | Malformed]:
         with in_file(name):
-            yield from (_checked(one) for one in read_rows(_rows(source), read))
+            yield from (_read(place, row, read) for place, row in _rows(source))
+
+    def asked() -> Iterator[Asked]:
+        return (one for one in rows() if isinstance(one, Asked))
 
     def topics() -> Iterator[Topic]:
         answered = {text for one in asked() if one.answerable for text in (one.query_id, one.question)}
@@ -91,29 +94,44 @@ def _collection(kind: str, path: Path, read: Callable[[Place, Mapping[str, Any]]
         kind=kind,
         documents=lambda: _documents(asked()),
         queries=topics,
-        judgments=lambda: (
-            Qrel(one.query_id, doc_id, int(Relevance.HELPS), one.place) for one in asked() for doc_id in one.needed()
-        ),
+        judgments=lambda: (qrel for one in rows() for qrel in _judged(one)),
         names=(name, name, name),
         files=(path,),
         joins_titles=True,
     )
 
 
-def _rows(source: Source) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+def _rows(source: Source) -> Iterator[tuple[Place, Any]]:
     if source.suffix == ".json":
         found = read_json(source)
-        if not isinstance(found, list) or not all(isinstance(row, Mapping) for row in found):
+        if not isinstance(found, list):
             raise Fault("is not a JSON list of questions")
         yield from ((f"question {number}", row) for number, row in enumerate(found, 1))
     else:
-        yield from json_objects(source)
+        yield from json_values(source)
 
 
-def _checked(one: Asked) -> Asked:
-    if one.answerable and not one.needed():
-        raise Fault("names no supporting paragraph").at(one.place)
-    return one
+def _read(place: Place, row: object, read: Callable[[Place, Mapping[str, Any]], Asked]) -> Asked | Malformed:
+    if not isinstance(row, Mapping):
+        return Malformed(_named(place), place, "is not a JSON object")
+    try:
+        one = read(place, row)
+    except Fault as fault:
+        query_id = row.get("_id", row.get("id"))
+        return Malformed(query_id if isinstance(query_id, str) else _named(place), place, fault.problem)
+    unsupported = one.answerable and not one.needed()
+    return Malformed(one.query_id, place, "names no supporting paragraph") if unsupported else one
+
+
+def _named(place: Place) -> str:
+    return f"line {place}" if isinstance(place, int) else place
+
+
+def _judged(one: Asked | Malformed) -> Iterator[Qrel | Malformed]:
+    if isinstance(one, Malformed):
+        yield one
+    else:
+        yield from (Qrel(one.query_id, doc_id, int(Relevance.HELPS), one.place) for doc_id in one.needed())
 
 
 def _documents(asked: Iterator[Asked]) -> Iterator[Entry]:
@@ -148,16 +166,21 @@ def _topic(one: Asked) -> Topic:
 def _of_hotpotqa(place: Place, row: Mapping[str, Any]) -> Asked:
     facts: dict[str, list[int]] = {}
     for title, number in _pairs(row, "supporting_facts", "title", "sent_id"):
-        if not isinstance(title, str) or not isinstance(number, int):
+        if not isinstance(title, str) or not isinstance(number, int) or isinstance(number, bool):
             raise Fault("has supporting_facts that are not pairs of a title and a number")
         facts.setdefault(title, []).append(number)
-    paragraphs = [
-        _of_sentences(title, sentences, facts) for title, sentences in _pairs(row, "context", "title", "sentences")
-    ]
-    missing = next((title for title in facts if title not in {one.title for one in paragraphs}), None)
-    if missing is not None:
-        raise Fault(f"names the supporting paragraph {shown(missing)[:80]!r}, which is not in its context")
-    compares = row.get("type") in {"comparison", "bridge_comparison"}
+    context = _pairs(row, "context", "title", "sentences")
+    paragraphs = [_of_sentences(title, sentences, facts) for title, sentences in context]
+    for title, numbers in facts.items():
+        lengths = [len(sentences) for name, sentences in context if name == title]
+        if not lengths:
+            raise Fault(f"names the supporting paragraph {shown(title)[:80]!r}, which is not in its context")
+        missing = [number for number in numbers if not 0 <= number < max(lengths)]
+        if missing:
+            raise Fault(
+                f"names sentence {missing[0]} of {shown(title)[:80]!r}, which has {max(lengths)}, counted from 0"
+            )
+    compares = str(row.get("type")) in {"comparison", "bridge_comparison"}
     kind = QueryKind.CROSS_COMPARISON if compares else QueryKind.MULTI_HOP
     return Asked(*_words(row, "_id"), kind, _answer(row), tuple(paragraphs), place)
 
