@@ -12,11 +12,11 @@ from enum import StrEnum
 
 import regex
 
+from goldbench.pipeline.text import table
 from goldbench.pipeline.text.draws import Draws
 from goldbench.pipeline.text.keyboards import neighbours
 from goldbench.pipeline.text.scripts import is_spaceless
 from goldbench.pipeline.text.transliteration import in_latin
-from goldbench.pipeline.text.words import stop_words
 from goldbench.schemas.query import Candidate, Query, QueryKind
 
 GENERATOR = "noise"
@@ -48,76 +48,6 @@ _MARKS = regex.compile(r"""[.,;:!?…()\[\]"'“”„‘’‚«»¿¡。，、
 """What may stand around a word that is changed; any other sign may belong to an identifier."""
 _EDGES = regex.compile(r"^([^\p{L}\p{M}]*)(.*?)([^\p{L}\p{M}]*)$", regex.DOTALL)
 _IN_CODE = regex.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」")
-_KEPT = frozenset(
-    [
-        "not",
-        "no",
-        "nor",
-        "never",
-        "without",
-        "except",
-        "before",
-        "after",
-        "until",
-        "since",
-        "against",
-        "nicht",
-        "kein",
-        "keine",
-        "keinen",
-        "keinem",
-        "keiner",
-        "nie",
-        "ohne",
-        "außer",
-        "vor",
-        "nach",
-        "bis",
-        "seit",
-        "gegen",
-        "ne",
-        "pas",
-        "non",
-        "jamais",
-        "sans",
-        "sauf",
-        "avant",
-        "après",
-        "contre",
-        "no",
-        "nunca",
-        "sin",
-        "salvo",
-        "antes",
-        "después",
-        "não",
-        "sem",
-        "nem",
-        "exceto",
-        "depois",
-        "mai",
-        "senza",
-        "prima",
-        "dopo",
-        "tranne",
-        "niet",
-        "geen",
-        "nooit",
-        "zonder",
-        "voor",
-        "na",
-        "behalve",
-        "не",
-        "нет",
-        "ни",
-        "без",
-        "никогда",
-        "кроме",
-        "до",
-        "после",
-    ]
-)
-"""Function words that turn the meaning round: they are never dropped."""
 
 
 def noisy_forms(
@@ -127,7 +57,9 @@ def noisy_forms(
 
     A form keeps everything that its labels rest on (chunk, evidence, answer, needed passages, held-out words), has the
     kind ``noisy``, and names its ``original`` and its ``noise``. It is the same for the same id and seed. Numbers,
-    identifiers, abbreviations and quoted words are never changed; words that turn the meaning round are never dropped.
+    identifiers, abbreviations, words with a capital letter, which may be names, quoted words, and words of scripts
+    without spaces, which a lost character makes another word, are never changed; only words that ``empty_words.toml``
+    lists for the language are dropped.
 
     Args:
         query: The query, which must not be noisy itself.
@@ -160,7 +92,7 @@ def noisy_text(text: str, noise: Noise, draws: Draws, *, language: str | None) -
         text: The text.
         noise: The noise.
         draws: The random numbers.
-        language: ISO 639-1 code, which tells the keyboard and the function words; None if it is not known.
+        language: ISO 639-1 code, which tells the keyboard and the words that may be dropped; None if it is not known.
     """
     make: dict[Noise, Callable[[list[str], Draws, str | None], list[str]]] = {
         Noise.TYPING: _mistyped,
@@ -195,10 +127,10 @@ def _changeable(parts: Sequence[str]) -> list[int]:
 
 
 def _is_word(part: str) -> bool:
-    """Whether a word has letters alone, with marks around it, and is neither an abbreviation nor in camel case."""
+    """Whether a word has small letters alone, with marks around it, in a script with spaces between words."""
     before, core, after = _core(part)
     plain = _WHOLE.fullmatch(core) and _MARKS.fullmatch(before) and _MARKS.fullmatch(after)
-    return bool(plain) and core[1:] == core[1:].lower() and not (len(core) == 1 and core != core.lower())
+    return bool(plain) and core == core.lower() and not any(map(is_spaceless, core))
 
 
 def _core(part: str) -> tuple[str, str, str]:
@@ -238,11 +170,11 @@ def _with_error(letters: list[str], draws: Draws, name: str, language: str | Non
 
 
 def _shortened(parts: list[str], draws: Draws, language: str | None) -> list[str]:
-    """Leave out function words, with the space after each."""
-    known = stop_words(language) - _KEPT
+    """Leave out words that the query means the same without, with the space after each."""
+    known = frozenset(table("empty_words").get(language or "", "").split())
     droppable = [place for place in _changeable(parts) if parts[place].casefold() in known]
     most = min(int(MOST[Noise.DROPPED_WORDS] * (len(parts) // 2)), len(droppable))
-    if most < 1 or is_spaceless("".join(parts)):
+    if most < 1:
         return parts
     dropped = set(map(int, draws.shuffled("dropped", map(str, droppable))[: 1 + int(draws.uniform("count") * most)]))
     kept = [place for place in range(1, len(parts), 2) if place not in dropped]
