@@ -20,7 +20,7 @@ from goldbench.pipeline.build.books import Books, Counts, described
 from goldbench.pipeline.build.exact_shares import ShareDrawing
 from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
 from goldbench.pipeline.build.inputs import brief_for, reading
-from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, write_personas
+from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, with_personas, write_personas
 from goldbench.pipeline.build.progress import Watched, calls_shown, counted
 from goldbench.pipeline.build.waves import Drawing, Drawn, failure_of
 from goldbench.pipeline.config import Config, Generator, PromptStyle
@@ -83,6 +83,7 @@ class Run:
     generator: QueryGenerator = field(init=False)
     drawn: Drawn = field(init=False)
     kinds: dict[str, KindCount] = field(default_factory=dict)
+    personas: tuple[str, ...] = ()
 
 
 async def load(run: Run) -> Counts:
@@ -184,11 +185,12 @@ async def _draw(run: Run) -> None:
     async with run.opened(run.chunks) as writing:
         run.generator = writing.generator
         with run.progress.stage("generate", None) as step:
+            run.personas = await _personas(run, writing)
             drawing = Drawing(
                 chunks=run.chunks,
                 generator=writing.generator,
                 critics=writing.critics,
-                brief=functools.partial(brief_for, config, personas=await _personas(run, writing)),
+                brief=functools.partial(brief_for, config, personas=run.personas),
                 cluster_of=run.selection.cluster_of,
                 concurrency=writing.at_once
                 or 2 * config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
@@ -220,8 +222,11 @@ async def _personas(run: Run, writing: Writing) -> tuple[str, ...]:
     except (CallFailed, LimitReached) as error:
         run.books.failures.append(failure_of("personas", path.name, error))
         return ()
-    write_personas(path, personas)
-    run.progress.note(f"Personas were written to {path}; edit them there.")
+    if personas:
+        write_personas(path, personas)
+        run.progress.note(f"Personas were written to {path}; edit them there.")
+    else:
+        run.progress.note(f"{path}: not written, the model named no personas; write one persona per line")
     return personas
 
 
@@ -376,7 +381,8 @@ async def build(
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
     config, folder, writers = writer.config, GoldFolder(out), [writer]
-    claim = Claim(config.shaping(), config.fingerprint(writer.prompts), replace=replace, graded=finish is not None)
+    shaped = with_personas(config)
+    claim = Claim(shaped.shaping(), shaped.fingerprint(writer.prompts), replace=replace, graded=finish is not None)
 
     def retreat(unfit: ModelUnfit, serves: Callable[[Config], bool]) -> tuple[Config, Opened] | None:
         other = writers[-1].instead()
@@ -397,7 +403,7 @@ async def build(
             retreat=retreat,
         )
         await walk(run, until="assemble")
-        config, writer = run.config, writers[-1]
+        config, writer = with_personas(run.config, run.personas), writers[-1]
         place.write_settings(config.shaping())
         manifest = run.books.manifest(
             config,

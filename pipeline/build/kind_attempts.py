@@ -167,6 +167,8 @@ def _unjudged(chunk_id: str, found: Sequence[Judgment | None]) -> Failure | None
 
 def _answered(judgments: Sequence[Judgment]) -> Finding | None:
     """Return what speaks against a query that nothing should answer, None for nothing."""
+    if not judgments:
+        return None
     highest = max(judgments, key=lambda item: item.relevance)
     if highest.relevance >= RELEVANT:
         reason = f"passage {highest.chunk_id} was graded {highest.relevance:d} for it"

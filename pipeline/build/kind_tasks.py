@@ -12,7 +12,7 @@ from goldbench.pipeline.build.kind_plan import TRIES, too_few
 from goldbench.pipeline.build.waves import HOPELESS, LIMIT, LOWEST_EXPECTED_YIELD, Drawn, bounded, rejection
 from goldbench.pipeline.errors import ModelUnavailable, ModelUnfit
 from goldbench.pipeline.ports import Brief
-from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, accepted
+from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, joined_context
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.judgment import Judgment
 from goldbench.schemas.manifest import Failure
@@ -182,20 +182,21 @@ class KindDrawing:
         if finding is None and attempt.planned:
             self.drawn.planned += 1
             return
-        assert attempt.context is not None
+        context = attempt.context or joined_context(attempt.task.chunks, attempt.task.brief)
         if finding is None:
-            finding = self.checks.accept(candidate.model_copy(update={"text": candidate.alone}), attempt.context)
+            finding = self.checks.accept(candidate.model_copy(update={"text": candidate.alone}), context)
         if finding is not None:
             self.drawn.rejections.append(rejection(finding, candidate))
         elif self.kind is QueryKind.UNANSWERABLE:
-            self.drawn.unanswerable.append(accepted(candidate, attempt.context))
+            self.drawn.unanswerable.append(accepted(candidate, context))
             self.drawn.judgments.extend(attempt.judgments)
         else:
-            self.drawn.queries.append(accepted(candidate, attempt.context))
+            self.drawn.queries.append(accepted(candidate, context))
             self.drawn.positions.append(attempt.task.positions)
 
     def give_up(self) -> None:
-        """Take the accepted queries out again, because the kind is dropped."""
+        """Take the accepted queries out again, because the kind is dropped; later ones may be like them."""
+        self.checks.withdraw(self.kind)
         finding = Finding("kind-dropped", f"the kind {self.kind.value} is left out: {self.dropped}"[:300])
         for query in (*self.drawn.queries, *self.drawn.unanswerable):
             candidate = Candidate(**{name: getattr(query, name) for name in Candidate.model_fields})

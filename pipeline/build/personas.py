@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError, explained
 from goldbench.schemas.corpus import Chunk
 
@@ -31,6 +32,25 @@ def read_personas(path: Path) -> tuple[str, ...] | None:
     except (OSError, UnicodeDecodeError):
         raise InputError(path, "cannot be read as UTF-8 text; write one persona per line") from None
     return tidy(line for line in lines if not line.lstrip().startswith("#"))
+
+
+def with_personas(config: Config, personas: Sequence[str] | None = None) -> Config:
+    """Return a configuration with the personas of its file among its own: they shape the set, not the file's name.
+
+    Args:
+        config: The configuration.
+        personas: The personas that were used, None for those that the file holds now, if it exists.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    settings = config.generate
+    if personas is None and settings.personas_file is not None:
+        personas = read_personas(settings.personas_file)
+    if not personas:
+        return config
+    generate = settings.model_copy(update={"personas": (*settings.personas, *personas)})
+    return config.model_copy(update={"generate": generate})
 
 
 def write_personas(path: Path, personas: Iterable[str]) -> None:

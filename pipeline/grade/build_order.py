@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.build import flow
+from goldbench.pipeline.build.personas import with_personas
 from goldbench.pipeline.build.writers import ModelWriter, OfflineWriter, writer_for
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError
@@ -132,8 +133,8 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
         UsageError: No model is named, or no server.
     """
     writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
-    fingerprint = writer.config.fingerprint(writer.prompts)
-    claim = Claim(writer.config.shaping(), fingerprint, replace=order.replace, graded=order.grade)
+    shaped = with_personas(writer.config)
+    claim = Claim(shaped.shaping(), shaped.fingerprint(writer.prompts), replace=order.replace, graded=order.grade)
     GoldFolder(order.out).check_usable(claim)
     grading = None
     if order.grade:

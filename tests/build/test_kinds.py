@@ -281,7 +281,8 @@ def test_personas_are_written_once_to_a_file_and_read_from_it_afterwards(
     assert goldbench(*build).returncode == 0
     assert model_server.stats()["requests"] == 7
     (tmp_path / "people.txt").write_text("# edited\na pilot\n", encoding="utf-8")
-    assert goldbench(*build).returncode == 0
+    assert "other settings (generate.personas)" in goldbench(*build).stderr
+    assert goldbench(*build, "--replace").returncode == 0
     assert {row["asked"]["persona"] for row in lines(tmp_path / "run" / "3-queries.jsonl")} == {"a pilot"}  # type: ignore[index]
 
 

@@ -12,7 +12,7 @@ from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
 from goldbench.pipeline.text.similarity import jaccard
 from goldbench.pipeline.text.words import content_terms, terms
 from goldbench.schemas.corpus import Evidence, Span
-from goldbench.schemas.query import Candidate
+from goldbench.schemas.query import Candidate, QueryKind
 
 MOST_SHARED_WORDS = 0.80
 """Jaccard similarity of two queries' words, 0 to 1, from which the later query is a duplicate."""
@@ -33,6 +33,10 @@ class SetChecks:
 
     def __init__(self, *, target: int) -> None:
         self.aim(target)
+        self._accepted: list[tuple[Candidate, bool]] = []
+        self._forget()
+
+    def _forget(self) -> None:
         self._high = 0
         self._held_out: defaultdict[str, list[Span]] = defaultdict(list)
         self._shown: defaultdict[str, list[Span]] = defaultdict(list)
@@ -74,7 +78,20 @@ class SetChecks:
             return Finding(
                 "held-out", "words it needs in the corpus are held out of it for another query, or the reverse"
             )
-        self._high += context.own_words and share > LOW_OVERLAP
+        self._accepted.append((candidate, context.own_words and share > LOW_OVERLAP))
+        self._enter(*self._accepted[-1], tokens, grams)
+        return None
+
+    def withdraw(self, kind: QueryKind) -> None:
+        """Forget the accepted queries of a kind, as if they had never been there."""
+        self._accepted = [(candidate, high) for candidate, high in self._accepted if candidate.kind is not kind]
+        self._forget()
+        for candidate, high in self._accepted:
+            self._enter(candidate, high, word_set(candidate.text), ngrams(candidate.text))
+
+    def _enter(self, candidate: Candidate, high: bool, tokens: frozenset[str], grams: Counter[str]) -> None:
+        """Take an accepted query into what later ones are compared with; ``high`` is one of much overlap."""
+        self._high += high
         for mask in candidate.masked:
             self._held_out[mask.doc_id].append(mask)
         for evidence in _shown(candidate):
@@ -83,7 +100,6 @@ class SetChecks:
         self._held_titles.update((part.doc_id, part.text) for part in candidate.masked_titles)
         self._words.add(tokens)
         self._characters.add(grams)
-        return None
 
 
 def _shown(candidate: Candidate) -> list[Evidence]:

@@ -89,8 +89,9 @@ class Companions:
         """Yield groups of passages, each passage up to three times as the first, in an order that the seed decides.
 
         The first time a passage goes with the one that shares most with it, then with the next. A passage that no
-        other can be joined to gives no group. One more passage changes the companions of those that share a rare term
-        with it, and no others.
+        other can be joined to gives no group. One more passage leaves the
+        order of the others as it is. It changes the companions of those that share a rare term with it, and now and
+        then of others, because how rare a term is depends on how many passages there are.
 
         Args:
             seed: Seed of the run.

@@ -85,7 +85,7 @@ class ModelGenerator:
         system, user = generation_prompt(self.prompt, brief, context=self.context, examples=self.examples)
         answer = await self._ask("generate", self.prompt, system, user, items=brief.constraints.per_chunk)
         if not answer.candidates:
-            return Proposal(skip_reason=one_line(answer.skip_reason or "")[:200] or "the model gave no query")
+            return Proposal(skip_reason=why_none(answer.skip_reason))
         wanted = answer.candidates[: brief.constraints.per_chunk]
         return Proposal(tuple(self._candidate(item, brief) for item in wanted))
 
@@ -186,7 +186,7 @@ def _shared(brief: Brief, *more: str) -> dict[str, str]:
         "kind": brief.assignment.kind.value,
         "style": brief.assignment.style.value,
         "title": one_line(chunk.title) or "none",
-        "headings": one_line(" > ".join(chunk.headings)) or "none",
+        "headings": headings_shown(chunk),
         "delimiter": delimiter(chunk.text, *more),
         "passage": chunk.text,
     }
@@ -198,6 +198,16 @@ def examples_shown(queries: Sequence[str]) -> str:
         return ""
     listed = "\n".join(f"- {one_line(query)}" for query in queries)
     return f"Real queries of these users, for their style only; never copy their subject or words:\n{listed}"
+
+
+def headings_shown(chunk: Chunk) -> str:
+    """Return the headings above a passage as a line of a prompt."""
+    return one_line(" > ".join(chunk.headings)) or "none"
+
+
+def why_none(skip_reason: str | None) -> str:
+    """Return why a model wrote no query, in its own words if it gave any."""
+    return one_line(skip_reason or "")[:200] or "the model gave no query"
 
 
 def one_line(text: str) -> str:

@@ -9,7 +9,14 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from goldbench.pipeline.ports import Brief, ChatModel, ChatRequest
-from goldbench.pipeline.stages.generate.one_passage import describe_constraints, examples_shown, locate, one_line
+from goldbench.pipeline.stages.generate.one_passage import (
+    describe_constraints,
+    examples_shown,
+    headings_shown,
+    locate,
+    one_line,
+    why_none,
+)
 from goldbench.pipeline.text.injection import delimiter
 from goldbench.prompts.loader import Prompt
 from goldbench.schemas.corpus import Chunk
@@ -26,7 +33,7 @@ from goldbench.schemas.replies import (
 
 A = TypeVar("A", bound=BaseModel)
 
-MULTI_HOP, CROSS_COMPARISON, ENOUGH = "multi-hop.v1", "cross-comparison.v1", "one-passage-enough.v1"
+MULTI_HOP, CROSS_COMPARISON, ONE_ENOUGH = "multi-hop.v1", "cross-comparison.v1", "one-passage-enough.v1"
 UNANSWERABLE, GRADE_MANY = "unanswerable.v1", "grade-many.v1"
 PERSONAS = "personas.v1"
 TEMPORAL, CONVERSATION, STAND_ALONE = "temporal.v1", "conversation.v1", "critic-stand-alone.v1"
@@ -39,8 +46,8 @@ PROMPTS = {
 }
 """The prompt that writes each kind beyond a single passage."""
 _CHECKS = {
-    QueryKind.MULTI_HOP: ENOUGH,
-    QueryKind.CROSS_COMPARISON: ENOUGH,
+    QueryKind.MULTI_HOP: ONE_ENOUGH,
+    QueryKind.CROSS_COMPARISON: ONE_ENOUGH,
     QueryKind.UNANSWERABLE: GRADE_MANY,
     QueryKind.CONVERSATIONAL: STAND_ALONE,
 }
@@ -94,7 +101,7 @@ class ModelKindWriter:
             {**self.described(brief), "count": str(len(chunks)), "passages": _shown(chunks)},
         )
         if not reply.query.strip():
-            return one_line(reply.skip_reason or "")[:200] or "the model gave no query"
+            return why_none(reply.skip_reason)
         quotes = reply.evidence[: len(chunks)]
         found = tuple(item for quote, chunk in zip(quotes, chunks, strict=False) for item in locate(quote, chunk))
         return Candidate(
@@ -122,7 +129,7 @@ class ModelKindWriter:
         values = {**self.described(brief), "passages": _shown(chunks)}
         reply = await self.ask("unanswerable", UNANSWERABLE, UnansweredQuery, values)
         if not reply.query.strip():
-            return one_line(reply.skip_reason or "")[:200] or "the model gave no query"
+            return why_none(reply.skip_reason)
         return Candidate(
             chunk_id=chunks[0].chunk_id,
             text=reply.query.strip(),
@@ -142,7 +149,7 @@ class ModelKindWriter:
         """
         reply = await self.ask("conversational", CONVERSATION, Conversation, self.about_one(brief))
         if not reply.query.strip():
-            return one_line(reply.skip_reason or "")[:200] or "the model gave no query"
+            return why_none(reply.skip_reason)
         turns = [(one_line(turn.question), one_line(turn.answer)) for turn in reply.turns]
         return Candidate(
             chunk_id=brief.chunk.chunk_id,
@@ -182,7 +189,7 @@ class ModelKindWriter:
         values = {**self.about_one(brief), "moment": moment}
         reply = await self.ask("temporal", TEMPORAL, GeneratedQueries, values, items=1)
         if not reply.candidates:
-            return one_line(reply.skip_reason or "")[:200] or "the model gave no query"
+            return why_none(reply.skip_reason)
         given = reply.candidates[0]
         return Candidate(
             chunk_id=brief.chunk.chunk_id,
@@ -204,7 +211,7 @@ class ModelKindWriter:
         return {
             **self.described(brief),
             "title": one_line(chunk.title) or "none",
-            "headings": one_line(" > ".join(chunk.headings)) or "none",
+            "headings": headings_shown(chunk),
             "delimiter": delimiter(chunk.title, *chunk.headings, chunk.text),
             "passage": chunk.text,
         }
@@ -233,12 +240,12 @@ class ModelKindWriter:
         """
         reply = await self.ask(
             "one-passage check",
-            ENOUGH,
+            ONE_ENOUGH,
             Completeness,
             {
                 "query": query,
                 "title": one_line(chunk.title) or "none",
-                "headings": one_line(" > ".join(chunk.headings)) or "none",
+                "headings": headings_shown(chunk),
                 "delimiter": delimiter(query, chunk.text),
                 "passage": chunk.text,
             },
@@ -302,5 +309,5 @@ def _shown(chunks: Sequence[Chunk]) -> str:
 
 def _marked(number: int, chunk: Chunk, mark: str) -> str:
     """Return a passage with its title and headings above it."""
-    title, headings = one_line(chunk.title) or "none", one_line(" > ".join(chunk.headings)) or "none"
+    title, headings = one_line(chunk.title) or "none", headings_shown(chunk)
     return f"<<<PASSAGE {number} {mark}>>>\nTitle: {title}\nHeadings: {headings}\n\n{chunk.text}\n<<<END {mark}>>>"
