@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,15 @@ from dataclasses import dataclass
 MAX_TITLE = 200
 """Most characters of a heading; a longer line is a paragraph (and would be repeated in every chunk below it)."""
 
+MAX_FRONT_MATTER = 20_000
+"""Most characters of front matter; a longer block is text."""
+
+_FRONT_MATTER = re.compile(
+    r"\A(?:---[ \t]*\n(?P<yaml>.*?\n)(?:---|\.\.\.)|\+\+\+[ \t]*\n(?P<toml>.*?\n)\+\+\+)[ \t]*(?:\n|\Z)", re.DOTALL
+)
+_KEY = re.compile(r"([A-Za-z_][\w.-]*|\"[^\"\n]+\"|'[^'\n]+')[ \t]*:(?:[ \t]|$)")
+_BELOW_KEY = re.compile(r"[ \t]|-(?:[ \t]|$)|#|[]}],?[ \t]*$")
+_FRONT_TITLE = re.compile(r"^title[ \t]*:[ \t]*(?![>|][-+\d]*[ \t]*$)(\S.*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _MARKED = re.compile(r"^(?:[ ]{0,3}#{1,6}[ \t]|[ ]{0,3}(?:={2,}|-{3,})[ \t]*$)", re.MULTILINE)
 _ATX = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINE = re.compile(r"[ ]{0,3}(?:(={2,})|-{3,})[ \t]*$")
@@ -63,7 +73,7 @@ def path_at(found: list[Heading], text: str, start: int, end: int) -> tuple[str,
 def _titles(text: str) -> Iterator[tuple[int, int, int, str]]:
     """Yield start, end, level and title of every heading."""
     fence, previous, blank_before = "", (0, ""), True
-    skip_until = _front_matter_end(text)
+    skip_until, _ = front_matter(text)
     for start, line in _lines(text):
         if start < skip_until:
             continue
@@ -94,11 +104,42 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         start = stop + 1
 
 
-def _front_matter_end(text: str) -> int:
-    if not text.startswith("---\n"):
-        return 0
-    end = text.find("\n---\n", 3)
-    return end + 5 if end >= 0 else 0
+def front_matter(text: str) -> tuple[int, str | None]:
+    """Return the number of characters of a text's front matter (0 if it has none), and the title in it, if any.
+
+    Front matter is a block of YAML between lines of ``---``, or of TOML between lines of ``+++``, that the text begins
+    with. A block that is not made of keys, each once, is text between two rules.
+    """
+    block = _FRONT_MATTER.match(text[:MAX_FRONT_MATTER])
+    if block is None:
+        return 0, None
+    if block["toml"] is not None:
+        keys = _toml(block["toml"])
+        title = next((value for key, value in keys.items() if key.lower() == "title"), None)
+        return (block.end() if keys else 0), title if isinstance(title, str) else None
+    if not _has_keys(block["yaml"]):
+        return 0, None
+    found = _FRONT_TITLE.search(block["yaml"])
+    return block.end(), found[1].strip("\"'") if found else None
+
+
+def _toml(block: str) -> dict[str, object]:
+    """Return the keys of a block; none if it is not TOML."""
+    try:
+        return tomllib.loads(block)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _has_keys(block: str) -> bool:
+    """Whether a block is YAML with keys, each once, and every other line belongs to a key or is a comment."""
+    keys: list[str] = []
+    for line in block.split("\n"):
+        if key := _KEY.match(line):
+            keys.append(key[1])
+        elif line.strip() and not (line.startswith("#") or (keys and _BELOW_KEY.match(line))):
+            return False
+    return bool(keys) and len(set(keys)) == len(keys)
 
 
 def _fence_after(fence: str, line: str) -> tuple[str, bool]:

@@ -1,6 +1,7 @@
 """Files found by ``sources.find_files`` to ``Document`` records, one at a time.
 
-A document's text is: of text and Markdown every character, decoded, with line ends as LF and without byte order mark;
+A document's text is: of text and Markdown every character, decoded, with line ends as LF and without byte order mark
+(and of Markdown without front matter, of which the title is kept);
 of HTML, reStructuredText and office files the Markdown-like text they convert to, without the title; of a table the
 text of one row (``fields.py``). Spans refer to this text. An unreadable file or row is reported, and the next one is
 read; so is a file of a type whose reader is not installed (extra ``documents``).
@@ -22,6 +23,7 @@ from goldbench.pipeline.formats.documents.sources import SourceFile
 from goldbench.pipeline.formats.documents.titles import markdown_title, short_title, stem
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.headings import front_matter
 from goldbench.schemas.corpus import Document
 
 
@@ -104,7 +106,13 @@ def _converted(file: SourceFile, converter: Converter) -> Converted | Fault | No
 
 def _read(file: SourceFile, options: ReadOptions) -> Converted:
     text = read_text(file.path, megabytes=options.max_megabytes)
-    return (markdown_title(text) if file.kind == "markdown" else None), text
+    if file.kind != "markdown":
+        return None, text
+    end, _ = front_matter(text)
+    body = text[end:].lstrip("\n") if end else text
+    if end and not body.strip():
+        raise Fault("holds nothing but front matter")
+    return markdown_title(text), body
 
 
 def _whole_document(file: SourceFile, title: str | None, text: str, register: Register) -> Iterator[Document]:

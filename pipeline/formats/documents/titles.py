@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_FRONT_TITLE = re.compile(r"^title:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+from goldbench.pipeline.text.headings import front_matter
+
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"^ {0,3}#[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t]*$")
 _LOWER_HEADING = re.compile(r"#{2,6}[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t]*(?:\n|\Z)")
@@ -18,10 +18,10 @@ def markdown_title(text: str) -> str | None:
     It is ``title`` of the front matter, else the first heading of level 1 outside code, else the heading that the text
     begins with.
     """
-    front = _FRONT_MATTER.match(text[:20_000])
-    if front and (title := _FRONT_TITLE.search(front.group(1))):
-        return title.group(1).strip("\"'")
-    body = text[front.end() if front else 0 :].lstrip("\n")
+    end, title = front_matter(text)
+    if title:
+        return title
+    body = text[end:].lstrip("\n")
     fence, before = "", ""
     for line in body.split("\n"):
         mark = _FENCE.match(line)

@@ -197,6 +197,8 @@ def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> N
         ("Under\n=====\ntext", "Under"),
         ('---\ntitle: "From the front matter"\n---\n# Heading', "From the front matter"),
         ("---\nauthor: x\n---\n# Heading", "Heading"),
+        ("---\ntitle: >-\n  folded\n---\n# Heading", "Heading"),
+        ('+++\ndate = 2024-01-01\nTitle = "From TOML"\n+++\n# Heading', "From TOML"),
         ("```\n# comment\n```\n# Real", "Real"),
         ("~~~~\n# comment\n~~~\n# comment\n~~~~\n# Real", "Real"),
         ("## Lower, but the first line\n\ntext", "Lower, but the first line"),
@@ -207,6 +209,44 @@ def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> N
 )
 def test_the_title_of_markdown(text: str, title: str | None) -> None:
     assert markdown_title(text) == title
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "---\ntitle: X\ntags: [a, b]\n---\n\n",
+        "---  \n# a comment\ntitle: >\n  X\n\nlist:\n- a\n- b\nflow: [\n  c\n]\n...\n",
+        '+++\ntitle = "X"\n[params]\nlist = ["a"]\n+++\n',
+    ],
+)
+def test_front_matter_is_no_text(tmp_path: Path, front: str) -> None:
+    put(tmp_path / "a.md", front + "## Body\n\ntext\n\n---\n\nkey: value\n\n---\n")
+    put(tmp_path / "only.md", front)
+    found = read(tmp_path)
+    assert found.texts == ["## Body\n\ntext\n\n---\n\nkey: value\n\n---\n"]
+    (failure,) = found.failures
+    assert failure.endswith("only.md: holds nothing but front matter")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n\nA first paragraph: it is text.\n\n---\n\nmore\n",
+        "---\nNote: text.\nIt goes on here.\n---\nmore\n",
+        "---\nQ: one?\nA: yes.\nQ: two?\nA: no.\n---\nmore\n",
+        "---\n- an item\n---\nmore\n",
+        "---\n---\nmore\n",
+        "---\ntitle: never closed\n\nmore\n",
+        "---\nhttps://example.org/\n---\nmore\n",
+        "\n---\ntitle: not at the beginning\n---\n",
+        "+++\nnot TOML\n+++\nmore\n",
+        "+++\na = " + "[" * 9000 + "\n+++\nmore\n",
+    ],
+)
+def test_text_between_rules_is_kept(tmp_path: Path, text: str) -> None:
+    put(tmp_path / "a.md", text)
+    put(tmp_path / "b.txt", "---\ntitle: X\n---\nmore\n")
+    assert read(tmp_path).texts == [text, "---\ntitle: X\n---\nmore\n"]
 
 
 def test_a_title_is_one_line_of_bounded_length(tmp_path: Path) -> None:
