@@ -39,6 +39,8 @@ UNANSWERABLE = ("u1", "u2", "u3")
 def place(tmp_path: Path) -> Path:
     """A set of queries, some of which need several passages, are noisy forms of others, or have no answer."""
     graded = {f"q{number}": {"c1": 3, "c2": 2, "c3": 1, f"c{number}": 3} for number in range(1, 8)}
+    for query_id, needed in NEEDS.items():
+        graded[query_id] |= dict.fromkeys(needed, 2)
     gold = gold_set({query_id: f"passage of {query_id}" for query_id in graded}, PASSAGES, graded)
     queries = [
         query.model_copy(
