@@ -1,8 +1,9 @@
 """Pages that nobody asks about: indexes, tables of contents, search pages, and lists of what changed in a release.
 
 A page is known by its title or the name of its file, together with what stands in it: of an index only a chunk that is
-a list, of a search page only a short one, and what is called "changes" only where it names a version or a date. Such
-pages stay in the corpus, so that systems must pass them over.
+a list, of a search page only a short one, and what is called "changes" only where it lists what changed. Such pages
+stay in the corpus, so that systems must pass them over. A page about one version is asked about, since a query can name
+that version; a list of the changes of many versions is not.
 """
 
 from __future__ import annotations
@@ -27,8 +28,16 @@ _CHANGE_FILES = re.compile(
 _DECORATION = re.compile(r"[`*_#]+")
 _NUMBERED = re.compile(r"\A(?:[a-z]\.)?(?:\d+\.)*\d*\s+")
 _BETWEEN = re.compile(r"\s+[—–|·•»«-]\s+|\s*\|\s*|:\s+|\s+\(")
-_VERSION = re.compile(r"v?\d+(?:\.\w+)*")
-_DATED = re.compile(r"\b\d+\.\d+|\b\d{4}-\d{2}")
+_VERSION = re.compile(r"v?\d+(?:\.\w+)+")
+_CHANGE = re.compile(
+    r"[\s#>*•+|\[`-]*(?:[^\W\d]\w{0,19} ?){0,3}\b(v?\d+\.\d+(?:\.\w+)*|\d{4}-\d\d-\d\d)[`*]*"
+    r"(?= ?(?:\Z|[\](:|])| [–—-] | (?:final|alpha|beta|rc|release))",
+    re.IGNORECASE,
+)
+"""A line that begins what changed in a version or on a day: it, after at most three words, and nothing or a mark."""
+_ITEM = re.compile(r"^\s*(?:[-*+•|]|\d+[.)])\s+\S", re.MULTILINE)
+_FEWEST_ITEMS = 2
+"""Fewest entries of a list of what changed in one version, on a page for many."""
 _ENTRY_WORDS = 8
 """Most words of an entry of an index."""
 _LIST_SHARE, _SHORT_PAGE = 0.8, 400
@@ -46,10 +55,9 @@ def page_fault(chunk: Chunk) -> str | None:
     is_index = name in _INDEX_FILES or any(title in index for title in titles)
     if is_index and (_is_list(chunk.text) or (chunk.span.start == 0 and len(chunk.text) <= _SHORT_PAGE)):
         return INDEX_PAGE
+    release = any(map(_is_release, titles))
     called = _CHANGE_FILES.match(name) is not None or any(title in changes for title in titles)
-    if called and _DATED.search(" ".join((chunk.title, *chunk.headings, chunk.text))):
-        return CHANGELOG
-    return CHANGELOG if any(map(_is_release, titles[:2])) else None
+    return CHANGELOG if (called or release) and _lists_changes(chunk, one_version=release) else None
 
 
 @cache
@@ -66,6 +74,13 @@ def _words() -> tuple[frozenset[str], frozenset[str], re.Pattern[str]]:
 def _is_release(title: str) -> bool:
     """Whether a title names a release and what changed in it: "What's new in 3.1", "Pumps 3.1 release notes"."""
     return len(title) < 100 and _words()[2].fullmatch(title) is not None
+
+
+def _lists_changes(chunk: Chunk, *, one_version: bool) -> bool:
+    """Whether a chunk lists the changes of several versions or days, or of one on a page that is for many."""
+    lines = (*chunk.headings[1:], *chunk.text.split("\n"))
+    found = {match[1] for line in lines if (match := _CHANGE.match(line[:100]))}
+    return len(found) > 1 or (bool(found) and not one_version and len(_ITEM.findall(chunk.text)) >= _FEWEST_ITEMS)
 
 
 def _plain(title: str) -> str:
