@@ -45,7 +45,7 @@ def noise_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
             name,
             noise,
             f"{loss.pairs:,}",
-            *(_signed(loss.differences[m]) if m in loss.differences else "-" for m in measures),
+            *(_signed(loss.differences[m], loss.over.get(m)) if m in loss.differences else "-" for m in measures),
         ]
         for name, one in special.items()
         for noise, loss in one.noise.items()
@@ -64,8 +64,14 @@ def unanswerable_lines(special: Mapping[str, Special], asked: int) -> Iterator[s
         return
     for run, one in special.items():
         name, found = printable(run), one.separation
-        if found is None:
+        if not one.unanswerable:
             yield f"{name}: holds none of the {amount(asked, 'query', 'queries')} without an answer."
+            continue
+        if found is None:
+            yield (
+                f"{name}: every first result has the same score, which tells no query from another; "
+                f"{one.empty:,} of {one.unanswerable:,} unanswerable queries are without results."
+            )
             continue
         empty = f"; {one.empty:,} of these without results" if one.empty else ""
         yield (
@@ -78,10 +84,15 @@ def unanswerable_lines(special: Mapping[str, Special], asked: int) -> Iterator[s
 def as_members(one: Special) -> dict[str, Any]:
     """Return the figures of a run as members of a JSON object."""
     noise = {
-        name: {"pairs": loss.pairs, "differences": {m: _dumped(score) for m, score in loss.differences.items()}}
+        name: {
+            "pairs": loss.pairs,
+            "differences": {m: _dumped(score) for m, score in loss.differences.items()},
+            **({"over": dict(loss.over)} if loss.over else {}),
+        }
         for name, loss in one.noise.items()
     }
-    found = {} if one.separation is None else {**asdict(one.separation), "empty": one.empty}
+    told = asdict(one.separation) if one.separation else {"unanswerable": one.unanswerable}
+    found = {**told, "empty": one.empty} if one.unanswerable else {}
     kinds = {kind: {"queries": each.queries, "means": dict(each.means)} for kind, each in one.kinds.items()}
     members = {"kinds": kinds, "noise": noise, "unanswerable": found}
     return {name: value for name, value in members.items() if value}
@@ -91,6 +102,6 @@ def _dumped(score: Score) -> dict[str, Any]:
     return score.model_dump(mode="json")
 
 
-def _signed(score: Score) -> str:
+def _signed(score: Score, pairs: int | None) -> str:
     ends = "" if score.low is None or score.high is None else f" [{score.low:+.4f}, {score.high:+.4f}]"
-    return f"{score.mean:+.4f}{ends}"
+    return f"{score.mean:+.4f}{ends}" + (f" ({amount(pairs, 'pair')})" if pairs else "")

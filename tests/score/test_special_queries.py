@@ -16,6 +16,7 @@ from goldbench.pipeline.goldset.dataset import write_gold
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures import evaluate
 from goldbench.pipeline.measures.names import parse_measures
+from goldbench.pipeline.measures.statistics.noise_loss import noise_loss
 from goldbench.pipeline.measures.statistics.separation import separation
 from goldbench.pipeline.score.runs import load_gold, load_run, score_run
 from goldbench.schemas.query import Query, QueryKind
@@ -192,6 +193,30 @@ def test_the_table_and_the_page_show_what_json_says(place: Path, tmp_path: Path,
     written(tmp_path, run)
     plain = goldbench_inside("score", "set", "--run", "run.trec")
     assert "run: holds none of the 3 queries without an answer." in plain.stdout
+
+
+def test_a_run_without_scores_of_its_own_tells_no_query_from_another(
+    place: Path, tmp_path: Path, goldbench_inside: Goldbench
+) -> None:
+    lists = {query_id: ["c1", "c2"] for query_id in ("q1", "q2", "q6", "u1", "u2")}
+    (tmp_path / "run.json").write_text(json.dumps(lists), encoding="utf-8")
+    command = ("score", "set", "--run", "run.json", "--measure", "all@5", "--format", "json")
+    found = json.loads(goldbench_inside(*command).stdout)["runs"]["run"]
+    assert found["unanswerable"] == {"unanswerable": 3, "empty": 1}
+    loss = found["noise"]["all"]
+    assert (loss["pairs"], loss["differences"], loss.get("over")) == (3, {}, None)  # no noisy query needs several
+
+
+def test_a_pair_without_a_value_is_left_out_of_its_measure_alone() -> None:
+    qrels = {query_id: {"c1": 3} for query_id in ("a", "a2", "b", "b2")}
+    scored_run = evaluate(qrels, {query_id: {"c1": 1.0} for query_id in qrels}, "hit@1")
+    nan = float("nan")
+    result = dataclasses.replace(scored_run, values={**scored_run.values, "all@2": [1.0, 0.0, nan, nan]})
+    assert list(result.query_ids) == ["a", "a2", "b", "b2"]
+    loss = noise_loss(result, {"a2": "a", "b2": "b"})
+    assert loss is not None
+    assert (loss.pairs, loss.over) == (2, {"all@2": 1})
+    assert (loss.differences["all@2"].mean, loss.differences["hit@1"].mean) == (-1.0, 0.0)
 
 
 def test_built_in_systems_search_for_queries_without_an_answer_too(place: Path, goldbench_inside: Goldbench) -> None:

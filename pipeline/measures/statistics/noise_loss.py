@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum, isnan
 
 import numpy as np
@@ -15,18 +15,20 @@ from goldbench.schemas.scorecard import Score
 
 @dataclass(frozen=True, slots=True)
 class NoiseLoss:
-    """The mean difference noisy minus original of each measure, over the pairs that have both; below 0 is a loss."""
+    """The mean difference noisy minus original of each measure, over the pairs that have both; below 0 is a loss.
+
+    ``over`` holds the number of pairs of a measure that is not defined for all of them.
+    """
 
     pairs: int
     differences: Mapping[str, Score]
+    over: Mapping[str, int] = field(default_factory=dict)
 
 
 def noise_loss(
     result: Result, originals: Mapping[str, str], *, resamples: int = 10_000, seed: int = 0
 ) -> NoiseLoss | None:
     """Return the difference of each measure with its paired bootstrap interval; None without a pair.
-
-    A measure that is not defined for some query of a pair has no difference.
 
     Args:
         result: The scores of a run.
@@ -38,11 +40,15 @@ def noise_loss(
     pairs = [(row[noisy], row[first]) for noisy, first in sorted(originals.items()) if noisy in row and first in row]
     if not pairs:
         return None
-    differences = {}
+    differences: dict[str, Score] = {}
+    over: dict[str, int] = {}
     for measure, values in result.values.items():
         both = [(values[noisy], values[first]) for noisy, first in pairs]
-        if any(isnan(value) for pair in both for value in pair):
+        both = [pair for pair in both if not any(map(isnan, pair))]
+        if not both:
             continue
+        if len(both) < len(pairs):
+            over[measure] = len(both)
         mean = fsum(noisy - first for noisy, first in both) / len(both)
         if len(both) < 2:
             differences[measure] = Score(mean=mean)
@@ -51,4 +57,4 @@ def noise_loss(
         ends = bootstrap_intervals(scores, [(0, 1)], resamples=resamples, seed=seed)
         low, high = float(ends.difference_low[0, 0]), float(ends.difference_high[0, 0])
         differences[measure] = Score(mean=mean, low=low, high=high)
-    return NoiseLoss(len(pairs), differences)
+    return NoiseLoss(len(pairs), differences, over)

@@ -24,8 +24,9 @@ class Kind:
 class Special:
     """The figures of one run on queries of particular kinds.
 
-    ``noise`` has the loss of each noise and of all of them; ``separation`` is None if the run holds no query without an
-    answer, ``empty`` the number of these without results.
+    ``noise`` has the loss of each noise and of all of them; ``unanswerable`` is the number of queries without an
+    answer, 0 if the run holds none of them, ``empty`` the number of these without results; ``separation`` is None if
+    there are none, or if every first result has the same score.
     """
 
     kinds: Mapping[str, Kind]
