@@ -162,3 +162,9 @@ class Manifest(VersionedRecord):
     files: dict[str, str] = Field(default_factory=dict)
     grading: Grading | None = None
     refused_grading: RefusedGrading | None = None
+
+    @property
+    def requested(self) -> dict[str, dict[str, Asked]]:
+        """The mix, with the numbers wanted of each kind where the kinds have exact shares."""
+        exact = {kind: Asked(asked=count.wanted, kept=count.kept) for kind, count in self.kinds.items()}
+        return {**self.mix, "kind": exact} if exact and self.mix else self.mix

@@ -85,7 +85,7 @@ def _seed_distance(material: DescribedSet) -> Figure:
 
 
 def _mix(material: DescribedSet) -> Iterator[Figure]:
-    mix = material.manifest.mix if material.manifest else {}
+    mix = material.manifest.requested if material.manifest else {}
     for key, name in (("kind", "types"), ("style", "styles")):
         rows = mix.get(key)
         if not rows:

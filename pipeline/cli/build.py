@@ -150,7 +150,7 @@ def _report(console: Console, messages: Console, result: Result, out: Path, conf
 
     manifest = result.manifest
     console.print(funnel(manifest))
-    for line in (*writers_of(manifest), *mixture(manifest.mix), *spending(manifest.usage)):
+    for line in (*writers_of(manifest), *mixture(manifest.requested), *spending(manifest.usage)):
         console.print(line)
     for line in shortfall(manifest, limit=result.limit, target_met=result.target_met):
         messages.print(line, style="yellow")

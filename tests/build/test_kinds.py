@@ -110,6 +110,9 @@ def test_each_kind_gets_its_number_and_the_plan_and_the_cost_hold(
     done = goldbench(*command)
     assert done.returncode == 0, done.stderr
     assert kinds_of(tmp_path / "run") == {"fact": 5, "reason": 2, "multi_hop": 3}
+    shown = re.search(r"^kind, accepted/requested: (.+)$", done.stdout, re.MULTILINE)
+    assert shown
+    assert set(shown[1].split(", ")) == {"fact 5/5", "reason 2/2", "multi_hop 3/3"}
     check_joined(tmp_path / "run")
     stats = model_server.stats()
     assert stats["requests"] == requests == 7 + 3 * 3
