@@ -1,6 +1,6 @@
 """Real documentation, if it is installed: Debian's python3-doc (Sphinx, with sources) and postgresql-doc-15 (DocBook).
 
-What the pages hold was marked by a person who read them in a browser.
+What the pages hold was marked by reading them and by counts of their raw HTML.
 """
 
 from __future__ import annotations
