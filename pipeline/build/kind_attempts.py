@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from goldbench.pipeline.build.answer_search import AnswerSearch
@@ -23,6 +23,7 @@ from goldbench.pipeline.stages.check import (
 from goldbench.pipeline.stages.generate import names_moment
 from goldbench.schemas.judgment import RELEVANT, Judgment
 from goldbench.schemas.manifest import Failure
+from goldbench.schemas.query import Candidate
 
 MOMENT = "moment"
 """The rule that a query breaks if it should name a date or a version and does not."""
@@ -44,48 +45,32 @@ class Attempts:
 
     async def joined(self, task: Task) -> Attempt:
         """Write a query about several passages, and ask about each whether it alone is enough."""
-        try:
-            found = await self.writer.join(task.brief, task.chunks)
-        except (CallFailed, LimitReached) as error:
-            return Attempt(task, failure=failure_of("generate", task.chunks[0].chunk_id, error))
-        except NotAsked:
-            attempt = Attempt(task, stand_in(task.brief, 0), planned=True)
-        else:
-            if isinstance(found, str):
-                return Attempt(task, skipped=found)
-            context = joined_context(task.chunks, task.brief)
-            attempt = Attempt(task, found, context, check_joined(found, task.chunks, task.brief))
+        attempt = await _proposed(task, self.writer.join(task.brief, task.chunks))
+        if (found := attempt.candidate) is not None and not attempt.planned:
+            attempt.context = joined_context(task.chunks, task.brief)
+            attempt.finding = check_joined(found, task.chunks, task.brief)
         await self._check_each(attempt)
         return attempt
 
     async def temporal(self, task: Task) -> Attempt:
         """Write a query about one passage that names the date or the version on which its answer depends."""
-        try:
-            found = await self.writer.date(task.brief, task.moment)
-        except (CallFailed, LimitReached) as error:
-            return Attempt(task, failure=failure_of("generate", task.chunks[0].chunk_id, error))
-        except NotAsked:
-            return Attempt(task, stand_in(task.brief, 0), planned=True)
-        if isinstance(found, str):
-            return Attempt(task, skipped=found)
+        attempt = await _proposed(task, self.writer.date(task.brief, task.moment))
+        found = attempt.candidate
+        if found is None or attempt.planned:
+            return attempt
         finding = check_candidate(found, CheckContext.of(task.chunks[0], found, task.brief), without={"overlap"})
         if finding is None and not names_moment(found.text, task.moment):
             finding = Finding(MOMENT, f"it does not name the date or the version of its passage, {task.moment}")
-        return Attempt(task, found, joined_context(task.chunks, task.brief), finding)
+        attempt.context, attempt.finding = joined_context(task.chunks, task.brief), finding
+        return attempt
 
     async def conversational(self, task: Task) -> Attempt:
         """Write a conversation, and ask whether its last question can be understood alone."""
-        try:
-            found = await self.writer.converse(task.brief)
-        except (CallFailed, LimitReached) as error:
-            return Attempt(task, failure=failure_of("generate", task.chunks[0].chunk_id, error))
-        except NotAsked:
-            attempt = Attempt(task, stand_in(task.brief, 0), planned=True)
-        else:
-            if isinstance(found, str):
-                return Attempt(task, skipped=found)
+        attempt = await _proposed(task, self.writer.converse(task.brief))
+        if (found := attempt.candidate) is not None and not attempt.planned:
             context = CheckContext.of(task.chunks[0], found, task.brief)
-            attempt = Attempt(task, found, joined_context(task.chunks, task.brief), check_conversation(found, context))
+            attempt.context = joined_context(task.chunks, task.brief)
+            attempt.finding = check_conversation(found, context)
         if attempt.finding is not None or attempt.candidate is None:
             return attempt
         try:
@@ -103,25 +88,21 @@ class Attempts:
 
     async def unanswerable(self, task: Task) -> Attempt:
         """Write a query that nothing should answer, and judge the passages that are most likely to answer it."""
-        try:
-            found = await self.writer.lead_astray(task.brief, task.chunks)
-        except (CallFailed, LimitReached) as error:
-            return Attempt(task, failure=failure_of("generate", task.chunks[0].chunk_id, error))
-        except NotAsked:
-            attempt = Attempt(task, stand_in(task.brief, 0), planned=True)
-        else:
-            if isinstance(found, str):
-                return Attempt(task, skipped=found)
+        attempt = await _proposed(task, self.writer.lead_astray(task.brief, task.chunks))
+        if (found := attempt.candidate) is not None and not attempt.planned:
             source = task.chunks[:1]
-            finding = check_candidate(found, CheckContext.of(source[0], found, task.brief), without=_NOT_OF_A_PASSAGE)
-            attempt = Attempt(task, found, joined_context(source, task.brief), finding)
+            about = CheckContext.of(source[0], found, task.brief)
+            attempt.context = joined_context(source, task.brief)
+            attempt.finding = check_candidate(found, about, without=_NOT_OF_A_PASSAGE)
         await self._look_for_answer(attempt)
         return attempt
 
     async def _look_for_answer(self, attempt: Attempt) -> None:
         """Reject a query if a judged passage helps to answer it, or may help."""
-        if attempt.finding is not None or attempt.candidate is None or self.judge is None or self.search is None:
+        if attempt.finding is not None or attempt.candidate is None:
             return
+        assert self.judge is not None
+        assert self.search is not None
         text, judgments = attempt.candidate.text, list[Judgment]()
         for passages in self.search.groups(text, first=[chunk.chunk_id for chunk in attempt.task.chunks]):
             try:
@@ -155,6 +136,17 @@ class Attempts:
             if enough:
                 attempt.finding = Finding(ENOUGH, f"passage {number} of {len(attempt.task.chunks)} answers it alone")
                 return
+
+
+async def _proposed(task: Task, writing: Awaitable[Candidate | str]) -> Attempt:
+    """Return what the model wrote, its reason for nothing, the failure of the call, or a stand-in in a dry run."""
+    try:
+        found = await writing
+    except (CallFailed, LimitReached) as error:
+        return Attempt(task, failure=failure_of("generate", task.chunks[0].chunk_id, error))
+    except NotAsked:
+        return Attempt(task, stand_in(task.brief, 0), planned=True)
+    return Attempt(task, skipped=found) if isinstance(found, str) else Attempt(task, found)
 
 
 def _unjudged(chunk_id: str, found: Sequence[Judgment | None]) -> Failure | None:

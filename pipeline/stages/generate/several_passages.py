@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -25,6 +25,7 @@ from goldbench.schemas.replies import (
     Completeness,
     Conversation,
     GeneratedQueries,
+    GeneratedQuery,
     JoinedQuery,
     Personas,
     UnansweredQuery,
@@ -104,18 +105,13 @@ class ModelKindWriter:
             return why_none(reply.skip_reason)
         quotes = reply.evidence[: len(chunks)]
         found = tuple(item for quote, chunk in zip(quotes, chunks, strict=False) for item in locate(quote, chunk))
-        return Candidate(
-            chunk_id=chunks[0].chunk_id,
-            text=reply.query.strip(),
-            generator=self.prompts[PROMPTS[kind]].id,
+        return self._candidate(
+            reply,
+            brief,
+            kind,
             evidence=found,
             quote="\n".join(quotes) or None,
-            language=brief.language,
-            kind=kind,
-            style=reply.style,
-            asked=brief.assignment,
             answer=reply.answer.strip() or None,
-            subject=reply.subject.strip() or None,
             needs=tuple(chunk.chunk_id for chunk in chunks),
         )
 
@@ -130,16 +126,7 @@ class ModelKindWriter:
         reply = await self.ask("unanswerable", UNANSWERABLE, UnansweredQuery, values)
         if not reply.query.strip():
             return why_none(reply.skip_reason)
-        return Candidate(
-            chunk_id=chunks[0].chunk_id,
-            text=reply.query.strip(),
-            generator=self.prompts[UNANSWERABLE].id,
-            language=brief.language,
-            kind=QueryKind.UNANSWERABLE,
-            style=reply.style,
-            asked=brief.assignment,
-            subject=reply.subject.strip() or None,
-        )
+        return self._candidate(reply, brief, QueryKind.UNANSWERABLE)
 
     async def converse(self, brief: Brief) -> Candidate | str:
         """Return the last question of a conversation, its history and its stand-alone form, or the reason for none.
@@ -151,18 +138,13 @@ class ModelKindWriter:
         if not reply.query.strip():
             return why_none(reply.skip_reason)
         turns = [(one_line(turn.question), one_line(turn.answer)) for turn in reply.turns]
-        return Candidate(
-            chunk_id=brief.chunk.chunk_id,
-            text=reply.query.strip(),
-            generator=self.prompts[CONVERSATION].id,
+        return self._candidate(
+            reply,
+            brief,
+            QueryKind.CONVERSATIONAL,
             evidence=locate(reply.evidence, brief.chunk),
             quote=reply.evidence,
-            language=brief.language,
-            kind=QueryKind.CONVERSATIONAL,
-            style=reply.style,
-            asked=brief.assignment,
             answer=reply.answer.strip() or None,
-            subject=reply.subject.strip() or None,
             history=tuple(Turn(question=question, answer=answer or None) for question, answer in turns if question),
             standalone=reply.standalone.strip(),
         )
@@ -191,18 +173,33 @@ class ModelKindWriter:
         if not reply.candidates:
             return why_none(reply.skip_reason)
         given = reply.candidates[0]
+        return self._candidate(
+            given,
+            brief,
+            QueryKind.TEMPORAL,
+            evidence=locate(given.evidence, brief.chunk),
+            quote=given.evidence,
+            answer=given.answer.strip() or None,
+        )
+
+    def _candidate(
+        self,
+        given: JoinedQuery | UnansweredQuery | Conversation | GeneratedQuery,
+        brief: Brief,
+        kind: QueryKind,
+        **more: Any,  # noqa: ANN401  fields of a candidate
+    ) -> Candidate:
+        """Return what the model wrote as a candidate, with what only its kind has."""
         return Candidate(
             chunk_id=brief.chunk.chunk_id,
             text=given.query.strip(),
-            generator=self.prompts[TEMPORAL].id,
-            evidence=locate(given.evidence, brief.chunk),
-            quote=given.evidence,
+            generator=self.prompts[PROMPTS[kind]].id,
             language=brief.language,
-            kind=QueryKind.TEMPORAL,
+            kind=kind,
             style=given.style,
             asked=brief.assignment,
-            answer=given.answer.strip() or None,
             subject=given.subject.strip() or None,
+            **more,
         )
 
     def about_one(self, brief: Brief) -> dict[str, str]:
