@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from goldbench.pipeline.build.answer_search import RETRIEVERS
-from goldbench.pipeline.build.waves import Drawn
+from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.config import Config, Generator
 from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY
 from goldbench.pipeline.goldset.folder import stamp

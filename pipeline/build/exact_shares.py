@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.build.answer_search import AnswerSearch
-from goldbench.pipeline.build.kind_attempts import Attempts
-from goldbench.pipeline.build.kind_plan import PassageKinds
-from goldbench.pipeline.build.kind_tasks import KindDrawing, Task
-from goldbench.pipeline.build.waves import Drawing, Drawn
+from goldbench.pipeline.build.drawn_queries import Drawn
+from goldbench.pipeline.build.kind_counts import PassageKinds
+from goldbench.pipeline.build.one_kind import KindDrawing, Task
+from goldbench.pipeline.build.query_attempts import Attempts
+from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.config import KINDS, SHARED, Generation
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.ports import Brief, KindWriter, PoolJudge

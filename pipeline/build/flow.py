@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from goldbench.pipeline.build.books import Books, Counts, described
+from goldbench.pipeline.build.drawn_queries import Drawn, failure_of
 from goldbench.pipeline.build.exact_shares import ShareDrawing
 from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
 from goldbench.pipeline.build.inputs import brief_for, reading
 from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, with_personas, write_personas
 from goldbench.pipeline.build.progress import Watched, calls_shown, counted
-from goldbench.pipeline.build.waves import Drawing, Drawn, failure_of
+from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
 from goldbench.pipeline.formats.documents.converter import memory_note

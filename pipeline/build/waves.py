@@ -11,22 +11,21 @@ import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from goldbench.pipeline.build.drawn_queries import LIMIT, Drawn, Outcome, Result, failure_of, rejection, stand_in
 from goldbench.pipeline.build.first_replies import FAULTS, Trial, fault_of
-from goldbench.pipeline.build.kind_plan import PassageKinds
+from goldbench.pipeline.build.kind_counts import PassageKinds
 from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
 from goldbench.pipeline.ports import Brief, Critics, QueryGenerator, Stored
 from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
 from goldbench.pipeline.stages.critique import GOOD
-from goldbench.pipeline.text.scripts import is_spaceless
 from goldbench.schemas.corpus import Chunk
-from goldbench.schemas.judgment import Judgment
 from goldbench.schemas.manifest import Failure
-from goldbench.schemas.query import Candidate, Query, QueryKind, Rejection
+from goldbench.schemas.query import Candidate, QueryKind, Rejection
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -36,61 +35,6 @@ LOWEST_EXPECTED_YIELD = 0.25
 
 HOPELESS = 50
 """Stop after this many failed chunks when none succeeded, or twice as many rejections when no query was accepted."""
-
-LIMIT = "limit"
-"""The kind of a failure whose call was not made because a cap was reached."""
-
-STAND_IN_CHARACTERS = 60
-"""The length of a stand-in for a query in a dry run, about a dozen English words."""
-
-
-@dataclass(slots=True)
-class Outcome:
-    """One candidate on its way; without a finding it has passed the checks that look at it alone.
-
-    ``planned`` marks a stand-in of a dry run: no model was asked for it, and it counts as an accepted query.
-    """
-
-    position: int
-    brief: Brief
-    proposed: Candidate
-    candidate: Candidate
-    finding: Finding | None = None
-    failure: Failure | None = None
-    planned: bool = False
-
-
-Result: TypeAlias = list[Outcome] | Rejection | Failure | LimitReached
-"""What comes of one chunk: candidates, the model's reason for none, a failed call, or a cap."""
-
-
-@dataclass(slots=True)
-class Drawn:
-    """The results of all chunks drawn, in drawing order; ``planned`` counts the stand-ins of a dry run."""
-
-    candidates: list[Candidate] = field(default_factory=list)
-    queries: list[Query] = field(default_factory=list)
-    positions: list[tuple[int, ...]] = field(default_factory=list)
-    """The positions of the chunks that each query needs, its source first."""
-    unanswerable: list[Query] = field(default_factory=list)
-    """Queries that nothing answers; they are not among ``queries``."""
-    judgments: list[Judgment] = field(default_factory=list)
-    """What shows that nothing answers them."""
-    rejections: list[Rejection] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    chunks_drawn: int = 0
-    chunks_with_candidates: int = 0
-    chunks_skipped: int = 0
-    chunks_failed: int = 0
-    groups_drawn: int = 0
-    """Groups of chunks that were asked about together, beside ``chunks_drawn``; the counts above hold both."""
-    limit: str | None = None
-    planned: int = 0
-
-    @property
-    def accepted(self) -> int:
-        """How many queries there are, or would be."""
-        return len(self.queries) + len(self.unanswerable) + self.planned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,40 +283,6 @@ class Drawing:
 
 def _last(drawn: Drawn) -> str:
     return f"the last: {drawn.failures[-1].message}"
-
-
-def stand_in(brief: Brief, number: int) -> Candidate:
-    """Return a stand-in for a query not written yet: the chunk's first words, a number, and the chunk's id.
-
-    The number and the id keep two stand-ins apart, as two queries would be.
-    """
-    chunk = brief.chunk
-    width = STAND_IN_CHARACTERS // 3 if is_spaceless(chunk.text) else STAND_IN_CHARACTERS
-    text = f"{chunk.text[:width]} {number} {chunk.chunk_id}"
-    return Candidate(chunk_id=chunk.chunk_id, text=text, generator="dry run", asked=brief.assignment)
-
-
-def failure_of(stage: str, item: str, error: CallFailed | LimitReached) -> Failure:
-    """Return the record of a call that failed or was not made because a cap was reached.
-
-    Args:
-        stage: The stage that made the call.
-        item: What the call was about.
-        error: What went wrong.
-    """
-    kind = error.kind if isinstance(error, CallFailed) else LIMIT
-    return Failure(stage=stage, item=item, kind=kind, message=str(error))
-
-
-def rejection(finding: Finding, candidate: Candidate) -> Rejection:
-    """Return the record of a rejected candidate."""
-    return Rejection(
-        chunk_id=candidate.chunk_id,
-        filter=finding.filter,
-        reason=finding.reason,
-        score=finding.score,
-        candidate=candidate,
-    )
 
 
 async def bounded(

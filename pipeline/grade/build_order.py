@@ -21,7 +21,7 @@ from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.report.build_text import passed_over
 
 if TYPE_CHECKING:
-    from goldbench.pipeline.build.waves import Drawn
+    from goldbench.pipeline.build.drawn_queries import Drawn
     from goldbench.pipeline.llm.rehearsal import PlannedStage
 
 

@@ -15,7 +15,7 @@ from goldbench.pipeline.text.display import amount, dollars, printable, queries
 from goldbench.schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
 
 if TYPE_CHECKING:
-    from goldbench.pipeline.build.waves import Drawn
+    from goldbench.pipeline.build.drawn_queries import Drawn
     from goldbench.pipeline.config import Config
     from goldbench.pipeline.llm.rehearsal import PlannedStage
 
@@ -127,7 +127,10 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
         yield f"{_reached(manifest)}: {reserve}. {advice}"
     if not target_met and (short := [kind for kind, count in manifest.kinds.items() if count.kept < count.wanted]):
         counts = ", ".join(f"{kind} {manifest.kinds[kind].kept:,} of {manifest.kinds[kind].wanted:,}" for kind in short)
-        yield f"Too few of a kind: {counts}; name a smaller share under [generate.kinds], or give more documents."
+        advice = "name a smaller share under [generate.kinds], or give more documents"
+        if limit is not None:
+            advice = "the cap stopped the run before they were written"
+        yield f"Too few of a kind: {counts}; {advice}."
     if manifest.failures:
         yield f"{amount(len(manifest.failures), 'failure')}, listed in {MANIFEST}:"
         yield from messages(manifest.failures)

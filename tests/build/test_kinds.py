@@ -175,6 +175,18 @@ def test_too_few_of_a_kind_is_a_shortfall_that_names_the_kind(
     done = goldbench(*asked(tmp_path, {"fact": 1, "multi_hop": 3}, model_server), "--out", "run", "--queries", 40)
     assert done.returncode == 3
     assert re.search(r"Too few of a kind: .*multi_hop \d+ of 30", done.stderr)
+    assert "name a smaller share" in done.stderr
+
+
+def test_too_few_of_a_kind_because_of_a_cap_names_the_cap(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    linked(tmp_path / "docs", 16)
+    capped = asked(tmp_path, SHARES, model_server, model="max_requests = 7")
+    done = goldbench(*capped, "--out", "run", "--queries", 10)
+    assert done.returncode == 3
+    assert "the cap stopped the run before they were written" in done.stderr
+    assert "name a smaller share" not in done.stderr
 
 
 def test_comparisons_are_about_passages_of_different_documents(

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from goldbench.pipeline.build.answer_search import AnswerSearch
-from goldbench.pipeline.build.kind_tasks import Attempt, Task
-from goldbench.pipeline.build.waves import failure_of, stand_in
+from goldbench.pipeline.build.drawn_queries import failure_of, stand_in
+from goldbench.pipeline.build.one_kind import Attempt, Task
 from goldbench.pipeline.errors import CallFailed, LimitReached, NotAsked
 from goldbench.pipeline.ports import KindWriter, PoolJudge
 from goldbench.pipeline.stages.check import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.pipeline.build.kind_plan import TRIES, PassageKinds, too_few
+from goldbench.pipeline.build.kind_counts import TRIES, PassageKinds, too_few
 from goldbench.schemas.query import Assignment, Candidate, QueryKind, QueryStyle
 
 FACT, REASON, SUMMARY = QueryKind.FACT, QueryKind.REASON, QueryKind.SUMMARY

@@ -7,9 +7,10 @@ import math
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
+from goldbench.pipeline.build.drawn_queries import LIMIT, Drawn, rejection
 from goldbench.pipeline.build.first_replies import FAULTS, USELESS, Trial, fault_of
-from goldbench.pipeline.build.kind_plan import TRIES, too_few
-from goldbench.pipeline.build.waves import HOPELESS, LIMIT, LOWEST_EXPECTED_YIELD, Drawn, bounded, rejection
+from goldbench.pipeline.build.kind_counts import TRIES, too_few
+from goldbench.pipeline.build.waves import HOPELESS, LOWEST_EXPECTED_YIELD, bounded
 from goldbench.pipeline.errors import ModelUnavailable, ModelUnfit
 from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, joined_context

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from goldbench.pipeline.build import flow
-from goldbench.pipeline.build.kind_attempts import Attempts
-from goldbench.pipeline.build.kind_tasks import Attempt, KindDrawing, Task
+from goldbench.pipeline.build.one_kind import Attempt, KindDrawing, Task
+from goldbench.pipeline.build.query_attempts import Attempts
 from goldbench.pipeline.config import load_config
 from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.check import SetChecks

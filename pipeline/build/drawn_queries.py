@@ -1,0 +1,103 @@
+"""What a drawing gives: candidates on their way, the queries, rejections and failures they end as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from goldbench.pipeline.errors import CallFailed, LimitReached
+from goldbench.pipeline.ports import Brief
+from goldbench.pipeline.stages.check import Finding
+from goldbench.pipeline.text.scripts import is_spaceless
+from goldbench.schemas.judgment import Judgment
+from goldbench.schemas.manifest import Failure
+from goldbench.schemas.query import Candidate, Query, Rejection
+
+LIMIT = "limit"
+"""The kind of a failure whose call was not made because a cap was reached."""
+
+STAND_IN_CHARACTERS = 60
+"""The length of a stand-in for a query in a dry run, about a dozen English words."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """One candidate on its way; without a finding it has passed the checks that look at it alone.
+
+    ``planned`` marks a stand-in of a dry run: no model was asked for it, and it counts as an accepted query.
+    """
+
+    position: int
+    brief: Brief
+    proposed: Candidate
+    candidate: Candidate
+    finding: Finding | None = None
+    failure: Failure | None = None
+    planned: bool = False
+
+
+Result: TypeAlias = list[Outcome] | Rejection | Failure | LimitReached
+"""What comes of one chunk: candidates, the model's reason for none, a failed call, or a cap."""
+
+
+@dataclass(slots=True)
+class Drawn:
+    """The results of all chunks drawn, in drawing order; ``planned`` counts the stand-ins of a dry run."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    queries: list[Query] = field(default_factory=list)
+    positions: list[tuple[int, ...]] = field(default_factory=list)
+    """The positions of the chunks that each query needs, its source first."""
+    unanswerable: list[Query] = field(default_factory=list)
+    """Queries that nothing answers; they are not among ``queries``."""
+    judgments: list[Judgment] = field(default_factory=list)
+    """What shows that nothing answers them."""
+    rejections: list[Rejection] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    chunks_drawn: int = 0
+    chunks_with_candidates: int = 0
+    chunks_skipped: int = 0
+    chunks_failed: int = 0
+    groups_drawn: int = 0
+    """Groups of chunks that were asked about together, beside ``chunks_drawn``; the counts above hold both."""
+    limit: str | None = None
+    planned: int = 0
+
+    @property
+    def accepted(self) -> int:
+        """How many queries there are, or would be."""
+        return len(self.queries) + len(self.unanswerable) + self.planned
+
+
+def stand_in(brief: Brief, number: int) -> Candidate:
+    """Return a stand-in for a query not written yet: the chunk's first words, a number, and the chunk's id.
+
+    The number and the id keep two stand-ins apart, as two queries would be.
+    """
+    chunk = brief.chunk
+    width = STAND_IN_CHARACTERS // 3 if is_spaceless(chunk.text) else STAND_IN_CHARACTERS
+    text = f"{chunk.text[:width]} {number} {chunk.chunk_id}"
+    return Candidate(chunk_id=chunk.chunk_id, text=text, generator="dry run", asked=brief.assignment)
+
+
+def failure_of(stage: str, item: str, error: CallFailed | LimitReached) -> Failure:
+    """Return the record of a call that failed or was not made because a cap was reached.
+
+    Args:
+        stage: The stage that made the call.
+        item: What the call was about.
+        error: What went wrong.
+    """
+    kind = error.kind if isinstance(error, CallFailed) else LIMIT
+    return Failure(stage=stage, item=item, kind=kind, message=str(error))
+
+
+def rejection(finding: Finding, candidate: Candidate) -> Rejection:
+    """Return the record of a rejected candidate."""
+    return Rejection(
+        chunk_id=candidate.chunk_id,
+        filter=finding.filter,
+        reason=finding.reason,
+        score=finding.score,
+        candidate=candidate,
+    )
