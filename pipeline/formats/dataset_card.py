@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -70,10 +70,24 @@ TABLES = (
 _ANSWER: Columns = {"text": "string", "evidence": ({"quote": "string", "chunk_id": "string"},)}
 
 
-def tables_with(*, answers: bool) -> tuple[Table, ...]:
-    """Return the tables of a set whose queries have reference answers, or have none."""
-    columns: Columns = {"_id": "string", "text": "string", "metadata": {"source": "string", "answer": _ANSWER}}
-    return tuple(replace(table, columns=columns) if answers and table.name == "queries" else table for table in TABLES)
+_OF_QUERIES: Columns = {
+    "answer": _ANSWER,
+    "history": ({"question": "string", "answer": "string"},),
+    "standalone": "string",
+    "original_text": "string",
+}
+"""The metadata of queries that only some sets have."""
+
+
+def tables_with(metadata: Collection[str]) -> tuple[Table, ...]:
+    """Return the tables of a set.
+
+    Args:
+        metadata: The names in the metadata of its queries.
+    """
+    more = {name: kind for name, kind in _OF_QUERIES.items() if name in metadata}
+    columns: Columns = {"_id": "string", "text": "string", "metadata": {"source": "string", **more}}
+    return tuple(replace(table, columns=columns) if more and table.name == "queries" else table for table in TABLES)
 
 
 _TIME = re.compile(rb'"\d{4}-\d\d-\d\d(?:[ T][\d:.]*(?:Z|[+-][\d:]*)?)?"')

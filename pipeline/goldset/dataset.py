@@ -38,6 +38,7 @@ from goldbench.pipeline.goldset.file_names import (
 )
 from goldbench.pipeline.goldset.gold_path import METADATA
 from goldbench.pipeline.goldset.reference_answers import reference_answers
+from goldbench.pipeline.text.asked_query import AskedQuery
 from goldbench.pipeline.text.title_path import text_below, title_path, titled
 from goldbench.schemas.corpus import Chunk, Evidence, Span, TitleUse
 from goldbench.schemas.judgment import RELEVANT, Relevance
@@ -91,6 +92,21 @@ class GoldContents:
     def answers(self) -> dict[str, Answer]:
         """Return the reference answer of each query that has one."""
         return reference_answers(self.queries, ((passage.chunk_id, passage.span) for passage in self.corpus()))
+
+    def described(self, answers: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+        """Return what stands in the metadata of each query's line for BEIR beside its source.
+
+        Args:
+            answers: The reference answers, as in ``dataset.json``.
+        """
+        texts = {query.query_id: query.text for query in self.queries}
+        found = {}
+        for query in self.queries:
+            original = texts.get(query.original or "")
+            asked = AskedQuery(query.text, query.history, query.standalone, original)
+            answer = {"answer": answers[query.query_id]} if query.query_id in answers else {}
+            found[query.query_id] = {**answer, **asked.metadata()}
+        return found
 
     def members(self) -> Iterator[tuple[str, list[tuple[str, object]]]]:
         """Yield the members of ``dataset.json`` that only some sets have, each with its entries by query id."""
@@ -166,10 +182,10 @@ def write_gold(folder: Path, gold: GoldContents) -> None:
     for name in (QRELS_COPY, QRELS):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
     members = dict(gold.members())
-    answers = dict(members.get("answers", ()))
+    described = gold.described(dict(members.get("answers", ())))
     _write_dataset(folder / DATASET, gold, members)
-    _write_beir(folder, gold, answers)
-    _write_card(folder, gold, tables_with(answers=bool(answers)))
+    _write_beir(folder, gold, described)
+    _write_card(folder, gold, tables_with({name for metadata in described.values() for name in metadata}))
     _write_trec(folder, gold)
 
 
@@ -222,7 +238,7 @@ def _write_map(file: TextIO, name: str, items: Iterable[tuple[str, object]]) -> 
     file.write("\n},\n")
 
 
-def _write_beir(folder: Path, gold: GoldContents, answers: Mapping[str, object]) -> None:
+def _write_beir(folder: Path, gold: GoldContents, described: Mapping[str, Mapping[str, Any]]) -> None:
     with (folder / CORPUS_COPY).open("w", encoding="utf-8", newline="\n") as file:
         for passage in gold.corpus():
             metadata = {"title": passage.full_title}
@@ -232,8 +248,8 @@ def _write_beir(folder: Path, gold: GoldContents, answers: Mapping[str, object])
             _write_json(file, row)
     with (folder / QUERIES_COPY).open("w", encoding="utf-8", newline="\n") as file:
         for query in gold.queries:
-            answer = {"answer": answers[query.query_id]} if query.query_id in answers else {}
-            row = {"_id": query.query_id, "text": query.text, "metadata": {"source": query.chunk_id, **answer}}
+            metadata = {"source": query.chunk_id, **described[query.query_id]}
+            row = {"_id": query.query_id, "text": query.text, "metadata": metadata}
             _write_json(file, row)
     with (folder / QRELS_COPY).open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")

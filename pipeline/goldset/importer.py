@@ -251,6 +251,8 @@ class _Import:
                 answer=topic.answer or (topic.answers[0][3] if topic.answers else None),
                 kind=topic.kind,
                 needs=needs,
+                history=topic.history,
+                standalone=topic.standalone,
                 evidence=tuple(
                     Evidence(doc_id=self.reading.document_ids[doc_id], start=start, end=end, quote=words)
                     for doc_id, start, end, words in topic.answers

@@ -57,7 +57,7 @@ def decide(start: Unreviewed, reviewed: Reviewed, *, reject_bad: bool) -> Decide
     taken = {query.query_id for query in start.queries}
     for position, original in enumerate(start.queries):
         query, earlier = original, list(before.get(original.query_id, ()))
-        while (edit := edits.get(query.query_id)) is not None and _wording(edit) != query.text:
+        while (edit := edits.get(query.query_id)) is not None and _wording(edit) != query.alone:
             if _rejected(last, query):
                 break
             earlier.insert(0, query.query_id)
@@ -100,7 +100,11 @@ def _wording(edit: Event) -> str:
 
 
 def _edited(query: Query, edit: Event, taken: set[str]) -> Query:
-    """Return the next version of a query, without what was measured on the old wording."""
+    """Return the next version of a query, without what was measured on the old wording.
+
+    Of a conversation the stand-alone form is changed, which is what people read and judge. A noisy query and its
+    original do not stay a pair, since noise would no longer explain their difference.
+    """
     match = _VERSION.match(query.query_id)
     stem, number = (match["stem"], int(match["number"])) if match else (query.query_id, 1)
     name = f"{stem}.v{number + 1}"
@@ -113,9 +117,10 @@ def _edited(query: Query, edit: Event, taken: set[str]) -> Query:
         "unreachable": None,
         "too_broad": None,
     }
-    return query.model_copy(
-        update={"query_id": name, "text": _wording(edit), "first_text": query.text, **unknown, "source_grade": None}
-    )
+    of_a_conversation = query.standalone is not None  # what people judge, and so what they put otherwise
+    wording = {"standalone" if of_a_conversation else "text": _wording(edit), "first_text": query.alone}
+    no_longer_noise = {"original": None, "noise": None}
+    return query.model_copy(update={"query_id": name, **wording, **unknown, **no_longer_noise, "source_grade": None})
 
 
 def _noted(query: Query, earlier: Sequence[str], last: Mapping[str, Event]) -> dict[str, dict[str, Any]]:

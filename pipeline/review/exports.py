@@ -106,6 +106,7 @@ def exchange_of(material: ReviewableSet, state: State, *, with_model_labels: boo
         wanted=wanted,
         metadata=material.metadata,
         answers=material.answers,
+        asked=material.asked,
     )
 
 

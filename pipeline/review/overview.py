@@ -89,7 +89,7 @@ class Standing:
             rows = [
                 {
                     **payload.row(self.desk.by_pair[pair], self.material, self.keys, mine=state.says(annotator, pair)),
-                    "asks": payload.clean(self.material.queries[pair[0]]),
+                    "asks": payload.clean(self.material.asked[pair[0]].judged),
                     "revealed": payload.revealed(self.material.judged.get(pair, ())),
                 }
                 for pair in found
@@ -105,7 +105,7 @@ class Standing:
             bad = [
                 {
                     "query": self.keys.of_query(query_id),
-                    "asks": payload.clean(self.material.queries[query_id]),
+                    **payload.asks(self.material.asked[query_id]),
                     "reasons": sorted(reason.value for reason in reasons.values()),
                 }
                 for query_id, reasons in state.bad_queries().items()

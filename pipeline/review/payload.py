@@ -15,6 +15,7 @@ from goldbench.pipeline.review.desk import Handed
 from goldbench.pipeline.review.queue import Item
 from goldbench.pipeline.review.reviewable_set import Place, ReviewableSet
 from goldbench.pipeline.review.state import Pair
+from goldbench.pipeline.text.asked_query import SEVERAL, AskedQuery
 from goldbench.pipeline.text.words import content_terms, index_terms, word_spans
 from goldbench.schemas.judgment import Judgment, Relevance, settled
 from goldbench.schemas.review_event import Event, EventKind, Review
@@ -77,23 +78,34 @@ def shown(
     query_id, chunk_id = handed.item.pair
     place = material.places.get(chunk_id, Place())
     text = _text(material, chunk_id)
+    asked = material.asked[query_id]
     own = None if handed.repeat else mine
     seen = None if handed.repeat else review
     return {
         "pair": keys.of(handed.item.pair, repeat=handed.repeat),
         "query": keys.of_query(query_id),
-        "asks": clean(material.queries[query_id]),
+        **asks(asked),
         "title": clean(place.title),
         "headings": [clean(heading) for heading in place.headings],
         "text": clean(text[:LONGEST]),
         "cut": len(text) > LONGEST,
-        "marks": marks(material.queries[query_id], text[:LONGEST], material.language(query_id)),
+        "marks": marks(asked.judged, text[:LONGEST], material.language(query_id)),
         "around": place.before is not None or place.after is not None,
         "lane": handed.item.lane.value,
         "said": own.kind.value if own else None,
         "grade": int(own.grade) if own and own.kind is EventKind.JUDGE and own.grade is not None else None,
         "note": clean(seen.note) if seen else "",
         "evidence": clean(seen.evidence) if seen else "",
+    }
+
+
+def asks(asked: AskedQuery) -> dict[str, Any]:
+    """Return a query as the page gets it: the text to judge, and what a person must know to judge it fairly."""
+    return {
+        "asks": clean(asked.judged),
+        "turns": [{"who": who, "says": clean(said[:LONGEST])} for who, said in asked.said],
+        "meant": clean(asked.original) if asked.original else None,
+        "hint": SEVERAL if asked.several else None,
     }
 
 

@@ -98,7 +98,7 @@ class Answers:
                 for item in self.desk.items
                 if item.query_id == query_id
             ]
-        return {"asks": payload.clean(self.material.queries[query_id]), "items": rows}
+        return {"asks": payload.clean(self.material.asked[query_id].judged), "items": rows}
 
     def event(self, annotator: str, body: dict[str, Any]) -> dict[str, Any]:
         """Store a decision; return its number, the next pairs and, in lane B, the judge's grade."""

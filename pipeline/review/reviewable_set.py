@@ -14,6 +14,7 @@ from typing import Any
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.goldset.folder import GoldFolder, Records
 from goldbench.pipeline.goldset.gold_path import notes_of_queries
+from goldbench.pipeline.text.asked_query import AskedQuery, asked_queries
 from goldbench.pipeline.text.words import content_terms, index_terms
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.judgment import Judgment, Origin, Pooled, Relevance, settled
@@ -50,6 +51,8 @@ class ReviewableSet:
     metadata: dict[str, Any] = field(default_factory=dict)
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The reference answers, as in ``dataset.json``."""
+    asked: dict[str, AskedQuery] = field(default_factory=dict)
+    """The queries with what a person must see to judge them."""
 
     @cached_property
     def pairs(self) -> dict[Pair, Pooled]:
@@ -76,7 +79,7 @@ class ReviewableSet:
     def cover(self, query_id: str, chunk_id: str) -> float:
         """Return the share of a query's content terms that a passage holds, 0 to 1."""
         language = self.language(query_id)
-        asked = set(content_terms(self.queries[query_id], language))
+        asked = set(content_terms(self.asked[query_id].judged, language))
         return len(asked & index_terms(self.corpus[chunk_id], language)) / len(asked) if asked else 0.0
 
 
@@ -114,6 +117,7 @@ def load_reviewable(folder: Path) -> ReviewableSet:
         data_sha=known if isinstance(known, str) and known else _digest(notes, dataset.queries, dataset.corpus),
         metadata=dict(dataset.metadata),
         answers={key: answer.model_dump(mode="json", exclude_none=True) for key, answer in dataset.answers.items()},
+        asked=asked_queries(dataset),
     )
 
 

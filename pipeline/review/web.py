@@ -27,6 +27,7 @@ from goldbench.pipeline.review.security import SESSION_S, Guard, Links, Rates, S
 from goldbench.pipeline.review.state import fold
 
 STATIC = {
+    "asked.js": "text/javascript",
     "review.js": "text/javascript",
     "progress.js": "text/javascript",
     "adjudicate.js": "text/javascript",

@@ -189,9 +189,9 @@ def test_what_only_some_queries_have_is_written_for_those_alone(tmp_path: Path) 
     rows = [json.loads(row) for row in (tmp_path / "beir" / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["_id"] for row in rows] == ["q1", "q2", "q3"]
     assert [row["metadata"] for row in rows] == [
-        {"source": "c1", "answer": data["answers"]["q1"]},
-        {"source": "c1"},
-        {"source": "c1"},
+        {"source": "c1", "answer": data["answers"]["q1"], "history": data["history"]["q1"]},
+        {"source": "c1", "standalone": "why he", "original_text": "why"},
+        {"source": "c1", "standalone": "why he"},
     ]
 
 

@@ -20,6 +20,7 @@ from goldbench.pipeline.goldset.dataset import write_gold
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.score.runs import load_gold
+from goldbench.schemas.query import Turn
 from tests.conftest import ROOT, Goldbench, needs
 from tests.formats.annotations.test_annotations import exchange
 from tests.goldset.test_gold import HOSTILE, gold_set
@@ -104,11 +105,13 @@ def test_ids_that_look_like_numbers_dates_or_nothing_stay_the_same_strings(
     assert (tmp_path / "beir" / "corpus.parquet").exists() is parquet
 
 
-def test_reference_answers_of_some_queries_load_with_their_evidence(tmp_path: Path, loaded: Any) -> None:
+def test_answers_and_conversations_of_some_queries_load_elsewhere(tmp_path: Path, loaded: Any) -> None:
     gold = gold_set({"q1": "why", "q2": "who"}, {"c1": "text"}, {"q1": {"c1": 3}, "q2": {"c1": 3}})
     folders = []
     for name, answer in (("words", "because"), ("date", "2019-01-01")):
-        queries = [gold.queries[0].model_copy(update={"answer": answer}), gold.queries[1]]
+        turns = (Turn(question="where"), Turn(question=answer, answer=answer))
+        conversation = {"history": turns, "standalone": "why there"}
+        queries = [gold.queries[0].model_copy(update={"answer": answer, **conversation}), gold.queries[1]]
         folders.append(tmp_path / name / "beir")
         folders[-1].mkdir(parents=True)
         write_gold(tmp_path / name, replace(gold, queries=queries))
@@ -116,6 +119,9 @@ def test_reference_answers_of_some_queries_load_with_their_evidence(tmp_path: Pa
         first, second = (row["metadata"]["answer"] for row in found["queries"])
         assert first == {"text": text, "evidence": [{"quote": "x", "chunk_id": None}]}
         assert second is None or second["text"] is None
+        asked, other = (row["metadata"]["history"] for row in found["queries"])
+        assert (asked, other or []) == ([{"question": "where", "answer": None}, {"question": text, "answer": text}], [])
+        assert [row["metadata"]["standalone"] for row in found["queries"]] == ["why there", None]
     assert GoldSet.load(folders[0]).answers == {"q1": {"text": "because", "evidence": [{"quote": "x"}]}}
 
 

@@ -151,6 +151,22 @@ def test_answers_come_back_from_a_beir_folder(tmp_path: Path) -> None:
     assert dataset(tmp_path / "again")["answers"]["2hop__1"]["text"] == "Miquette Giraudy"
 
 
+def test_conversations_come_back_from_a_beir_folder_and_other_metadata_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    turns = [{"question": "Which pump feeds the tank?", "answer": "Pump 4."}, {"question": "Is it loud?"}]
+    metadata = [{"history": turns, "standalone": "Who serviced pump 4?"}, {"history": "long", "standalone": 7}]
+    rows = [{"_id": f"q{n}", "text": "And who serviced it?", "metadata": more} for n, more in enumerate(metadata)]
+    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": "a", "text": "Ann serviced pump 4."}) + "\n")
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq0\ta\t1\nq1\ta\t1\n")
+    bring("beir", tmp_path, tmp_path / "set")
+    found = dataset(tmp_path / "set")
+    assert found["history"] == {"q0": turns}
+    assert found["standalone"] == {"q0": "Who serviced pump 4?"}
+    lines = (tmp_path / "set" / "beir" / "queries.jsonl").read_text().splitlines()
+    assert json.loads(lines[0])["metadata"]["history"] == turns
+
+
 BROKEN = pytest.mark.parametrize(
     ("kind", "change", "says"),
     [

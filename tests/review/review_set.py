@@ -22,8 +22,12 @@ def write_set(
     hostile: bool = False,
     graded: bool = True,
     chunks: bool = True,
+    members: Mapping[str, object] | None = None,
 ) -> Path:
-    """Write a build folder as grading leaves it: every query with passages of all grades."""
+    """Write a build folder as grading leaves it: every query with passages of all grades.
+
+    ``members`` are the members of ``dataset.json`` that only some sets have.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     asked = {f"q{q:03}": f"How does machine {q} turn its wheel?" for q in range(queries)}
     texts = {
@@ -43,6 +47,7 @@ def write_set(
         "relevant_docs": {q: [c for c, g in scores[q].items() if g >= 2] for q in asked},
         "mode": "text",
         "relevance_scores": scores,
+        **(members or {}),
         "metadata": {},
     }
     (folder / "dataset.json").write_text(json.dumps(dataset))

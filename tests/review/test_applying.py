@@ -15,7 +15,7 @@ from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.review.apply import apply_review
 from goldbench.pipeline.review.people import load_reviewed
 from goldbench.schemas.judgment import RELEVANT, Relevance
-from goldbench.schemas.query import DroppedQuery, Query
+from goldbench.schemas.query import DroppedQuery, Query, Turn
 from goldbench.schemas.review_event import BadQuery, Event, EventKind
 from tests.conftest import Goldbench
 from tests.review.conftest import events_of
@@ -86,6 +86,29 @@ def test_an_edited_query_is_a_new_version_that_knows_the_old_one(made: Made) -> 
     assert (query.first_text, query.evidence[0].quote) == ("What of matter 2?", "Passage 2-0 speaks of matter 3. ")
     assert found["carried"] == 1
     assert dataset.relevance_scores["q002.v2"]["c002-1"] == 2  # type: ignore[index]
+
+
+def test_an_edited_conversation_keeps_its_turns_and_an_edited_noisy_query_is_no_pair_any_more(made: Made) -> None:
+    turns = (Turn(question="Who built machine 1?", answer="Ann."),)
+    changes = {
+        "q001": {"history": turns, "standalone": "What did Ann build?"},
+        "q003": {"original": "q004", "noise": "keyboard"},
+    }
+    file = made.folder / "3-queries.jsonl"
+    asked = [one.model_copy(update=changes.get(one.query_id, {})) for one in RecordFile.open(file, Query)]
+    RecordFile.write(file, Query, asked)
+    decide(made, (EventKind.EDIT_QUERY, "q001", {"text": "What else did Ann build?"}))
+    decide(made, (EventKind.EDIT_QUERY, "q003", {"text": "What then?"}))
+    assert applied(made)["edited"] == 2
+    dataset = read_dataset(made.folder / "dataset.json")
+    assert dataset.queries["q001.v2"] == "What of matter 1?"
+    assert dataset.standalone == {"q001.v2": "What else did Ann build?"}
+    assert dataset.history == {"q001.v2": list(turns)}
+    assert dataset.metadata["review"]["queries"]["q001.v2"]["earlier_text"] == "What did Ann build?"
+    assert dataset.queries["q003.v2"] == "What then?"
+    assert dataset.originals == {}
+    applied(made)
+    assert "q001.v3" not in read_dataset(made.folder / "dataset.json").queries
 
 
 def test_a_new_version_can_be_judged_and_edited_again(made: Made) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -160,6 +161,84 @@ def test_planted_markup_stays_text(site: Sites, person: People) -> None:
     assert "wheel" in anna.page.locator("#text mark").all_inner_texts()
     assert anna.page.evaluate("window.broken") is None
     assert anna.page.locator("main img, main script").count() == 0
+
+
+TURNS = [
+    {"question": f"Which machine is the oldest? {SCRIPT}", "answer": "Machine 0, of 1900."},
+    {"question": "Who built it?"},
+]
+
+
+def test_a_conversation_is_shown_turn_by_turn_and_the_stand_alone_form_is_what_is_judged(
+    site: Sites, person: People
+) -> None:
+    members = {"history": {"q000": TURNS}, "standalone": {"q000": f"Who repaired machine 0? {SCRIPT}"}}
+    served = site(queries=2, passages=1, members=members)
+    anna = person(served.links["anna"])
+    shown = []
+    for _ in range(2):
+        talk = anna.page.locator("#talk")
+        shown.append((anna.text("asks"), talk.is_visible(), anna.page.locator("#turns li").all_inner_texts()))
+        anna.press("2")
+    assert sorted(shown) == [
+        ("How does machine 1 turn its wheel?", False, []),
+        (
+            f"Who repaired machine 0? {SCRIPT}",
+            True,
+            [
+                f"Person: Which machine is the oldest? {SCRIPT}",
+                "Assistant: Machine 0, of 1900.",
+                "Person: Who built it?",
+                "Person: How does machine 0 turn its wheel?",
+            ],
+        ),
+    ]
+    assert anna.page.evaluate("window.broken") is None
+    assert anna.page.locator("main img, main script").count() == 0
+    assert "Nothing is left to judge" in anna.text("asks")
+    assert not anna.page.locator("#talk, #hint").filter(visible=True).count()
+    anna.saved()
+    assert {event.query_id: event.grade for event in served.events()} == {"q000": 2, "q001": 2}
+
+
+def test_a_noisy_query_is_shown_with_its_original_and_of_several_passages_a_part_is_relevant(
+    site: Sites, person: People
+) -> None:
+    members = {"originals": {"q001": "q000"}, "needs": {"q000": ["c000-0", "c000-2"]}}
+    served = site(queries=2, passages=3, members=members)
+    anna = person(served.links["anna"])
+    told = set()
+    for _ in range(6):
+        told.add((anna.text("asks")[:18], anna.text("hint") if anna.page.locator("#hint").is_visible() else ""))
+        anna.press("1")
+    part = "The answer needs several passages. A passage that holds a part of it helps: grade 2, not less."
+    assert told == {
+        ("How does machine 0", part),
+        ("How does machine 1", "Meant, without its typing errors: How does machine 0 turn its wheel?"),
+    }
+
+
+def test_a_disagreement_on_a_conversation_is_decided_with_the_conversation_in_sight(
+    site: Sites, person: People
+) -> None:
+    members = {"history": {"q000": TURNS}, "standalone": {"q000": "Who repaired machine 0?"}}
+    served = site(
+        queries=1, passages=1, members=members, annotators=("anna", "bob"), queue=replace(only("A"), overlap=1.0)
+    )
+    for name, grade in (("anna", "0"), ("bob", "3")):
+        one = person(served.links[name])
+        one.press("b", moves=False)
+        one.page.locator("#bad [data-close]").click()
+        one.press(grade)
+        one.saved()
+    one.page.goto(f"{served.base}adjudicate")
+    one.page.locator("#dispute").wait_for()
+    assert one.text("asks") == "Who repaired machine 0?"
+    assert one.page.locator("#turns li").count() == 4
+    assert SCRIPT in one.text("turns")
+    one.page.keyboard.press("2")
+    one.page.locator("#dispute").wait_for(state="hidden")
+    assert fold(served.events()).gold() == {"q000": {"c000-0": 2}}
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
 """Pairs and judgments for Argilla 2: one record per line, as ``Record.to_dict`` writes it, and the settings.
 
-A pair is a record with the fields ``query`` and ``passage`` and the rating question ``grade``, 0 to 3. Fields that
-Argilla has no place for are in the metadata of the record. Annotators see suggestions first, so suggestions hold a
-model's grades only if the user asks for them.
+A pair is a record with the fields ``query`` and ``passage`` and the rating question ``grade``, 0 to 3; what a person
+must know of a query to judge it fairly has fields of its own above them. Fields that Argilla has no place for are in
+the metadata of the record. Annotators see suggestions first, so suggestions hold a model's grades only if the user asks
+for them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.formats.annotations.exchange import (
+    BESIDE,
     RUBRIC_TEXT,
     Exchange,
     Given,
@@ -57,7 +59,11 @@ def _record(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any
         suggestions = {QUESTION: {"value": int(suggested), "score": None, "agent": agent}}
     return {
         "id": id_of("pair", *pair),
-        "fields": {"query": exchange.queries[query_id], "passage": exchange.passages[chunk_id]},
+        "fields": {
+            **{name: text for name, text in exchange.beside(query_id).items() if text},
+            "query": exchange.judged(query_id),
+            "passage": exchange.passages[chunk_id],
+        },
         "metadata": {
             "query_id": query_id,
             "chunk_id": chunk_id,
@@ -73,9 +79,9 @@ def _record(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any
 
 
 def _settings(exchange: Exchange) -> dict[str, Any]:
-    def text(name: str, title: str) -> dict[str, Any]:
+    def text(name: str, title: str, *, required: bool = True) -> dict[str, Any]:
         settings = {"type": "text", "use_markdown": False}
-        return {"name": name, "title": title, "required": True, "settings": settings}
+        return {"name": name, "title": title, "required": required, "settings": settings}
 
     def term(name: str) -> dict[str, Any]:
         return {"name": name, "title": name, "settings": {"type": "terms"}, "visible_for_annotators": False}
@@ -92,7 +98,11 @@ def _settings(exchange: Exchange) -> dict[str, Any]:
                 "settings": {"type": "rating", "options": [{"value": int(grade)} for grade in Relevance]},
             }
         ],
-        "fields": [text("query", "Query"), text("passage", "Passage")],
+        "fields": [
+            *(text(name, BESIDE[name], required=False) for name in exchange.beside_names),
+            text("query", "Query"),
+            text("passage", "Passage"),
+        ],
         "vectors": [],
         "metadata": [term(name) for name in names],
         "allow_extra_metadata": True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 from uuid import NAMESPACE_URL, uuid5
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 
 from goldbench.pipeline.formats.faults import Fault, explain
 from goldbench.pipeline.formats.packed_files import decoded, without_mark
+from goldbench.pipeline.text.asked_query import FIELDS, AskedQuery
 from goldbench.schemas.earlier_name import EARLIER_NAME
 from goldbench.schemas.judgment import RUBRIC, Relevance
 from goldbench.schemas.review_event import Review
@@ -22,8 +24,15 @@ Pair = tuple[str, str]
 RUBRIC_TEXT = "\n".join(f"{grade:d} - {RUBRIC[grade]}" for grade in sorted(RUBRIC, reverse=True))
 """The rubric as other tools show it."""
 
+BESIDE = {
+    "conversation": "Conversation that the query ends",
+    "original": "The query before typing errors",
+    "hint": "Note on the query",
+}
+"""The titles of what people see beside a query, by field."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Exchange:
     """The pairs and judgments to write.
 
@@ -47,6 +56,23 @@ class Exchange:
     answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Reference answers with their evidence by query, as in ``dataset.json``. Tools in which people judge get the text
     alone, since the evidence tells which passage the query was written from."""
+    asked: Mapping[str, AskedQuery] = field(default_factory=dict)
+    """What belongs to each query: a conversation, the query before typing errors, whether it needs several passages."""
+
+    def judged(self, query_id: str) -> str:
+        """Return the text that passages are judged for: of a conversation the stand-alone form of the last turn."""
+        return self.asked[query_id].judged if query_id in self.asked else self.queries[query_id]
+
+    def beside(self, query_id: str) -> dict[str, str]:
+        """Return what a person must see beside a query, a text for each of `beside_names`; empty where it has none."""
+        found = self.asked[query_id].fields() if query_id in self.asked else {}
+        return {name: found.get(name, "") for name in self.beside_names}
+
+    @cached_property
+    def beside_names(self) -> list[str]:
+        """The names of what at least one query has beside its text."""
+        here = {name for asked in self.asked.values() for name in asked.fields()}
+        return [name for name in FIELDS if name in here]
 
     def answer(self, query_id: str) -> dict[str, str]:
         """Return the text of a query's reference answer under the name ``answer``; empty if nobody wrote one."""

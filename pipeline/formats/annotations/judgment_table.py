@@ -40,11 +40,12 @@ def write(exchange: Exchange) -> str:
     """Return the table of all judgments and adjudications."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\r\n")
-    table.writerow([*COLUMNS, *([MODEL] if exchange.model else []), *([ANSWER] if exchange.answers else [])])
+    more = [*([MODEL] if exchange.model else []), *([ANSWER] if exchange.answers else []), *exchange.beside_names]
+    table.writerow([*COLUMNS, *more])
     for row in _rows(exchange):
         pair = row["query_id"], row["chunk_id"]
         row |= {
-            "query": exchange.queries.get(pair[0], ""),
+            "query": exchange.judged(pair[0]) if pair[0] in exchange.queries else "",
             "passage": exchange.passages.get(pair[1], ""),
             "rubric_sha": exchange.rubric_sha,
         }
@@ -53,6 +54,7 @@ def write(exchange: Exchange) -> str:
             cells.append(_cell(int(exchange.model[pair][1]) if pair in exchange.model else None))
         if exchange.answers:
             cells.append(safe(exchange.answer(pair[0]).get(ANSWER, "")))
+        cells += map(safe, exchange.beside(pair[0]).values())
         table.writerow(cells)
     return out.getvalue()
 

@@ -7,12 +7,13 @@ for them. Fields that it has no place for are in the task's data, by the ``uniqu
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from goldbench.pipeline.formats.annotations.exchange import (
+    BESIDE,
     Exchange,
     Given,
     Pair,
@@ -37,11 +38,23 @@ def write(exchange: Exchange) -> dict[str, str]:
     """Return the files by name: tasks and configuration."""
     said = exchange.by_pair()
     tasks = [json.dumps(_task(exchange, pair, said.get(pair, [])), ensure_ascii=False) for pair in exchange.pairs]
-    return {TASKS: "[" + ",".join("\n" + task for task in tasks) + "\n]\n", CONFIG: config(exchange.rubric_sha)}
+    return {
+        TASKS: "[" + ",".join("\n" + task for task in tasks) + "\n]\n",
+        CONFIG: config(exchange.rubric_sha, exchange.beside_names),
+    }
 
 
-def config(rubric_sha: str) -> str:
-    """Return the labelling page, which always shows the rubric; the key of a digit gives the grade."""
+def config(rubric_sha: str, beside: Sequence[str] = ()) -> str:
+    """Return the labelling page, which always shows the rubric; the key of a digit gives the grade.
+
+    Args:
+        rubric_sha: The hash of the rubric.
+        beside: The fields of a task that are shown above the query, as `Exchange.beside` names them.
+    """
+    above = "".join(
+        f'  <Header value={quoteattr(BESIDE[name])} size="6"/>\n  <Text name="{name}" value="${name}"/>\n'
+        for name in beside
+    )
     choices = "\n".join(
         f'    <Choice value={quoteattr(f"{grade:d} - {RUBRIC[grade]}")} alias="{grade:d}" hotkey="{grade:d}"/>'
         for grade in sorted(Relevance, reverse=True)
@@ -49,7 +62,7 @@ def config(rubric_sha: str) -> str:
     return f"""<View>
   <!-- rubric {rubric_sha} -->
   <Header value="How far does the passage answer the query? In doubt take the lower grade."/>
-  <Text name="query" value="$query"/>
+{above}  <Text name="query" value="$query"/>
   <Text name="{_PASSAGE}" value="$passage"/>
   <Choices name="{_GRADE}" toName="{_PASSAGE}" choice="single" required="true" showInline="false">
 {choices}
@@ -70,7 +83,8 @@ def _task(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any]:
         annotations.append({**_marked(unique, grade), "ground_truth": True})
     task: dict[str, Any] = {
         "data": {
-            "query": exchange.queries[query_id],
+            **exchange.beside(query_id),
+            "query": exchange.judged(query_id),
             "passage": exchange.passages[chunk_id],
             "query_id": query_id,
             "chunk_id": chunk_id,

@@ -54,13 +54,19 @@ def write_beir(exchange: Exchange) -> dict[str, str | bytes]:
 
 
 def _query(exchange: Exchange, query_id: str) -> dict[str, object]:
-    metadata = {"metadata": {"answer": exchange.answers[query_id]}} if query_id in exchange.answers else {}
-    return {"_id": query_id, "text": exchange.queries[query_id], **metadata}
+    metadata = _metadata(exchange, query_id)
+    more = {"metadata": metadata} if metadata else {}
+    return {"_id": query_id, "text": exchange.queries[query_id], **more}
+
+
+def _metadata(exchange: Exchange, query_id: str) -> dict[str, object]:
+    answer = {"answer": exchange.answers[query_id]} if query_id in exchange.answers else {}
+    return {**answer, **(exchange.asked[query_id].metadata() if query_id in exchange.asked else {})}
 
 
 def _card(exchange: Exchange, texts: Mapping[str, str]) -> dict[str, str | bytes]:
     """Return the dataset card, and the Parquet files if the folder needs any."""
-    tables = tables_with(answers=any(query_id in exchange.answers for query_id in exchange.gold))
+    tables = tables_with({name for query_id in exchange.gold for name in _metadata(exchange, query_id)})
     packed = {table: BytesIO(texts[table.file].encode("utf-8", "replace")) for table in tables}
     found = {table.name: contents_of(lines) for table, lines in packed.items()}
     files: dict[str, str | bytes] = {}

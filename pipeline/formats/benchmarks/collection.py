@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from pydantic import ValidationError
+
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.pipeline.formats.lines import json_objects, text_lines
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import QRELS_COLUMNS, grade_of
-from goldbench.schemas.query import QueryKind
+from goldbench.schemas.query import QueryKind, Turn
 
 T = TypeVar("T")
 
@@ -41,7 +43,8 @@ class Topic(NamedTuple):
 
     ``answer`` is its reference answer, if that is not the words of the first of ``answers``. ``needs`` are the passages
     that are all needed, two or more. ``near`` is a passage close to a query that no passage answers;
-    None if some passage of the collection answers it after all.
+    None if some passage of the collection answers it after all. ``history`` holds the turns before the last one of a
+    conversation, ``standalone`` the last turn put so that it needs none of them.
     """
 
     query_id: str
@@ -52,6 +55,8 @@ class Topic(NamedTuple):
     kind: QueryKind | None = None
     needs: tuple[str, ...] = ()
     near: str | None = None
+    history: tuple[Turn, ...] = ()
+    standalone: str | None = None
 
     @property
     def unanswerable(self) -> bool:
@@ -170,11 +175,29 @@ def entry_of_row(place: Place, row: Mapping[str, Any]) -> Entry:
 
 
 def topic_of_row(place: Place, row: Mapping[str, Any]) -> Topic:
-    """Return the query of an object with an id, a text and maybe a reference answer; raises as ``entry_of_row``."""
-    metadata = row.get("metadata")
-    answer = metadata.get("answer") if isinstance(metadata, Mapping) else None
+    """Return the query of an object with an id and a text, and what its metadata tell; raises as ``entry_of_row``.
+
+    Metadata in another form than that of this project are left alone: other tools write their own.
+    """
+    found = row.get("metadata")
+    metadata: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    answer, alone = metadata.get("answer"), metadata.get("standalone")
     said = answer.get("text") if isinstance(answer, Mapping) else None
-    return Topic(member(row, "id"), member(row, "text"), place, answer=said if isinstance(said, str) else None)
+    return Topic(
+        member(row, "id"),
+        member(row, "text"),
+        place,
+        answer=said if isinstance(said, str) else None,
+        history=_turns(metadata.get("history")),
+        standalone=alone if isinstance(alone, str) and alone.strip() else None,
+    )
+
+
+def _turns(found: object) -> tuple[Turn, ...]:
+    try:
+        return tuple(Turn.model_validate(turn) for turn in found) if isinstance(found, list) else ()
+    except ValidationError:
+        return ()
 
 
 def _items(

@@ -34,6 +34,7 @@ function show() {
   $("dispute").hidden = !one;
   if (!one) return;
   $("asks").textContent = one.asks;
+  paintAsked(one);
   $("path").textContent = [...new Set([one.title, ...one.headings])].filter(Boolean).join(" › ");
   $("text").textContent = one.text;
   $("said").replaceChildren(...one.said.map((said, i) => {
@@ -62,7 +63,8 @@ async function undo() {
 }
 
 function bad(query) {
-  const entry = make("li", `${query.asks} (${query.reasons.map((reason) => WRONG[reason]).join(", ")}) `);
+  const before = query.turns.slice(0, -1).map(({ who, says }) => `${who}: ${says}`).join(" ");
+  const entry = make("li", `${before ? `After “${before}”: ` : ""}${query.asks} (${query.reasons.map((reason) => WRONG[reason]).join(", ")}) `);
   const row = make("span", "", { className: "row" });
   for (const [kind, name] of [["reopen", "Judge it anyway"], ["reject_query", "Reject it"]]) {
     const button = make("button", name, { type: "button" });

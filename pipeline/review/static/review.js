@@ -188,6 +188,7 @@ function show() {
   for (const id of ["before", "after", "evidence", "noting", "revealed"]) $(id).hidden = true;
   press("context", false);
   $("text").dataset.pair = pair;
+  paintAsked(item);
   if (!item) return nothing();
   $("asks").textContent = item.asks;
   $("path").textContent = [...new Set([item.title, ...item.headings])].filter(Boolean).join(" › ");

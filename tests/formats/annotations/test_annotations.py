@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.annotations import argilla, judgment_table, label_studio, settled_qrels
 from goldbench.pipeline.formats.annotations.exchange import Exchange, Given, objects
+from goldbench.pipeline.text.asked_query import SEVERAL, AskedQuery
 from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.query import Turn
 from goldbench.schemas.review_event import Lane, Review
 
 HOSTILE = [
@@ -63,7 +65,9 @@ def reviews() -> st.SearchStrategy[list[Review]]:
     )
 
 
-def exchange(said: list[Review], *, model: bool = False, text: str = "words") -> Exchange:
+def exchange(
+    said: list[Review], *, model: bool = False, text: str = "words", asked: dict[str, AskedQuery] | None = None
+) -> Exchange:
     pairs = [(q, c) for q in ("q1", "q=2") for c in ("@c2", "c1")]
     return Exchange(
         queries={"q1": text, "q=2": "two"},
@@ -75,7 +79,17 @@ def exchange(said: list[Review], *, model: bool = False, text: str = "words") ->
         rubric_sha="r" * 64,
         data_sha="d" * 64,
         model=dict.fromkeys(pairs, ("m/grade.v1", Relevance.ANSWERS)) if model else {},
+        asked=asked or {},
     )
+
+
+def conversation(text: str) -> dict[str, AskedQuery]:
+    """A query that needs two earlier turns and several passages, and a noisy one."""
+    turns = (Turn(question=text, answer=text), Turn(question="and then?"))
+    return {
+        "q1": AskedQuery(text, turns, standalone=f"{text} of Ann", several=True),
+        "q=2": AskedQuery("two", original=text),
+    }
 
 
 def through(text: str, read: Callable[[Path], object]) -> list[Given]:
@@ -101,6 +115,8 @@ READ = {"csv": judgment_table.read, "argilla": argilla.read, "label-studio": lab
 @given(said=reviews(), text=TEXT)
 def test_what_is_written_is_read_again(form: str, said: list[Review], text: str) -> None:
     found = through(written(form, exchange(said, text=text)), READ[form])
+    asked = through(written(form, exchange(said, text=text, asked=conversation(text))), READ[form])
+    assert [replace(one, line=0) for one in asked] == [replace(one, line=0) for one in found]
     back = sorted(
         (one.review for one in found if one.kind == "judge"), key=lambda r: (r.query_id, r.chunk_id, r.annotator)
     )
@@ -122,6 +138,34 @@ def test_no_cell_is_a_formula(cell: str) -> None:
     rows = list(csv.reader(io.StringIO(judgment_table.write(exchange([said], text=cell)), newline=""), strict=True))
     assert all(not value.startswith(tuple("=+-@\t\r")) for row in rows for value in row)
     assert rows[1][rows[0].index("note")] == f"'{cell}"
+
+
+def test_people_elsewhere_read_the_conversation_and_judge_its_stand_alone_form() -> None:
+    said = Review(query_id="q1", chunk_id="c1", annotator="a", grade=Relevance(1), first_grade=Relevance(1))
+    given = exchange([said], asked=conversation("=Who <b>built</b> it?"))
+    built = "=Who <b>built</b> it?"
+    turns = f"Person: {built}\nAssistant: {built}\nPerson: and then?\nPerson: {built}"
+    (row,) = [
+        one for one in csv.DictReader(io.StringIO(judgment_table.write(given), newline="")) if one["kind"] == "judge"
+    ]
+    shown = (row["query"], row["conversation"], row["hint"], row["original"])
+    assert shown == ("'=Who <b>built</b> it? of Ann", turns, SEVERAL, "")
+    records = [json.loads(line) for line in argilla.write(given)["records.jsonl"].splitlines()]
+    fields = {one["metadata"]["query_id"]: one["fields"] for one in records}
+    assert fields["q1"]["query"] == "=Who <b>built</b> it? of Ann"
+    assert (fields["q1"]["conversation"], fields["q1"]["hint"]) == (turns, SEVERAL)
+    assert fields["q=2"]["original"] == "=Who <b>built</b> it?"
+    assert "conversation" not in fields["q=2"]
+    settings = json.loads(argilla.write(given)["settings.json"])["fields"]
+    assert [(one["name"], one["required"]) for one in settings] == [
+        ("conversation", False), ("original", False), ("hint", False), ("query", True), ("passage", True),
+    ]  # fmt: skip
+    files = label_studio.write(given)
+    shown_there = [one.get("value") for one in ET.fromstring(files["config.xml"]).iter("Text")]
+    assert shown_there == ["$conversation", "$original", "$hint", "$query", "$passage"]
+    data = {task["data"]["query_id"]: task["data"] for task in json.loads(files["tasks.json"])}
+    assert data["q1"]["conversation"] == turns
+    assert data["q=2"]["conversation"] == ""
 
 
 @pytest.mark.parametrize("form", READ)
