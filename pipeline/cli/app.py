@@ -31,6 +31,7 @@ COMMANDS = {
     "review": "review.app",
     "agreement": "agreement.agreement",
     "rechunk": "rechunk.rechunk",
+    "diff": "diff.diff",
     "retrieve": "retrieve.retrieve",
     "score": "score.score",
     "compare": "compare.compare",

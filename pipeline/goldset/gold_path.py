@@ -146,12 +146,17 @@ def built_with_shares(path: Path) -> bool:
 
 def texts_of_documents(path: Path, doc_ids: Collection[str] | None = None) -> dict[str, str]:
     """Return the text of each document, or of those asked for; empty if ``path`` has none."""
+    wanted = None if doc_ids is None else set(doc_ids)
+    return {doc_id: text for doc_id, text in each_document(path) if wanted is None or doc_id in wanted}
+
+
+def each_document(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the id and the text of each document, one by one if ``path`` has a BEIR corpus; nothing if it has none."""
     found = _beside(path, BEIR_CORPUS)
     if found is None:
-        texts = _strings(_dataset(path), "corpus")
-        return texts if doc_ids is None else {doc_id: texts[doc_id] for doc_id in doc_ids if doc_id in texts}
-    wanted = None if doc_ids is None else set(doc_ids)
-    return {doc_id: titled(title, text) for doc_id, text, title in _texts(found) if wanted is None or doc_id in wanted}
+        yield from _strings(_dataset(path), "corpus").items()
+    else:
+        yield from ((doc_id, titled(title, text)) for doc_id, text, title in _texts(found))
 
 
 def notes_of_queries(path: Path) -> dict[str, dict[str, Any]]:

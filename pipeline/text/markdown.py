@@ -24,3 +24,10 @@ def escaped(text: str) -> str:
 def markdown_row(cells: Iterable[str]) -> str:
     """Return one line of a Markdown table, the cells escaped."""
     return "| " + " | ".join(map(escaped, cells)) + " |"
+
+
+def code_span(text: str) -> str:
+    """Return the text on one line as a code span: no markup, and no site turns a name or number in it into a link."""
+    line = printable(" ".join(text.split()))
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    return f"{fence} {line} {fence}" if "`" in line or not line else f"`{line}`"

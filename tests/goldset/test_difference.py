@@ -1,0 +1,199 @@
+"""``goldbench diff``: nothing between a set and itself, the mirror image the other way round, texts that do nothing."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from goldbench.pipeline.goldset.counterparts import counterparts, wording_digest
+from goldbench.pipeline.goldset.difference import Difference, compare_sets
+from goldbench.pipeline.goldset.set_contents import QueryFacts, SetContents, read_contents
+from tests.conftest import ROOT, Goldbench
+from tests.report.hostile import ENDINGS, IMAGE, SCRIPT
+
+EXAMPLE = ROOT / "data" / "example" / "documents" / "service"
+
+
+@pytest.fixture
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("diff") / "run"
+    command = [sys.executable, "-m", "goldbench", "build", EXAMPLE, "--out", folder, "--queries", "3"]
+    subprocess.run([*map(str, command)], cwd=ROOT, check=True, capture_output=True)
+    return folder
+
+
+def write_beir(
+    folder: Path, corpus: dict[str, str], queries: dict[str, str], qrels: list[tuple[str, str, int]]
+) -> Path:
+    (folder / "qrels").mkdir(parents=True)
+    for name, rows in (("corpus", corpus), ("queries", queries)):
+        lines = (json.dumps({"_id": one, "title": "", "text": text}) for one, text in rows.items())
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = ["query-id\tcorpus-id\tscore", *(f"{query}\t{doc}\t{grade}" for query, doc, grade in qrels)]
+    (folder / "qrels" / "test.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder
+
+
+def counts(found: Difference) -> dict[str, tuple[int, int, int]]:
+    return {one.name: (len(one.removed), len(one.added), len(one.changed)) for one in found.sections}
+
+
+_IDS = st.sampled_from([f"i{number}" for number in range(6)])
+_TEXTS = st.sampled_from(["one", "two", "three", "four"])
+_ITEMS = st.dictionaries(_IDS, _TEXTS, max_size=6)
+
+
+def contents(passages: dict[str, str], queries: dict[str, str], seed: int) -> SetContents:
+    draw = random.Random(seed)
+    labels = {one: {other: draw.randrange(4) for other in passages if draw.random() < 0.6} for one in queries}
+    return SetContents(
+        path=Path("made"),
+        documents={one: wording_digest(text) for one, text in passages.items()},
+        sources=dict.fromkeys(passages, "one.md"),
+        passages={one: wording_digest(text) for one, text in passages.items()},
+        queries={one: QueryFacts(text) for one, text in queries.items()},
+        labels=labels,
+        metadata={},
+    )
+
+
+SETS = st.builds(contents, _ITEMS, _ITEMS, st.integers(0, 99))
+
+
+@given(SETS)
+def test_nothing_is_different_between_a_set_and_itself(one: SetContents) -> None:
+    found = compare_sets(one, one)
+    assert not found.differs
+    assert found.notes == ()
+    assert all(section.same == section.before == section.after for section in found.sections)
+
+
+@given(SETS, SETS)
+def test_the_other_way_round_is_the_mirror_image(one: SetContents, other: SetContents) -> None:
+    forth, back = compare_sets(one, other), compare_sets(other, one)
+    assert counts(forth) == {name: (b, a, c) for name, (a, b, c) in counts(back).items()}
+    for there, here in zip(forth.sections, back.sections, strict=True):
+        assert there.same == here.same
+        assert {item.before for item in there.removed} == {item.after for item in here.added}
+        assert {(item.before, item.after) for item in there.changed} == {
+            (item.after, item.before) for item in here.changed
+        }
+
+
+@given(_ITEMS, _ITEMS)
+def test_every_item_is_accounted_for_once(one: dict[str, str], other: dict[str, str]) -> None:
+    digests = [{key: wording_digest(text) for key, text in items.items()} for items in (one, other)]
+    found = counterparts(*digests)
+    assert sorted([*found.found, *found.removed]) == sorted(one)
+    assert sorted([*found.found.values(), *found.added]) == sorted(other)
+    assert all(one[a] == other[b] for a, b in found.same.items())
+    assert all(one[a] != other[b] for a, b in found.changed.items())
+    assert not {one[a] for a in found.removed} & {other[b] for b in found.added}, "the same text gone and come"
+
+
+def test_the_same_texts_under_other_ids_are_the_same(goldbench: Goldbench, tmp_path: Path) -> None:
+    write_beir(tmp_path / "a", {"c1": "First text.", "c2": "Second."}, {"q1": "Which?"}, [("q1", "c1", 3)])
+    write_beir(tmp_path / "b", {"d7": "Second.", "d9": "First  text."}, {"x": "Which?"}, [("x", "d9", 3)])
+    done = goldbench("diff", "a", "b", "--exit-code")
+    assert done.returncode == 0, done.stdout
+    assert "No difference." in done.stdout
+    assert "2 passages of the same text under another id." in done.stdout
+    assert "1 query of the same text under another id." in done.stdout
+
+
+def test_what_changed_is_counted_and_shown(goldbench: Goldbench, tmp_path: Path) -> None:
+    corpus = {"c1": "First text.", "c2": "Second."}
+    write_beir(tmp_path / "a", corpus, {"q1": "Which?", "q2": "Who?"}, [("q1", "c1", 3), ("q2", "c2", 2)])
+    changed = {**corpus, "c2": "Second, edited.", "c3": "New."}
+    write_beir(tmp_path / "b", changed, {"q1": "Which?", "q3": "Where?"}, [("q1", "c1", 2), ("q3", "c3", 3)])
+    done = goldbench("diff", "a", "b", "--json", "--exit-code")
+    assert done.returncode == 1
+    sections = json.loads(done.stdout)["sections"]
+    assert {name: [len(one[kind]) for kind in ("removed", "added", "changed")] for name, one in sections.items()} == {
+        "passages": [0, 1, 1],
+        "queries": [1, 1, 0],
+        "labels": [1, 1, 1],
+    }
+    assert sections["labels"]["changed"] == [
+        {"a": ["q1", "c1"], "b": ["q1", "c1"], "change": "3 → 2", "text": "Which?"}
+    ]
+    assert sections["passages"]["changed"][0]["text"] == "Second."
+    assert goldbench("diff", "a", "b").returncode == 0
+
+
+def test_a_built_set_and_its_copies_are_the_same(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
+    for copy in ("dataset.json", "beir"):
+        done = goldbench("diff", built, built / copy, "--exit-code")
+        assert done.returncode == 0, done.stdout
+    assert read_contents(built).documents
+
+
+def test_texts_of_a_set_do_nothing_in_markdown_and_in_a_terminal(goldbench: Goldbench, tmp_path: Path) -> None:
+    hostile = f"a | b ``` `@team` #12 https://x.example [l](y) {SCRIPT} {IMAGE} {ENDINGS} \x1b[31m\n## Heading"
+    write_beir(tmp_path / "a", {"c1": "Text."}, {"q1": "Which?"}, [("q1", "c1", 3)])
+    write_beir(
+        tmp_path / "b | <b>", {"c1": "Text.", "c2": hostile}, {"q1": "Which?", "q`2": hostile}, [("q1", "c1", 3)]
+    )
+    shown = goldbench("diff", "a", "b | <b>", "--markdown").stdout
+    assert shown.count("\n## ") == 0
+    outside = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", shown)
+    assert not re.search(r"<|@|\[|\x1b|https|#12", outside), outside
+    assert len({line.count("|") for line in shown.splitlines() if line.startswith("|")}) == 1
+    lines = goldbench("diff", "a", "b | <b>").stdout.splitlines()
+    assert "\x1b" not in "".join(lines)
+    assert max(map(cell_len, lines)) <= 80
+
+
+def test_lines_fit_a_terminal_whatever_the_script(goldbench: Goldbench, tmp_path: Path) -> None:
+    wide = {f"c{number}": "点検" * 60 + str(number) for number in range(9)}
+    write_beir(tmp_path / "a", {"c": "Text."}, {"q": "Which?"}, [("q", "c", 3)])
+    write_beir(tmp_path / "b", {"c": "Text.", **wide}, {"q": "Which?"}, [("q", "c", 3)])
+    lines = goldbench("diff", "a", "b", "--examples", 3).stdout.splitlines()
+    assert max(map(cell_len, lines)) <= 80
+    assert sum(line.startswith("  + ") for line in lines) == 3
+    assert "  and 6 more" in lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["missing", "missing"], 2, "missing: not found; give the folder of a gold set"),
+        (["empty", "empty"], 2, "holds no dataset.json"),
+        (["empty", "empty", "--json", "--markdown"], 2, "--json and --markdown exclude one another"),
+    ],
+)
+def test_bad_input_is_one_line(
+    goldbench: Goldbench, tmp_path: Path, arguments: list[str], code: int, says: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    done = goldbench("diff", *arguments, "--exit-code")
+    assert done.returncode == code
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_changes_of_a_query_besides_its_wording_are_named(tmp_path: Path) -> None:
+    def made(**facts: Any) -> SetContents:
+        passages = {one: wording_digest(one) for one in ("c1", "c2", "c3")}
+        return SetContents(Path("made"), None, {}, passages, {"q1": QueryFacts("Which?", **facts)}, {}, {})
+
+    found = compare_sets(made(answer="Two.", needs=("c1", "c2")), made(answer="Three.", needs=("c1", "c3")))
+    (changed,) = found.sections[1].changed
+    assert changed.change == "answer, needs"
+    (changed,) = compare_sets(made(), made(answerable=False)).sections[1].changed
+    assert changed.change == "now has no answer"
