@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.retrieval.guard import Guarded
     from goldbench.pipeline.score.runs import Gold, Match
     from goldbench.pipeline.score.runs import Run as RunFile
+    from goldbench.pipeline.text.asked_query import Conversation
 
 Run = Mapping[str, Mapping[str, float]]
 
@@ -38,6 +39,7 @@ class EvaluateOptions(TypedDict, total=False):
     missing: Missing
     scores: Scores
     match: Match
+    conversation: Conversation
     timeout: float
     progress: bool
 
@@ -50,6 +52,7 @@ class Scoring(NamedTuple):
         missing: What a judged query that the run lacks counts.
         scores: How scores are compared.
         match: Whether retrieved passages are recognised by id or by text.
+        conversation: What a retriever searches with for the last question of a conversation.
         k: Results asked of a retriever per query.
         timeout: Seconds that a retriever may take for one query.
         progress: Shows how many queries are done.
@@ -59,6 +62,7 @@ class Scoring(NamedTuple):
     missing: Missing
     scores: Scores
     match: Match
+    conversation: Conversation
     k: int
     timeout: float
     progress: Progress
@@ -267,11 +271,12 @@ def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> tuple[Run, tuple
     """Return what a retriever finds for every judged query, if only nothing, and what to know about it."""
     from goldbench.pipeline.measures.ranks.text_match import TextMatch
     from goldbench.pipeline.retrieval.own import Own
+    from goldbench.pipeline.score.searched_queries import conversations, texts_to_search, told_of_conversations
     from goldbench.pipeline.systems.adapters import adapt
 
     returns: Returns = "texts" if how.match == "text" else "ids"
     advice = "" if how.match == "text" else "; if it returns texts, give match='text'"
-    texts, corpus = gold.texts_to_search()
+    texts, corpus = texts_to_search(gold, how.conversation)
     queries = {query_id: text for query_id, text in texts.items() if query_id in gold.qrels}
     if not queries:
         raise InputError(gold.path, "holds no text of a judged query; use the same ids in judgments and queries")
@@ -287,7 +292,8 @@ def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> tuple[Run, tuple
                 step.advance(len(asked))
     finally:
         retriever.close()
-    return found, tuple(_notes(retriever, found, how, passages=len(corpus)))
+    told = told_of_conversations(len(conversations(gold).keys() & queries.keys()), how.conversation)
+    return found, (*filter(None, [told]), *_notes(retriever, found, how, passages=len(corpus)))
 
 
 def _notes(retriever: Guarded, found: Run, how: Scoring, *, passages: int) -> Iterator[str]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.assessment import Missing
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
     from goldbench.pipeline.score.runs import Gold, Match
+    from goldbench.pipeline.text.asked_query import Conversation
 
 Kind = Literal["beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "ir_datasets", "hf"]
 Level = Literal["human", "model", "smoke"]
@@ -326,6 +327,7 @@ class GoldSet:
         missing: Missing = "zero",
         scores: Scores = "float64",
         match: Match = "id",
+        conversation: Conversation = "last",
         timeout: float = 30.0,
         progress: bool = True,
     ) -> Evaluation | Evaluations:
@@ -346,6 +348,8 @@ class GoldSet:
             missing: What a judged query that the run lacks counts: ``zero``, nothing (``skip``), or an error.
             scores: ``float32`` breaks ties as trec_eval 9 does.
             match: Whether strings that a run or a retriever holds are ids or the passages' texts.
+            conversation: What a retriever is asked for the last question of a conversation: that question as it was
+                asked (``last``), its stand-alone form (``standalone``), or all turns, a line each (``joined``).
             timeout: Seconds that a retriever may take for one query; ``math.inf`` for no limit.
             progress: Show how many queries a retriever has answered.
 
@@ -359,7 +363,7 @@ class GoldSet:
 
         asked = scoring(
             measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
-            timeout=timeout, progress=progress,
+            conversation=conversation, timeout=timeout, progress=progress,
         )  # fmt: skip
         return evaluate_all(self._gold, systems, asked, notice=self._notice)
 
@@ -374,6 +378,7 @@ class GoldSet:
         missing: Missing = "zero",
         scores: Scores = "float64",
         match: Match = "id",
+        conversation: Conversation = "last",
         permutations: int = 10_000,
         resamples: int = 10_000,
         seed: int = 0,
@@ -393,6 +398,7 @@ class GoldSet:
             missing: As in `evaluate`.
             scores: As in `evaluate`.
             match: As in `evaluate`.
+            conversation: As in `evaluate`.
             permutations: Draws of the randomization test, 1 or more.
             resamples: Resamples of the bootstrap, 100 or more.
             seed: The same seed gives the same figures; 0 or more.
@@ -409,7 +415,7 @@ class GoldSet:
 
         asked = scoring(
             measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
-            timeout=timeout, progress=progress, compares=True,
+            conversation=conversation, timeout=timeout, progress=progress, compares=True,
         )  # fmt: skip
         method = method_of(asked, permutations=permutations, resamples=resamples, seed=seed, alpha=alpha)
         return compare_all(self._gold, systems, asked, method, reference(self._gold), notice=self._notice)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.assessment import Missing
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
     from goldbench.pipeline.score.runs import Gold, Match
+    from goldbench.pipeline.text.asked_query import Conversation
     from goldbench.schemas.scorecard import GoldReference, Method
 
 _MOST_DRAWS = 10_000_000
@@ -124,6 +125,7 @@ def scoring(
     missing: Missing = "zero",
     scores: Scores = "float64",
     match: Match = "id",
+    conversation: Conversation = "last",
     timeout: float = 30.0,
     progress: bool = False,
     compares: bool = False,
@@ -138,6 +140,7 @@ def scoring(
         missing: What a judged query that the run lacks counts.
         scores: How scores are compared.
         match: How retrieved passages are recognised.
+        conversation: What a retriever searches with for the last question of a conversation.
         timeout: Seconds that a retriever may take for one query.
         progress: Whether the progress of retrievers is shown.
         compares: Whether the default measures are those of a comparison.
@@ -151,8 +154,12 @@ def scoring(
     from goldbench.pipeline.measures.names import default_measures
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
     from goldbench.pipeline.score.runs import Match
+    from goldbench.pipeline.text.asked_query import Conversation
 
-    for name, value, offered in (("missing", missing, Missing), ("scores", scores, Scores), ("match", match, Match)):
+    for name, value, offered in (
+        ("missing", missing, Missing), ("scores", scores, Scores), ("match", match, Match),
+        ("conversation", conversation, Conversation),
+    ):  # fmt: skip
         choice_of(value, name, offered)
     if compares and callable(measures):
         raise UsageError("compare: give the systems by name in one mapping, as {'a': f, 'b': g}")
@@ -167,6 +174,7 @@ def scoring(
         missing=missing,
         scores=scores,
         match=match,
+        conversation=conversation,
         k=deepest(asked, k),
         timeout=_seconds(timeout),
         progress=progress_for(shown=progress),

@@ -18,6 +18,7 @@ from goldbench.pipeline.measures.names import Measure, parse_measure, parse_meas
 from goldbench.pipeline.measures.statistics.published_tables import printed_rows
 from goldbench.pipeline.retrieval.system_settings import PRESETS
 from goldbench.pipeline.systems import resolve
+from goldbench.pipeline.text.asked_query import Conversation
 from goldbench.schemas.experiment import PublishedRow
 from goldbench.schemas.record import ID_PATTERN, Record
 
@@ -43,6 +44,10 @@ class BenchFile(Record):
     seed: int = Field(default=0, ge=0, description="Seed of the bootstrap and of permutations.")
     timeout_seconds: float = Field(default=30, gt=0, description="Seconds that a system may take for one query.")
     match: Literal["id", "text"] = Field(default="id", description="How results are recognised as judged passages.")
+    conversation: Conversation = Field(
+        default="last",
+        description="What is searched for the last question of a conversation: last (as asked), standalone or joined.",
+    )
     corpus: Path | None = Field(default=None, description="Passages to search instead of the gold set's own.")
     systems: dict[str, dict[str, Any]] = Field(default_factory=dict)
     sweep: dict[str, dict[str, Any] | list[dict[str, Any]]] = Field(default_factory=dict)
@@ -68,6 +73,7 @@ class Bench:
     seed: int
     timeout_s: float
     match: Literal["id", "text"]
+    conversation: Conversation
     corpus: Path | None
     config: Config
     published: tuple[PublishedRow, ...]
@@ -148,6 +154,7 @@ def load_bench(
         seed=file.seed,
         timeout_s=file.timeout_seconds,
         match=file.match,
+        conversation=file.conversation,
         corpus=file.corpus and folder / file.corpus,
         config=config,
         published=tuple(rows),

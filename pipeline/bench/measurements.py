@@ -25,6 +25,7 @@ from goldbench.pipeline.measures.statistics.published_tables import differences
 from goldbench.pipeline.measures.statistics.significance import compare, holm
 from goldbench.pipeline.score.runs import load_run, without_unanswerable
 from goldbench.pipeline.score.scorecards import notice_of, reference
+from goldbench.pipeline.score.searched_queries import conversations, told_of_conversations
 from goldbench.pipeline.systems.resolution import reached
 from goldbench.pipeline.text.display import queries
 from goldbench.schemas.experiment import Chunking, Experiment, Measurable, PublishedRow
@@ -117,7 +118,7 @@ def experiment_of(
         failures=outcome.failures,
         published=list(bench.published),
         differences=list(differences(bench.published, means, card.gold.queries)),
-        notes=list(_notes(bench, outcome, settings)),
+        notes=[*_searched(bench, gold), *_notes(bench, outcome, settings)],
         notice=notice_of(gold),
     )
 
@@ -213,6 +214,12 @@ def _texts(gold: Gold) -> dict[str, str]:
     if judged.isdisjoint(texts):
         raise InputError(str(gold.path), 'has no texts of judged passages, which match = "text" needs')
     return texts
+
+
+def _searched(bench: Bench, gold: Gold) -> Iterator[str]:
+    """Yield what was searched for conversations, if there are any."""
+    if told := told_of_conversations(len(conversations(gold).keys() & gold.qrels.keys()), bench.conversation):
+        yield told
 
 
 def _notes(bench: Bench, outcome: Outcome, settings: Mapping[str, SystemSettings]) -> Iterator[str]:

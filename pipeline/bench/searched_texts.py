@@ -13,6 +13,7 @@ from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.goldset.file_names import DATASET
+from goldbench.pipeline.score.searched_queries import searched_queries
 from goldbench.pipeline.text.title_path import titled
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def texts_of(bench: Bench, gold: Gold) -> Texts:
         InputError: There are no texts, or an id cannot stand in a run.
         UsageError: No judged passage is among the passages.
     """
-    texts = gold.queries()
+    texts = searched_queries(gold, bench.conversation)
     queries = {query_id: texts[query_id] for query_id in sorted(gold.qrels) if query_id in texts}
     if not gold.qrels:
         raise InputError(str(gold.path), "holds 0 queries: there is nothing to retrieve for")
@@ -103,7 +104,11 @@ def texts_of(bench: Bench, gold: Gold) -> Texts:
             f"{bench.corpus or gold.path}: holds none of the judged passages by id; "
             'set match = "text" to recognise passages of another cut by their text'
         )
-    return Texts(gold, {**queries, **gold.unanswerable()}, Corpus.of(passages, gold.qrels))
+    return Texts(
+        gold,
+        {**queries, **{query_id: texts[query_id] for query_id in gold.unanswerable()}},
+        Corpus.of(passages, gold.qrels),
+    )
 
 
 def read_passages(path: Path) -> dict[str, str]:

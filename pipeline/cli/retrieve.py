@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goldbench.pipeline.cli.options import Answers, Replay, output_option, system_option
-from goldbench.pipeline.cli.run_options import BenchConfig, SearchedGold, SystemParameters, opened_system
+from goldbench.pipeline.cli.run_options import (
+    BenchConfig,
+    ConversationOption,
+    SearchedGold,
+    SystemParameters,
+    opened_system,
+)
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.goldset.file_names import RUNS
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
@@ -17,6 +23,7 @@ from goldbench.pipeline.text.display import queries as count_of
 
 if TYPE_CHECKING:
     from goldbench.pipeline.score.runs import Gold
+    from goldbench.pipeline.text.asked_query import Conversation
 
 
 def retrieve(
@@ -27,6 +34,7 @@ def retrieve(
     ] = "bm25",
     config: BenchConfig = None,
     change: SystemParameters = None,
+    conversation: ConversationOption = "last",
     k: Annotated[int, output_option("--k", metavar="N", min=1, help="Passages per query (default: 100).")] = 100,
     analyzer: Annotated[Analyzer | None, system_option(help="How texts are cut into terms (default: unicode).")] = None,
     language: Annotated[
@@ -49,6 +57,7 @@ def retrieve(
     from goldbench.pipeline.formats.runs.trec import write_run
     from goldbench.pipeline.goldset.gold_path import check_apart
     from goldbench.pipeline.score.runs import load_gold
+    from goldbench.pipeline.score.searched_queries import conversations, told_of_conversations
 
     target = None if str(output) == "-" else output
     if target and target.resolve().is_relative_to(Path(gold).resolve()) and target.parent.name != RUNS:
@@ -57,7 +66,8 @@ def retrieve(
     shorthands = {"analyzer": analyzer, "language": language, "k1": k1, "b": b}
     changes = [f"{key}={value}" for key, value in shorthands.items() if value is not None] + (change or [])
     with opened_system(system, config, Path(gold), answers=answers, replay=replay, overrides=changes) as systems:
-        queries, corpus = _texts(load_gold(gold))
+        loaded = load_gold(gold)
+        queries, corpus = _texts(loaded, conversation)
         retriever = systems.retriever(system)
         retriever.index(corpus)
         run = retriever.search(queries, k=k)
@@ -67,6 +77,8 @@ def retrieve(
         lines = write_run(target, run, tag=_tag(system))
     where = f"in {target}" if target else "on standard output"
     typer.echo(f"{amount(lines, 'result')} for {count_of(len(queries))} {where}", err=target is None)
+    if told := told_of_conversations(len(conversations(loaded)), conversation):
+        typer.echo(told, err=True)
     empty = sum(not found for found in run.values())
     if empty:
         typer.echo(
@@ -74,13 +86,15 @@ def retrieve(
         )
 
 
-def _texts(gold: Gold) -> tuple[dict[str, str], dict[str, str]]:
+def _texts(gold: Gold, conversation: Conversation) -> tuple[dict[str, str], dict[str, str]]:
     """Return the texts of queries and passages.
 
     Raises:
-        InputError: There are none, or an id cannot stand in a run.
+        InputError: There are none, an id cannot stand in a run, or a conversation has no stand-alone form.
     """
-    queries, corpus = gold.texts_to_search()
+    from goldbench.pipeline.score.searched_queries import texts_to_search
+
+    queries, corpus = texts_to_search(gold, conversation)
     for one in (*queries, *corpus):
         if one.split() != [one]:
             raise InputError(gold.path, f"the id {one[:80]!a} has white space, which no run can hold")

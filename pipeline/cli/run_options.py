@@ -31,6 +31,10 @@ RunOption = Annotated[
 MatchOption = Annotated[
     Literal["id", "text"], input_option("--match", help="How retrieved passages are recognised (default: id).")
 ]
+ConversationOption = Annotated[
+    Literal["last", "standalone", "joined"],
+    input_option("--conversation", help="What is searched for conversations (default: last)."),
+]
 SystemParameters = Annotated[
     list[str] | None, system_option("--set", metavar="KEY=VALUE", help="Parameter of a system or part: bm25.k1=0.9.")
 ]

@@ -122,15 +122,27 @@ def members_of(path: Path, *, search: bool = False) -> dict[str, dict[str, Any]]
         path: The folder of a set, or a file in it.
         search: Whether to read the whole file although its metadata do not say that it has such members.
     """
-    beside = path / DATASET if path.is_dir() else path if path.name == DATASET else path.parent / DATASET
-    file = beside if beside.is_file() else _first_above(path, MANIFEST, DATASET)
-    if file is None or not file.is_file():
+    file = _data_set_at(path)
+    if file is None:
         return {}
     names = MEMBERS if search else read_metadata(file).get("members")
     if not isinstance(names, list | tuple):
         return {}
     found = _dataset(file)
     return {name: found[name] for name in names if name in MEMBERS and isinstance(found.get(name), dict)}
+
+
+def _data_set_at(path: Path) -> Path | None:
+    """Return the ``dataset.json`` of a path: in the folder, beside the file, or above it; a copy has any name."""
+    folder = path if path.is_dir() else path.parent
+    beside = path if _holds_a_set(path) else folder / DATASET
+    file = beside if beside.is_file() else _first_above(path, MANIFEST, DATASET)
+    return file if file is not None and file.is_file() else None
+
+
+def _holds_a_set(path: Path) -> bool:
+    """Whether a file is a ``dataset.json``, by its name or, under another name, by what it holds."""
+    return path.name == DATASET or (not path.is_dir() and bool(_dataset(path)))
 
 
 def built_with_shares(path: Path) -> bool:
@@ -178,7 +190,7 @@ def metadata_of(path: Path) -> dict[str, Any]:
     Raises:
         InputError: There is a ``dataset.json`` that is not JSON.
     """
-    file = path if path.name == DATASET else _first_above(path, MANIFEST, DATASET)
+    file = path if _holds_a_set(path) else _first_above(path, MANIFEST, DATASET)
     return {} if file is None else read_metadata(file)
 
 
@@ -271,7 +283,7 @@ def _beside(path: Path, name: str) -> Path | None:
 
 def _dataset(path: Path) -> Mapping[str, Any]:
     file = path / DATASET if path.is_dir() else path
-    if file.suffixes[:1] != [".json"] or not file.is_file():
+    if ".json" not in file.suffixes[-2:] or not file.is_file():
         return {}
     found = read_json(Source(file))
     return found if isinstance(found, Mapping) and "relevant_docs" in found else {}

@@ -71,25 +71,6 @@ class Gold:
         needs: dict[str, list[str]] = gold_path.members_of(self.path, search=True).get("needs", {})
         return {query_id: needed for query_id, needed in needs.items() if query_id in self.qrels}
 
-    def texts_to_search(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the texts of queries and passages, which a retriever needs; queries without an answer come last.
-
-        Raises:
-            InputError: There are none.
-        """
-        queries, corpus = self.queries(), self.corpus()
-        if not queries and not self.qrels:
-            raise InputError(self.path, "holds 0 queries: there is nothing to retrieve for")
-        if not queries and not corpus:
-            raise InputError(
-                self.path, "holds no texts of queries and passages to retrieve from; name the folder of a build"
-            )
-        if not queries:
-            raise InputError(self.path, "holds no texts of queries; name the folder of a build")
-        if not corpus:
-            raise InputError(self.path, "holds no texts of passages to retrieve from; name the folder of a build")
-        return {**queries, **self.unanswerable()}, corpus
-
     def about(self) -> dict[str, dict[str, Any]]:
         """Return the notes of a build on each query; empty if the judgments are not of a build."""
         return gold_path.notes_of_queries(self.path)

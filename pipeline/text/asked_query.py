@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from goldbench.schemas.query import Turn
 from goldbench.schemas.testset import TestSet
 
 SEVERAL = "The answer needs several passages. A passage that holds a part of it helps: grade 2, not less."
 """What people read beside a query that one passage does not answer; the rubric's grade 2 says the same."""
+
+Conversation = Literal["last", "standalone", "joined"]
+"""What a retriever searches with for the last question of a conversation: that question as it was asked, its
+stand-alone form, or all turns and answers, a line each, the question last."""
 
 _PERSON, _ASSISTANT = "Person", "Assistant"
 
@@ -46,6 +51,14 @@ class AskedQuery:
     def conversation(self) -> str:
         """The conversation, a line per turn that begins with who speaks; empty without one."""
         return "\n".join(f"{who}: {' '.join(text.split())}" for who, text in self.said)
+
+    def searched(self, conversation: Conversation) -> str | None:
+        """Return what a retriever searches with; None for a conversation without the stand-alone form asked for."""
+        if conversation == "standalone":
+            return self.standalone or (None if self.history else self.text)
+        if conversation == "joined":
+            return "\n".join([*(words for turn in self.history for _, words in _spoken(turn)), self.text])
+        return self.text
 
     def fields(self) -> dict[str, str]:
         """Return what a person needs beside the judged text, by the names of columns; only what there is."""
@@ -86,8 +99,3 @@ def asked_queries(found: TestSet) -> dict[str, AskedQuery]:
 
 def _original(query_id: str, texts: Mapping[str, str], originals: Mapping[str, str]) -> str | None:
     return texts.get(originals[query_id]) if query_id in originals else None
-
-
-def joined(history: Sequence[Turn], text: str) -> str:
-    """Return what was asked and answered in a conversation as one text, which a retriever searches with."""
-    return "\n".join([*(words for turn in history for _, words in _spoken(turn)), text])
