@@ -145,8 +145,30 @@ class Candidate(Record):
         return self
 
 
+class Level(StrEnum):
+    """How hard a query is for word matching; see ``goldbench.pipeline.stages.difficulty``."""
+
+    EASY = "easy"
+    MEDIUM = "medium"
+    HARD = "hard"
+
+
+class Difficulty(Record):
+    """How hard a query is, measured over the corpus as it is emitted.
+
+    ``ranks`` holds, for each system that was asked, the rank of the needed passage that it places worst, None beyond
+    the first 100; a near-duplicate counts as the passage. ``needed`` is the number of passages that are all needed.
+    """
+
+    level: Level
+    ranks: dict[str, int | None]
+    needed: int = Field(ge=1)
+
+
 class Query(Candidate):
     """A candidate that passed every check. ``overlap`` is the share of its content terms found in the source chunk.
+
+    ``difficulty`` is None if it was not measured: nothing answers the query, or the collection is too large.
 
     The other fields are None until a judge has graded its pool. ``reached_by`` lists the built-in retrievers that have
     a chunk with the evidence in their top 20; ``unreachable`` means that none has one in its top 100. ``source_grade``
@@ -156,6 +178,7 @@ class Query(Candidate):
 
     query_id: Id
     overlap: float | None = None
+    difficulty: Difficulty | None = None
     reached_by: tuple[str, ...] | None = None
     unreachable: bool | None = None
     source_grade: Relevance | None = None

@@ -23,6 +23,7 @@ from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
 from goldbench.pipeline.build.inputs import brief_for, reading
 from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, with_personas, write_personas
 from goldbench.pipeline.build.progress import Watched, calls_shown, counted
+from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
 from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
@@ -268,6 +269,12 @@ def trial_of(config: Config) -> Trial | None:
 async def check(run: Run) -> Counts:
     """Write the queries that passed every check, and the rest with its reason; the checks ran during `generate`."""
     drawn = run.drawn
+    if len(run.chunks) <= MEASURED_UP_TO:
+        held_out = [query for query in drawn.queries if query.masked or query.masked_titles]
+        meter = RankMeter(
+            chunks=run.chunks, titles=run.config.corpus.title, cluster_of=run.selection.cluster_of, held_out=held_out
+        )
+        drawn.queries[:] = meter.measured(drawn.queries, drawn.positions)
     run.place.queries.write(drawn.queries)
     if drawn.unanswerable:
         run.place.unanswerable_judgments.write(drawn.judgments)

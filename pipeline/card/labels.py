@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -12,7 +12,10 @@ from goldbench.pipeline.card.described_set import DEPTH, DescribedSet
 from goldbench.pipeline.card.figures import absent, figure
 from goldbench.pipeline.card.judge_trust import NOT_GRADED, grading_figures
 from goldbench.pipeline.measures.judged import hole_rate, left_out_holes
+from goldbench.pipeline.measures.statistics.special_figures import level_in
+from goldbench.pipeline.stages.difficulty import WITHIN
 from goldbench.pipeline.stages.pool import REACHED_WITHIN
+from goldbench.schemas.query import Level
 from goldbench.schemas.set_card import Figure, State, Value
 
 REACH, DIFFICULTY, POSITIVES, HOLES = "reachability", "difficulty", "positives", "holes"
@@ -37,6 +40,7 @@ def label_figures(material: DescribedSet, baselines: Baselines) -> Iterator[Figu
             yield absent(REACH, name, _NO_BASELINE)
         for name in ("mean nDCG@10 of the baselines", "solved at rank 1 by all", "solved at rank 1 by none", HELD_OUT):
             yield absent(DIFFICULTY, name, _NO_BASELINE)
+    yield _levels(material)
     yield _positives(material)
     yield _holes(material, baselines)
     yield _left_out(material)
@@ -87,6 +91,25 @@ def _reachability(baselines: Baselines, ranks: dict[str, dict[str, int]]) -> Ite
         values={f"none@{REACHED_WITHIN}": count - _any(ranks, REACHED_WITHIN), f"none@{DEEP}": len(never)},
         items=never[:LISTED],
     )
+
+
+def _levels(material: DescribedSet) -> Figure:
+    """Return how many queries are easy, medium and hard by the ranks that the build measured."""
+    name = "levels of difficulty"
+    found = Counter(level for query_id in material.queries if (level := level_in(material.notes.get(query_id, {}))))
+    if not found:
+        return absent(DIFFICULTY, name, "the set does not record in which places word matching finds the sources")
+    count, selection = found.total(), material.metadata.get("selection")
+    meaning = (
+        f"{found[Level.EASY]:,} easy (BM25 places the needed passage first), {found[Level.MEDIUM]:,} medium, "
+        f"{found[Level.HARD]:,} hard (not among the first {WITHIN}, or not all of several needed)."
+    )
+    values: dict[str, Value] = {level.value: found[level] for level in Level}
+    if isinstance(selection, Mapping):
+        meaning = f"{meaning} {selection.get('notice')}"
+        aside = selection.get("set_aside")
+        values["set aside by rank"] = aside if isinstance(aside, int) else None
+    return figure(DIFFICULTY, name, found[Level.HARD] / count, meaning, unit="share of hard queries", values=values)
 
 
 def _any(ranks: dict[str, dict[str, int]], depth: int) -> int:

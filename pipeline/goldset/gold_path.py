@@ -146,14 +146,14 @@ def _holds_a_set(path: Path) -> bool:
 
 
 def built_with_shares(path: Path) -> bool:
-    """Whether a set was built with shares of kinds, which its manifest counts.
+    """Whether a set was built with shares of kinds or of difficulty, which its manifest counts.
 
     Raises:
         InputError: The manifest is not JSON.
     """
     manifest = (path if path.is_dir() else path.parent) / MANIFEST
     found = read_json(Source(manifest)) if manifest.is_file() else None
-    return isinstance(found, Mapping) and bool(found.get("kinds"))
+    return isinstance(found, Mapping) and bool(found.get("kinds") or found.get("difficulty"))
 
 
 def texts_of_documents(path: Path, doc_ids: Collection[str] | None = None) -> dict[str, str]:

@@ -10,11 +10,12 @@ from goldbench.pipeline.report.text_tables import Rows
 from goldbench.pipeline.text.display import amount, printable
 
 if TYPE_CHECKING:
-    from goldbench.pipeline.measures.statistics.special_figures import Special
+    from goldbench.pipeline.measures.statistics.special_figures import Kind, Special
     from goldbench.schemas.scorecard import Score
 
 
-BY_KIND, BY_NOISE = "By kind of query", "Noisy queries minus their originals, by pairs"
+BY_KIND, BY_LEVEL = "By kind of query", "By difficulty of the query"
+BY_NOISE = "Noisy queries minus their originals, by pairs"
 
 
 def tables(special: Mapping[str, Special], measures: Sequence[str]) -> list[tuple[str, Rows]]:
@@ -24,18 +25,31 @@ def tables(special: Mapping[str, Special], measures: Sequence[str]) -> list[tupl
         special: The figures by run.
         measures: The measures to show.
     """
-    found = ((BY_KIND, kind_rows(special, measures)), (BY_NOISE, noise_rows(special, measures)))
+    found = (
+        (BY_KIND, kind_rows(special, measures)),
+        (BY_LEVEL, level_rows(special, measures)),
+        (BY_NOISE, noise_rows(special, measures)),
+    )
     return [(title, rows) for title, rows in found if rows]
 
 
 def kind_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
     """Return the headings, then a row for each run and kind; empty if no query has a kind."""
+    return _part_rows("kind", {name: one.kinds for name, one in special.items()}, measures)
+
+
+def level_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
+    """Return the headings, then a row for each run and level of difficulty; empty if no query has a level."""
+    return _part_rows("difficulty", {name: one.levels for name, one in special.items()}, measures)
+
+
+def _part_rows(trait: str, parts: Mapping[str, Mapping[str, Kind]], measures: Sequence[str]) -> Rows:
     rows = [
-        [name, kind, f"{found.queries:,}", *(f"{found.means[m]:.4f}" if m in found.means else "-" for m in measures)]
-        for name, one in special.items()
-        for kind, found in one.kinds.items()
+        [name, part, f"{found.queries:,}", *(f"{found.means[m]:.4f}" if m in found.means else "-" for m in measures)]
+        for name, one in parts.items()
+        for part, found in one.items()
     ]
-    return [["run", "kind", "queries", *measures], *rows] if rows else []
+    return [["run", trait, "queries", *measures], *rows] if rows else []
 
 
 def noise_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
@@ -93,9 +107,12 @@ def as_members(one: Special) -> dict[str, Any]:
     }
     told = asdict(one.separation) if one.separation else {"unanswerable": one.unanswerable}
     found = {**told, "empty": one.empty} if one.unanswerable else {}
-    kinds = {kind: {"queries": each.queries, "means": dict(each.means)} for kind, each in one.kinds.items()}
-    members = {"kinds": kinds, "noise": noise, "unanswerable": found}
+    members = {"kinds": _parts(one.kinds), "difficulty": _parts(one.levels), "noise": noise, "unanswerable": found}
     return {name: value for name, value in members.items() if value}
+
+
+def _parts(parts: Mapping[str, Kind]) -> dict[str, Any]:
+    return {name: {"queries": each.queries, "means": dict(each.means)} for name, each in parts.items()}
 
 
 def _dumped(score: Score) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.statistics.comparison import aligned
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
 from goldbench.pipeline.measures.statistics.slices import slicings
+from goldbench.pipeline.measures.statistics.special_figures import level_in
 from goldbench.pipeline.report.charts import Points
 from goldbench.pipeline.report.scorecard_page import Details, Found, hardest, page
 from goldbench.pipeline.report.special_text import tables, unanswerable_lines
@@ -180,8 +181,10 @@ def _curves(results: Mapping[str, Result], level: int) -> dict[str, list[Points]
 
 
 def _with_source(about: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, object]]:
-    """Return the notes with the document of a query's evidence as its source."""
-    return {query_id: {**notes, "source": _source(notes)} for query_id, notes in about.items()}
+    """Return the notes with the document of a query's evidence as its source, and the level of its difficulty."""
+    return {
+        query_id: {**notes, "source": _source(notes), "level": level_in(notes)} for query_id, notes in about.items()
+    }
 
 
 def _source(notes: Mapping[str, object]) -> object:

@@ -36,7 +36,7 @@ def _special(
     members: Mapping[str, Mapping[str, Any]], notes: Mapping[str, Mapping[str, Any]], run: Run, result: Result
 ) -> Special:
     from goldbench.pipeline.measures.statistics.separation import separation
-    from goldbench.pipeline.measures.statistics.special_figures import Special, losses, means_by_kind
+    from goldbench.pipeline.measures.statistics.special_figures import Special, losses, means_by_kind, means_by_level
 
     asked = members.get("unanswerable", {})
     found = read_results(run) if asked else {}
@@ -47,6 +47,7 @@ def _special(
     told = len({score for score in (*answered, *without) if score > -inf}) > 1
     return Special(
         kinds=means_by_kind(result, notes),
+        levels=means_by_level(result, notes),
         noise=losses(result, members.get("originals", {}), notes),
         separation=separation(answered, without) if without and answered and told else None,
         unanswerable=len(without),

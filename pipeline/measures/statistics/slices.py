@@ -19,7 +19,7 @@ FEW = 20
 FEWEST = 5
 """A trait is shown if its largest part has at least this number of queries."""
 
-NAMED = {"kind": "type", "style": "style", "language": "language", "source": "source"}
+NAMED = {"kind": "type", "style": "style", "language": "language", "source": "source", "level": "difficulty"}
 THIRDS = ("lowest third", "middle third", "highest third")
 MOST_PARTS = 12
 

@@ -10,6 +10,7 @@ from typing import Any
 from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.measures.statistics.noise_loss import NoiseLoss, noise_loss
 from goldbench.pipeline.measures.statistics.separation import Separation
+from goldbench.schemas.query import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Special:
     """
 
     kinds: Mapping[str, Kind]
+    levels: Mapping[str, Kind]
     noise: Mapping[str, NoiseLoss]
     separation: Separation | None
     unanswerable: int
@@ -53,8 +55,32 @@ def means_by_kind(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dic
     for row, query_id in enumerate(result.query_ids):
         kind = notes.get(query_id, {}).get("kind")
         rows.setdefault(kind if isinstance(kind, str) else NOT_STATED, []).append(row)
-    order = sorted(rows, key=lambda kind: (-len(rows[kind]), kind))
-    return {kind: Kind(len(rows[kind]), dict(_means(result, rows[kind]))) for kind in order}
+    return _parts(result, rows, sorted(rows, key=lambda kind: (-len(rows[kind]), kind)))
+
+
+def means_by_level(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Kind]:
+    """Return the means of each level of difficulty, easy first; empty if no query has one, which else come last.
+
+    Args:
+        result: The scores of a run.
+        notes: What the set notes of each query.
+    """
+    rows: dict[str, list[int]] = {}
+    for row, query_id in enumerate(result.query_ids):
+        rows.setdefault(level_in(notes.get(query_id, {})) or NOT_STATED, []).append(row)
+    known = rows.keys() - {NOT_STATED}
+    return _parts(result, rows, [level for level in (*Level, NOT_STATED) if level in rows]) if known else {}
+
+
+def level_in(notes: Mapping[str, Any]) -> str | None:
+    """Return the level of a query's difficulty, None if its notes do not tell."""
+    difficulty = notes.get("difficulty")
+    level = difficulty.get("level") if isinstance(difficulty, Mapping) else None
+    return level if level in set(Level) else None
+
+
+def _parts(result: Result, rows: Mapping[str, Sequence[int]], order: Sequence[str]) -> dict[str, Kind]:
+    return {name: Kind(len(rows[name]), dict(_means(result, rows[name]))) for name in order}
 
 
 def _means(result: Result, rows: Sequence[int]) -> list[tuple[str, float]]:
