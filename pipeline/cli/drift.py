@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from goldbench.pipeline.cli.options import Answers, input_option, output_option, statistics_option, system_option
-from goldbench.pipeline.cli.run_options import BenchConfig, GoldPath, Seed, opened_system
+from goldbench.pipeline.cli.options import (
+    DONE_WITH_FAILURES,
+    Answers,
+    DryRun,
+    Given,
+    Replay,
+    console_for,
+    input_option,
+    judging_option,
+    output_option,
+    statistics_option,
+    system_option,
+    takes,
+)
+from goldbench.pipeline.cli.run_options import BenchConfig, GoldPath, Seed, answers_of, opened_system
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from goldbench.pipeline.explore.log_coverage import Settings
-    from goldbench.pipeline.formats.query_logs import Log
-    from goldbench.pipeline.score.runs import Gold
+    from goldbench.pipeline.explore.log_coverage import Comparison
+    from goldbench.pipeline.explore.log_reader import How
+    from goldbench.pipeline.ports import Retriever
 
 
+@takes("grade.judges", "grade.panel", "grade.passages_per_call", "model")
 def drift(
     gold: GoldPath,
+    given: Given,
     queries: Annotated[
         str, input_option("--queries", metavar="FILE", help="Log: a query per line, CSV or JSON Lines; - is stdin.")
     ],
@@ -36,6 +53,11 @@ def drift(
     ] = 20_000,
     clusters: Annotated[int, output_option(metavar="N", min=1, help="Clusters shown (default: 10).")] = 10,
     seed: Seed = 0,
+    passages: Annotated[
+        int, judging_option(metavar="N", min=1, help="Passages read per undecided query (default: 10).")
+    ] = 10,
+    replay: Replay = False,
+    dry_run: DryRun = False,
     form: Annotated[
         Literal["table", "json"], output_option("--format", help="What to print (default: table).")
     ] = "table",
@@ -43,12 +65,13 @@ def drift(
 ) -> None:
     """Show how well a log of queries is covered.
 
-    Says of each query whether the passages answer it, and which queries to add to the set.
+    Says of each query whether the passages answer it, and which queries to add to the set. With --model, a model reads
+    the nearest passages of each query that rules leave undecided, and decides it if it passes the judge checks.
     """
     import json
 
     from goldbench.pipeline.errors import explained
-    from goldbench.pipeline.explore.log_coverage import Settings, check_quantile
+    from goldbench.pipeline.explore.log_coverage import Settings, check_quantile, compare
     from goldbench.pipeline.formats.jsonl import write_texts
     from goldbench.pipeline.formats.query_logs import read_log
     from goldbench.pipeline.goldset.gold_path import check_apart
@@ -58,9 +81,16 @@ def drift(
 
     check_quantile(quantile)
     check_apart({"--out": out}, [gold, queries, *([config] if config else [])])
+    store = answers or answers_of(Path(gold))
+    how = _how(given, config, store, passages=passages, replay=replay, dry_run=dry_run)
     loaded, log = load_gold(gold), read_log(queries, column=column)
     settings = Settings(quantile=quantile, most=most, clusters=clusters, seed=seed)
-    found = _compare(loaded, log, settings, system=system, config=config, answers=answers)
+    with _vectors(system, config, loaded.path, answers, replay=replay) as vectors:
+        compared, systems = compare(loaded, log, settings, vectors=vectors), [vectors[1]] if vectors else []
+        if how is not None and dry_run:
+            _plan(compared, how, systems)
+            return
+        found, complete = _report(compared, how, systems)
     report = {**found, "advice": advice(found)}
     text = json.dumps(report, ensure_ascii=False, indent=1)
     if out is not None:
@@ -71,19 +101,82 @@ def drift(
     else:
         for line in lines(report):
             typer.echo(printable(line))
+    if not complete:
+        raise typer.Exit(DONE_WITH_FAILURES)
 
 
-def _compare(
-    gold: Gold, log: Log, settings: Settings, *, system: str | None, config: Path | None, answers: Path | None
-) -> dict[str, Any]:
-    from goldbench.pipeline.explore.log_coverage import drift as compare
+def _how(given: Given, config: Path | None, store: Path, *, passages: int, replay: bool, dry_run: bool) -> How | None:
+    """Return how a model reads, or None if the command line names no model.
 
-    if system is None:
-        return compare(gold, log, settings)
+    Raises:
+        UsageError: An option needs a model, and none is named.
+    """
+    if not {"name", "base_url"} & given.get("model", {}).keys():
+        if replay or dry_run:
+            raise UsageError("--replay and --dry-run need a model that reads: give --model")
+        return None
+    from goldbench.pipeline.bench.bench_file import load_bench
+    from goldbench.pipeline.config import load_config
+    from goldbench.pipeline.explore.log_reader import How
+    from goldbench.pipeline.grade.preparation import check_replay
+
+    check_replay(replay=replay, batch=False, dry_run=dry_run)
+    settings = load_bench(config, level=1, given=given).config if config else load_config(None, given)
+    return How(settings, store, passages, replay)
+
+
+@contextlib.contextmanager
+def _vectors(
+    name: str | None, config: Path | None, gold: Path, answers: Path | None, *, replay: bool
+) -> Iterator[tuple[str, Retriever] | None]:
+    """Open the system of vectors, if one is named.
+
+    Raises:
+        UsageError: Its scores are not cosines.
+    """
+    if name is None:
+        yield None
+        return
     from goldbench.pipeline.retrieval.system_settings import Vectors
 
-    with opened_system(system, config, gold.path, answers=answers) as opened:
-        if not isinstance(opened.settings[system], Vectors):
+    with opened_system(name, config, gold, answers=answers, replay=replay) as opened:
+        if not isinstance(opened.settings[name], Vectors):
             problem = "its scores are not cosines; give a system of vectors, as lsi or embedding"
-            raise UsageError(f"--system {system}: {problem}")
-        return compare(gold, log, settings, vectors=(system, opened.retriever(system)))
+            raise UsageError(f"--system {name}: {problem}")
+        yield name, opened.retriever(name)
+
+
+def _plan(compared: Comparison, how: How, systems: Sequence[Retriever]) -> None:
+    """Print what reading would take at most."""
+    import asyncio
+
+    from goldbench.pipeline.explore.log_reader import plan_undecided
+    from goldbench.pipeline.report.build_text import plan_table
+    from goldbench.pipeline.report.drift_text import plan_notes
+    from goldbench.pipeline.report.terminal import TerminalProgress
+
+    progress, console = TerminalProgress(console_for(stderr=True)), console_for()
+    stages, count = asyncio.run(plan_undecided(compared, how, systems, progress=progress))
+    console.print(plan_table(stages))
+    for line in plan_notes(stages, queries=count, model=how.config.model.name or ""):
+        console.print(line)
+
+
+def _report(compared: Comparison, how: How | None, systems: Sequence[Retriever]) -> tuple[dict[str, Any], bool]:
+    """Return the report, and whether everything was read; print what reading took."""
+    from goldbench.pipeline.explore.passage_pool import looked_up
+
+    if how is None:
+        return compared.report(looked_up(compared.undecided(), compared.corpus, compared.language)), True
+    import asyncio
+
+    from goldbench.pipeline.explore.log_reader import read_undecided
+    from goldbench.pipeline.report.build_text import messages as failed_calls
+    from goldbench.pipeline.report.build_text import spending
+    from goldbench.pipeline.report.terminal import TerminalProgress
+
+    messages = console_for(stderr=True)
+    found = asyncio.run(read_undecided(compared, how, systems, progress=TerminalProgress(messages)))
+    for line in (*spending(found.reading.usage), *failed_calls(found.reading.failures)):
+        messages.print(line)
+    return found.compared.report(found.look_at), found.reading.complete

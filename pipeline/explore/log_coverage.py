@@ -9,18 +9,22 @@ others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.explore.log_neighbours import Neighbours, by_vectors, by_words
+from goldbench.pipeline.explore.passage_pool import SHOWN, looked_up
+from goldbench.pipeline.explore.readings import Reading
 from goldbench.pipeline.explore.verdicts import Thresholds, Writer, by_rules, thresholds, with_thresholds, writers
-from goldbench.pipeline.explore.word_rules import State, Verdict
+from goldbench.pipeline.explore.word_rules import Decider, State, Verdict
 from goldbench.pipeline.formats.query_logs import Asked, Log, folded
-from goldbench.pipeline.measures.statistics.coverage import Nearest, Words
+from goldbench.pipeline.measures.statistics.coverage import Words
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.query_forms import distributions
 from goldbench.pipeline.measures.statistics.salient_terms import salient_terms
@@ -36,9 +40,6 @@ Counts = npt.NDArray[np.int64]
 
 SAMPLED = 300
 """Number of passages sampled to detect the language of the collection."""
-
-DEEP = 50
-"""Results of a system of vectors read for a query of the gold set to find the best passage that does not answer it."""
 
 UNRELATED = 0.99
 """Two queries are in one cluster if they are more alike than this share of pairs about different passages."""
@@ -59,27 +60,21 @@ class Settings:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """How near the log is to passages and to the gold set's queries, and how near the gold set is to both.
-
-    ``gold_others`` is how near its queries are to passages that do not answer them.
-    """
-
-    measure: str
-    log_passages: Nearest
-    gold_passages: Nearest
-    gold_others: Nearest
-    log_gold: Nearest
-    gold_gold: Nearest
-
-
 def drift(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retriever] | None = None) -> dict[str, Any]:
-    """Return how a log is covered by a gold set, as plain values fit for JSON.
+    """Return the report of `compare` without a model that reads; arguments and errors are the same.
 
-    ``decisions`` holds for each distinct query its state (``covered``, ``not_covered``, ``undecided``), the reason and
-    the passage that it rests on; ``passages`` the shares of the states and the thresholds, None if unknown; and
-    ``not_in_gold``, ``not_in_passages`` and ``undecided`` clusters of queries.
+    Args:
+        gold: A gold set with its texts.
+        log: The users' queries.
+        settings: Settings of the comparison.
+        vectors: As in `compare`.
+    """
+    found = compare(gold, log, settings, vectors=vectors)
+    return found.report(looked_up(found.undecided(), found.corpus, found.language))
+
+
+def compare(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retriever] | None = None) -> Comparison:
+    """Return what words say about the coverage of a log by a gold set, and similarity where thresholds are known.
 
     Args:
         gold: A gold set with its texts.
@@ -109,18 +104,18 @@ def drift(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retri
         for query_id in queries
     }
     if vectors is None:
-        near = _by_words(words, texts, queries, answers, language)
+        near = by_words(words, texts, queries, answers, language)
     else:
-        near = _by_vectors(*vectors, corpus, texts, queries, answers)
+        near = by_vectors(*vectors, corpus, texts, queries, answers)
     written = writers(gold, queries)
     authored = [written[query_id] == Writer.AUTHOR and bool(answers[query_id]) for query_id in queries]
     limits = thresholds(near.gold_passages.likeness, near.gold_others.likeness, authored)
     rules = by_rules(texts, list(corpus.values()), queries, answers, written, language)
     verdicts = with_thresholds(rules, near.log_passages, limits)
     asked_about = frozenset(place for places in answers.values() for place in places)
-    return _Comparison(
-        gold, log, settings, queries, list(corpus), compared, words, near, language, limits, verdicts, asked_about
-    ).report()
+    return Comparison(
+        gold, log, settings, queries, corpus, compared, words, near, language, limits, verdicts, asked_about
+    )
 
 
 def main_language(texts: Iterable[str]) -> str | None:
@@ -140,69 +135,6 @@ def _compared(log: Log, settings: Settings) -> list[Asked]:
     shuffled = np.random.default_rng(settings.seed).permutation(len(asked))
     chosen = sorted(shuffled.tolist(), key=lambda place: -asked[place].count)[: settings.most]
     return [asked[place] for place in sorted(chosen)]
-
-
-def _by_words(
-    words: Words,
-    texts: Sequence[str],
-    queries: Mapping[str, str],
-    answers: Mapping[str, Collection[int]],
-    language: str | None,
-) -> Neighbours:
-    log, own = (
-        [content_terms(text, language) or terms(text) for text in group] for group in (texts, list(queries.values()))
-    )
-    return Neighbours(
-        measure="passages: weighted share of the query's words; queries: TF-IDF cosine",
-        log_passages=words.coverage(log),
-        gold_passages=words.coverage(own),
-        gold_others=words.coverage(own, without=[answers[query_id] for query_id in queries]),
-        log_gold=words.likeness(log, own),
-        gold_gold=words.likeness(own),
-    )
-
-
-def _by_vectors(
-    name: str,
-    system: Retriever,
-    corpus: Mapping[str, str],
-    texts: Sequence[str],
-    queries: Mapping[str, str],
-    answers: Mapping[str, Collection[int]],
-) -> Neighbours:
-    asked = {f"log-{place}": text for place, text in enumerate(texts)}
-    system.index(corpus)
-    numbers = {doc_id: place for place, doc_id in enumerate(corpus)}
-    log_passages = _first(system.search(asked, k=1), list(asked), numbers)
-    deep = system.search(queries, k=min(DEEP, len(corpus)))
-    gold_passages = _first(deep, list(queries), numbers)
-    others = {
-        query_id: {doc_id: score for doc_id, score in found.items() if numbers[doc_id] not in answers[query_id]}
-        for query_id, found in deep.items()
-    }
-    gold_others = _first(others, list(queries), numbers)
-    system.index(queries)
-    numbers = {query_id: place for place, query_id in enumerate(queries)}
-    return Neighbours(
-        measure=f"cosine of {name}",
-        log_passages=log_passages,
-        gold_passages=gold_passages,
-        gold_others=gold_others,
-        log_gold=_first(system.search(asked, k=1), list(asked), numbers),
-        gold_gold=_first(system.search(queries, k=2), list(queries), numbers, own=True),
-    )
-
-
-def _first(
-    run: Mapping[str, Mapping[str, float]], query_ids: Sequence[str], numbers: Mapping[str, int], *, own: bool = False
-) -> Nearest:
-    likeness, position = np.zeros(len(query_ids)), np.full(len(query_ids), -1, dtype=np.int64)
-    for place, query_id in enumerate(query_ids):
-        for doc_id, score in run.get(query_id, {}).items():
-            if not (own and doc_id == query_id):
-                likeness[place], position[place] = score, numbers[doc_id]
-                break
-    return Nearest(likeness, position)
 
 
 def _covered(near: Floats, calibration: Floats, quantile: float) -> tuple[Flags, float]:
@@ -225,15 +157,19 @@ def _nearness(log: Floats, own: Floats, counts: Counts) -> float:
     return float(np.average((below + upto) / (2 * len(own)), weights=counts))
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
+WIDTH = 100
+"""Characters shown of a passage to look at."""
+
+
+@dataclass(frozen=True)
+class Comparison:
     """A log and a gold set with everything that was found out about the two."""
 
     gold: Gold
     log: Log
     settings: Settings
     queries: Mapping[str, str]
-    passage_ids: Sequence[str]
+    corpus: Mapping[str, str]
     compared: Sequence[Asked]
     words: Words
     near: Neighbours
@@ -242,9 +178,50 @@ class _Comparison:
     verdicts: Sequence[Verdict]
     asked_about: frozenset[int]
     """The positions of the passages that answer a query of the gold set."""
+    reading: Reading | None = None
 
-    def report(self) -> dict[str, Any]:
-        """Return the report as plain values fit for JSON."""
+    @cached_property
+    def passage_ids(self) -> list[str]:
+        """The ids of the passages, in their order."""
+        return list(self.corpus)
+
+    def undecided(self) -> dict[str, str]:
+        """Return the text of each query that nothing decides, by an id, the most frequent first."""
+        places = [place for place, verdict in enumerate(self.verdicts) if verdict.state is State.UNDECIDED]
+        places.sort(key=lambda place: (-self.compared[place].count, place))
+        return {_id(place): self.compared[place].text for place in places}
+
+    def read(self, reading: Reading) -> Comparison:
+        """Return the comparison with what a model decided about undecided queries.
+
+        Args:
+            reading: Its decisions, by the ids of `undecided`.
+        """
+        numbers = {passage: place for place, passage in enumerate(self.corpus)}
+        verdicts = list(self.verdicts)
+        for place, verdict in enumerate(self.verdicts):
+            one = reading.decisions.get(_id(place))
+            if one is None:
+                continue
+            if one.state is State.UNDECIDED:
+                verdicts[place] = replace(verdict, reason=f"{verdict.reason}; {one.reason}")
+            else:
+                found = (numbers[one.passage],) if one.passage is not None else ()
+                verdicts[place] = Verdict(one.state, one.reason, found, Decider.MODEL)
+        return replace(self, verdicts=verdicts, reading=reading)
+
+    def report(self, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        """Return the report as plain values fit for JSON.
+
+        ``decisions`` holds for each distinct query its state (``covered``, ``not_covered``, ``undecided``), what
+        decided it (``rules``, ``similarity``, ``model``; None if nothing did), the reason, the passage that it rests
+        on, and passages to look at if it is undecided; ``passages`` the shares of the states and the thresholds, None
+        if unknown; ``reading`` what a model read, None if none did; and ``not_in_gold``, ``not_in_passages`` and
+        ``undecided`` clusters of queries.
+
+        Args:
+            look_at: Ids of the passages nearest to an undecided query, the best first, by its id in `undecided`.
+        """
         near, quantile = self.near, self.settings.quantile
         counts = np.array([asked.count for asked in self.compared])
         known = {folded(text) for text in self.queries.values()}
@@ -268,8 +245,10 @@ class _Comparison:
             "quantile": quantile,
             "passages": {
                 **{state.value: _share(flags, counts) for state, flags in states.items()},
+                "decided_by": self._decided_by(counts),
                 "threshold": self.limits.as_json(),
             },
+            "reading": None if self.reading is None else self.reading.as_json(),
             "queries": {
                 "covered": _share(by_gold, counts),
                 "threshold": gold_from,
@@ -277,18 +256,35 @@ class _Comparison:
             },
             "distributions": self._shapes(),
             "together_from": together,
-            "not_in_gold": self._clusters(states[State.COVERED] & ~by_gold, together),
-            "not_in_passages": self._clusters(states[State.NOT_COVERED], together),
-            "undecided": self._clusters(states[State.UNDECIDED], together),
+            "not_in_gold": self._clusters(states[State.COVERED] & ~by_gold, together, look_at),
+            "not_in_passages": self._clusters(states[State.NOT_COVERED], together, look_at),
+            "undecided": self._clusters(states[State.UNDECIDED], together, look_at),
             "decisions": [
-                {"text": asked.text, "line": asked.line, "lines": asked.count, **self._decision(verdict)}
-                for asked, verdict in zip(self.compared, self.verdicts, strict=True)
+                {"text": asked.text, "line": asked.line, "lines": asked.count, **self._decision(place, look_at)}
+                for place, asked in enumerate(self.compared)
             ],
         }
 
-    def _decision(self, verdict: Verdict) -> dict[str, Any]:
-        passage = self.passage_ids[verdict.passages[0]] if verdict.passages else None
-        return {"state": verdict.state.value, "reason": verdict.reason, "passage": passage}
+    def _decision(self, place: int, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        verdict = self.verdicts[place]
+        own = [self.passage_ids[number] for number in verdict.passages]
+        is_open = verdict.state is State.UNDECIDED
+        near = list(dict.fromkeys([*own, *look_at.get(_id(place), ())]))[:SHOWN] if is_open else []
+        return {
+            "state": verdict.state.value,
+            "by": None if is_open else verdict.by.value,
+            "reason": verdict.reason,
+            "passage": own[0] if own else None,
+            "look_at": near,
+        }
+
+    def _decided_by(self, counts: Counts) -> dict[str, dict[str, int]]:
+        """Return the numbers of lines and of distinct queries that each way of deciding decided."""
+        found = {}
+        for decider in Decider:
+            flags = np.array([v.by is decider and v.state is not State.UNDECIDED for v in self.verdicts], dtype=bool)
+            found[decider.value] = {"lines": int(counts[flags].sum()), "distinct": int(flags.sum())}
+        return found
 
     def _asked_already(self, quantile: float) -> tuple[Flags, float | None]:
         """Return which queries of the log the gold set's stand for, and the least likeness for it if it is known.
@@ -323,7 +319,7 @@ class _Comparison:
             for name in asked
         }
 
-    def _clusters(self, chosen: Flags, together: float) -> dict[str, Any]:
+    def _clusters(self, chosen: Flags, together: float, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """Return the clusters of the chosen queries, the heaviest first."""
         places: list[int] = np.flatnonzero(chosen).tolist()
         found = [content_terms(self.compared[place].text, self.language) for place in places]
@@ -334,11 +330,12 @@ class _Comparison:
             "distinct": len(weights),
             "clusters": len(groups),
             "shown": [
-                self._described([places[member] for member in group]) for group in groups[: self.settings.clusters]
+                self._described([places[member] for member in group], look_at)
+                for group in groups[: self.settings.clusters]
             ],
         }
 
-    def _described(self, members: Sequence[int]) -> dict[str, Any]:
+    def _described(self, members: Sequence[int], look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """Return what a cluster is about, its size, examples, and what is nearest to its centre, its first member."""
         centre = members[0]
         ranked = [centre, *sorted(members[1:], key=lambda place: (-self.compared[place].count, place))]
@@ -355,13 +352,24 @@ class _Comparison:
                     "text": self.compared[p].text,
                     "line": self.compared[p].line,
                     "lines": self.compared[p].count,
-                    "reason": self.verdicts[p].reason,
+                    **self._shown(p, look_at),
                 }
                 for p in ranked[: self.settings.examples]
             ],
             "nearest_passage": self.passage_ids[passage] if passage >= 0 else None,
             "nearest_query": one_line(list(self.queries.values())[query]) if query >= 0 else None,
         }
+
+    def _shown(self, place: int, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        """Return why an example is where it is, and the passages to look at with the beginning of their texts."""
+        found = self._decision(place, look_at)
+        passages = [{"id": one, "text": one_line(self.corpus[one][: 4 * WIDTH])[:WIDTH]} for one in found["look_at"]]
+        return {"reason": found["reason"], "by": found["by"], "look_at": passages}
+
+
+def _id(place: int) -> str:
+    """Return the id of the query at this position among those compared."""
+    return f"log-{place}"
 
 
 def check_quantile(quantile: float) -> None:

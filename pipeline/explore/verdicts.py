@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from goldbench.pipeline.explore.word_rules import Passages, State, Verdict
+from goldbench.pipeline.explore.word_rules import Decider, Passages, State, Verdict
 from goldbench.pipeline.formats.query_logs import folded
 from goldbench.pipeline.goldset.gold_path import metadata_of
 from goldbench.pipeline.measures.statistics.coverage import Nearest
@@ -159,9 +159,11 @@ def with_thresholds(verdicts: Sequence[Verdict], near: Nearest, limits: Threshol
         if verdict.state != State.UNDECIDED:
             found.append(verdict)
         elif likeness > limits.covered_from + 1e-9:
-            found.append(Verdict(State.COVERED, f"similarity {likeness:.3f} to a passage", (place,)))
+            reason = f"similarity {likeness:.3f} to a passage"
+            found.append(Verdict(State.COVERED, reason, (place,), Decider.SIMILARITY))
         elif likeness < limits.not_covered_below - 1e-9:
-            found.append(Verdict(State.NOT_COVERED, f"similarity {likeness:.3f} to the nearest passage"))
+            reason = f"similarity {likeness:.3f} to the nearest passage"
+            found.append(Verdict(State.NOT_COVERED, reason, by=Decider.SIMILARITY))
         else:
             found.append(verdict)
     return found

@@ -54,18 +54,47 @@ class State(StrEnum):
     UNDECIDED = "undecided"
 
 
+class Decider(StrEnum):
+    """What decides a query: rules about words, similarity from a threshold on, or a model that reads."""
+
+    RULES = "rules"
+    SIMILARITY = "similarity"
+    MODEL = "model"
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A state, why, and the positions of the passages that hold the words of the query."""
+    """A state, why, the positions of the passages that it rests on, and what decided it."""
 
     state: State
     reason: str
     passages: tuple[int, ...] = ()
+    by: Decider = Decider.RULES
 
 
 def text_language(text: str, language: str | None) -> str | None:
     """Return the collection's language, or the text's own in scripts without spaces, whose function words differ."""
     return (detect_language(text[:1000]) or language) if is_spaceless(text[:1000]) else language
+
+
+def title_in(text: str) -> str:
+    """Return the title before the first blank line of an emitted passage, empty if there is none."""
+    title, blank, _ = text.partition("\n\n")
+    return title if blank and len(title) <= _TITLE else ""
+
+
+def is_foreign(text: str, languages: Collection[str]) -> bool:
+    """Return whether a query seems to be in none of the languages, whose passages words then do not find.
+
+    Args:
+        text: The query.
+        languages: ISO 639-1 codes; with none of them nothing can be said.
+    """
+    letters = [letter for letter in text if letter.isalpha()]
+    spaceless = sum(map(is_spaceless, letters))
+    if 2 * spaceless > len(letters):
+        return detect_language(text) not in languages
+    return bool(languages) and probability(text, languages) <= _STRANGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +228,7 @@ class Passages:
 
     def _stand_close(self, query: _Query, place: int) -> bool:
         text = self._texts[place][:_READ]
-        title, blank, _ = text.partition("\n\n")
-        title = title if blank and len(title) <= _TITLE else ""
+        title = title_in(text)
         if query.words >= _CLOSE:
             pieces = [text[start : start + _WINDOW] for start in range(0, len(text), _WINDOW // 2)]
         else:

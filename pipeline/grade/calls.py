@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from goldbench.pipeline.build.first_replies import FAULTS, Trial
 from goldbench.pipeline.build.waves import HOPELESS, bounded
 from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
-from goldbench.pipeline.grade.gradable_set import Earlier, GradableSet
+from goldbench.pipeline.grade.gradable_set import Earlier
 from goldbench.pipeline.grade.panel import ESCALATION, Assessors
 from goldbench.pipeline.grade.slots import Answered, Answers, Slot
 from goldbench.pipeline.measures.statistics.shares import wilson
@@ -18,6 +18,7 @@ from goldbench.pipeline.stages.canaries import REFUTED_ABOVE, findings, tally
 from goldbench.pipeline.stages.judge import Pair, escalates, of_one_mind
 from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Relevance
 from goldbench.schemas.manifest import Failure
+from goldbench.schemas.query import Query
 
 SOURCES_FIRST = 20
 """How many queries' sources are asked about before other passages: a judge that finds nothing in them is given up."""
@@ -26,6 +27,19 @@ Known = dict[tuple[str, str, str, Canary | None], Judgment]
 
 Group: TypeAlias = tuple[Slot, ...]
 """The pairs that are asked about in one call."""
+
+
+class Readable(Protocol):
+    """The queries whose sources are asked about first, and the passages as they are judged."""
+
+    @property
+    def queries(self) -> Sequence[Query]:
+        """The queries, in their order."""
+        ...
+
+    def text_of(self, chunk_id: str) -> str:
+        """Return a passage as it is judged."""
+        ...
 
 
 @dataclass(slots=True)
@@ -137,7 +151,7 @@ class Asking:
     the judge fails them, or finds nothing in the first queries' own sources, which are asked about next.
     """
 
-    gold: GradableSet
+    gold: Readable
     panel: Assessors
     concurrency: int
     advance: Callable[[int], None]

@@ -176,12 +176,18 @@ async def plan_folder(folder: Path, work: Work) -> tuple[Sequence[PlannedStage],
         stages = report()
         asking = _asking(gold, panel, work, advance=lambda _: None)
         pairs = sum(not slot.planted and not asking.is_known(slot) for slot in slots)
-    more = _more_calls(len(panel.others), work.panel.config.grade.panel)
-    return [*stages, *_expected_escalation(stages, pairs, more)], len(gold.queries)
+    more = more_calls(len(panel.others), work.panel.config.grade.panel)
+    return [*stages, *expected_escalation(stages, pairs, more)], len(gold.queries)
 
 
-def _expected_escalation(stages: Sequence[PlannedStage], pairs: int, factor: float) -> list[PlannedStage]:
-    """Return what the further judges are likely to take for these pairs, one pair per call."""
+def expected_escalation(stages: Sequence[PlannedStage], pairs: int, factor: float) -> list[PlannedStage]:
+    """Return what the further judges are likely to take, one pair per call.
+
+    Args:
+        stages: What the first judge takes.
+        pairs: Pairs that the first judge grades.
+        factor: Calls of the further judges per pair, see `more_calls`.
+    """
     first = next((row for row in stages if row.stage == "grade"), None)
     if first is None or not first.requests:
         return []
@@ -197,8 +203,13 @@ def _expected_escalation(stages: Sequence[PlannedStage], pairs: int, factor: flo
     ]
 
 
-def _more_calls(others: int, panel: Setting) -> float:
-    """Return how many calls the further judges are likely to take per call of the first judge."""
+def more_calls(others: int, panel: Setting) -> float:
+    """Return how many calls the further judges are likely to take per call of the first judge.
+
+    Args:
+        others: Number of further judges.
+        panel: Which pairs go to them.
+    """
     if panel is Setting.ALL:
         return float(others)
     return EXPECTED_RELEVANT * min(others, 1 + EXPECTED_SPLIT * max(0, others - 1))
@@ -321,7 +332,7 @@ async def forecast(gold: GradableSet, slots: Sequence[Slot], work: Work) -> list
         return [f"{amount(len(slots), 'pair')} of {queries(len(gold.queries))}, all judged before."]
     scale = len(calls) / len(sample)
     requests = round(scale * sum(row.requests for row in rows))
-    more = _more_calls(others, work.panel.config.grade.panel)
+    more = more_calls(others, work.panel.config.grade.panel)
     pairs = sum(not slot.planted for group in calls for slot in group)
     spent = [sum(getattr(row, name) for row in rows) * scale * (1 + more) for name in ("input_tokens", "output_tokens")]
     count = max(1, len(gold.queries))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from goldbench.pipeline.report.build_text import stopped
 from goldbench.pipeline.text.display import amount, queries
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.llm.rehearsal import PlannedStage
 
 
 def lines(report: Mapping[str, Any]) -> Iterator[str]:
@@ -29,6 +33,8 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
         ("undecided", "undecided"),
     ):
         yield f"{what:<29} {_shares(part[name])}"
+    yield f"decided by {_deciders(part['decided_by'])}"
+    yield from _reading(report["reading"])
     yield f"thresholds {_limits(part['threshold'])}"
     asked = report["queries"]
     yield f"{'near a query of the gold set':<29} {_shares(asked['covered'])}  ({_from(asked['threshold'], report)})"
@@ -38,7 +44,7 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
     for name, title in (
         ("not_in_gold", "Answered by a passage, far from every query of the gold set"),
         ("not_in_passages", "Answered by no passage"),
-        ("undecided", "Undecided; nothing is advised"),
+        ("undecided", "Undecided; nothing is advised, look at the passages"),
     ):
         yield from _clusters(title, report[name])
     yield ""
@@ -47,6 +53,49 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _shares(part: Mapping[str, float]) -> str:
     return f"{part['lines']:6.1%} of lines  {part['distinct']:6.1%} of distinct queries"
+
+
+def _deciders(decided: Mapping[str, Mapping[str, int]]) -> str:
+    """Return how many distinct queries each way of deciding decided."""
+    names = {"rules": "rules about words", "similarity": "similarity", "model": "a model that read the passages"}
+    counts = [f"{names[name]}: {_distinct(one['distinct'])}" for name, one in decided.items() if one["distinct"]]
+    return "; ".join(counts) or "nothing: every query is undecided"
+
+
+def _reading(reading: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield what a model read, and why its word does not count or something is missing."""
+    if reading is None:
+        return
+    model, findings = reading["model"], reading["findings"]
+    if reading["judge_check"] == "failed":
+        yield f"model {model} decides nothing: it failed the judge checks: {findings[0]}; give another --model"
+        return
+    yield f"model {model}: judge checks {reading['judge_check']}, {amount(reading['pairs'], 'pair')} graded"
+    yield from (f"Warning: {finding}." for finding in findings)
+    if reading["limit"] is not None:
+        yield stopped(reading["limit"])
+    if reading["problem"] is not None:
+        yield f"The model's server failed: {reading['problem']}. Run the same command again to continue."
+    if reading["failed_calls"]:
+        yield f"{amount(reading['failed_calls'], 'call')} failed; what depends on them stays undecided."
+
+
+def plan_notes(stages: Sequence[PlannedStage], *, queries: int, model: str) -> Iterator[str]:
+    """Yield what reading would take at most.
+
+    Args:
+        stages: The planned accounts.
+        queries: Undecided queries.
+        model: The model that reads.
+    """
+    requests = sum(row.requests for row in stages if not row.stage.endswith("(about)"))
+    yield (
+        f"At most {amount(requests, 'request')} for {amount(queries, 'undecided query', 'undecided queries')}, judge "
+        "checks included: where one of the first passages answers a query, the others are not read."
+    )
+    if any(row.usd is None for row in stages):
+        yield f"The price of {model} is not known: set usd_per_million_input and usd_per_million_output."
+    yield "Nothing was sent or written."
 
 
 def _limits(limits: Mapping[str, Any]) -> str:
@@ -94,7 +143,10 @@ def _clusters(title: str, found: Mapping[str, Any]) -> Iterator[str]:
         about = " ".join(cluster["about"]) or "(no word)"
         yield f"  {about}: {amount(cluster['lines'], 'line')}, {_distinct(cluster['distinct'])}"
         for example in cluster["examples"]:
-            yield f"    {example['lines']:>5,}  {example['text'][:160]}  (line {example['line']}: {example['reason']})"
+            by = "" if example["by"] in (None, "rules") else f"by {example['by']}, "
+            why = f"line {example['line']}: {by}{example['reason']}"
+            yield f"    {example['lines']:>5,}  {example['text'][:160]}  ({why})"
+            yield from (f"             {one['id']}: {one['text']}" for one in example["look_at"])
     if found["clusters"] > len(found["shown"]):
         yield f"  and {amount(found['clusters'] - len(found['shown']), 'more cluster')} (--clusters)"
 

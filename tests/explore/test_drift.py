@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goldbench import build
 from goldbench.pipeline.cli import app
 from goldbench.pipeline.errors import InputError, OutputError, UsageError
 from goldbench.pipeline.explore.log_coverage import Settings, drift
@@ -202,12 +201,11 @@ android app forgot password
 DECIDED = 10
 
 
-def test_advice_on_the_sample_log_is_right(tmp_path: Path) -> None:
-    build(ROOT / "data/example/documents", out=tmp_path / "run", generator="simulated", queries=60, progress=False)
+def test_advice_on_the_sample_log_is_right(sample_set: Path) -> None:
     log = read_log(ROOT / "data/example/asked.txt")
     answered, unanswered = (set(text.strip().splitlines()) for text in (ANSWERED, UNANSWERED))
     assert answered | unanswered == {asked.text for asked in log.queries.values()}
-    found = drift(load_gold(tmp_path / "run"), log, Settings())
+    found = drift(load_gold(sample_set), log, Settings())
     states: dict[str, set[str]] = {"covered": set(), "not_covered": set(), "undecided": set()}
     for row in found["decisions"]:
         states[row["state"]].add(row["text"])
