@@ -181,11 +181,12 @@ def reference() -> str:
 
 
 _DIFFICULTY = """\
-Each query of a build says how hard it is for word matching (`difficulty` in `3-queries.jsonl`), as facts: the share of
-its content words that stand in its source (`overlap`), how many passages it needs (`needed`), and the rank (`ranks`) of
-the needed passage that is placed worst by two systems that search the emitted corpus: `bm25`, over words in the language of the
-collection, and `bm25-ngrams`, over character n-grams (in a collection of more than 20,000 passages `bm25` alone; nothing
-is measured above 50,000). A near-duplicate counts as the passage, a rank beyond 100 as none. From these follows one level:
+Each query of a build says how hard it is for word matching (`difficulty` in `3-queries.jsonl`), as facts: the share
+of its content words that stand in its source (`overlap`), how many passages it needs (`needed`), and the rank
+(`ranks`) of the needed passage that is placed worst by two systems that search the emitted corpus: `bm25`, over words
+in the language of the collection, and `bm25-ngrams`, over character n-grams (in a collection of more than 20,000
+passages `bm25` alone; nothing is measured above 50,000). A near-duplicate counts as the passage, a rank beyond 100 as
+none. From these follows one level:
 
 | Level | A query that |
 | --- | --- |
@@ -193,13 +194,14 @@ is measured above 50,000). A near-duplicate counts as the passage, a rank beyond
 | `hard` | no system answers within the first 10: the needed passage, or one of them, is further down in each |
 | `medium` | is neither; one that needs several passages is never easy |
 
-`score` shows the levels as slices: on the page, and in the terminal for sets with shares of kinds; `card` counts them.
-Of people's questions about paragraphs (XQuAD in English, German, Chinese and Arabic, 1,190 questions to 240 paragraphs each;
-ARCD, 1,200 to 460) 61 % to 90 % are easy, 9 % to 36 % medium and 0 % to 3 % hard. Where people judged all passages (Cranfield, CACM,
-CISI, Medline, NPL, Cystic Fibrosis) and the best-placed relevant one counts, it is 22 % to 83 %, 17 % to 67 % and 0 % to 12 %.
-A set with many hard queries is harder than what people ask of such collections; and a hard query may only lack labels: in
-those collections 58 % to 76 % of the queries would be hard if one relevant passage, drawn at random, were the only one
-that counts. Grade such a set (`goldbench grade`) before trusting scores on it.
+`score` shows the levels as slices: on the page, and in the terminal for sets with shares of kinds; `card` counts
+them. Of people's questions about paragraphs (XQuAD in English, German, Chinese and Arabic, 1,190 questions to 240
+paragraphs each; ARCD, 1,200 to 460) 61 % to 90 % are easy, 9 % to 36 % medium and 0 % to 3 % hard. Where people
+judged all passages (Cranfield, CACM, CISI, Medline, NPL, Cystic Fibrosis) and the best-placed relevant one counts, it
+is 22 % to 83 %, 17 % to 67 % and 0 % to 12 %. A set with many hard queries is harder than what people ask of such
+collections; and a hard query may only lack labels: in those collections 58 % to 76 % of the queries would be hard if
+one relevant passage, drawn at random, were the only one that counts. Grade such a set (`goldbench grade`) before
+trusting scores on it.
 
 """
 
