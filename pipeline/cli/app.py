@@ -32,6 +32,7 @@ COMMANDS = {
     "agreement": "agreement.agreement",
     "rechunk": "rechunk.rechunk",
     "diff": "diff.diff",
+    "split": "split.split",
     "retrieve": "retrieve.retrieve",
     "score": "score.score",
     "compare": "compare.compare",

@@ -169,3 +169,37 @@ def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Yield a place beside a folder that is to be made; it becomes the folder at the end, or is removed after an error.
+
+    A place that an earlier process left behind, because it was killed, is replaced.
+
+    Raises:
+        OutputError: The folder exists, cannot be made, or is being made by another process.
+    """
+    folder = folder.absolute()
+    place = folder.with_name(f".{folder.name}{STAGING}")
+    lock = FileLock(folder.with_name(f".{folder.name}{LOCK}"), timeout=0)
+    with explained(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise OutputError(f"{folder}: another command is writing here; wait for it or give another --out") from None
+    try:
+        with explained(folder):
+            if folder.exists() or folder.is_symlink():
+                raise OutputError(f"{folder}: exists already; give another --out, or remove it first")
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+        yield place
+        with explained(folder):
+            place.rename(folder)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        lock.release()
+        with contextlib.suppress(OSError):
+            Path(lock.lock_file).unlink(missing_ok=True)

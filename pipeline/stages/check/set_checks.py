@@ -6,6 +6,7 @@ import math
 import sys
 import unicodedata
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 
 from goldbench.pipeline.stages.check.overlap import overlap
 from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
@@ -112,6 +113,17 @@ def _heading(evidence: Evidence) -> tuple[str, str]:
     return evidence.doc_id, evidence.quote.strip("#=- \n")
 
 
+def alike(texts: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yield the positions of every two texts of which the later one would be a duplicate in one set."""
+    words, characters = _Sets(), _Vectors()
+    for position, text in enumerate(texts):
+        tokens, grams = word_set(text), ngrams(text)
+        for earlier in sorted({*words.near(tokens), *characters.near(grams)}):
+            yield earlier, position
+        words.add(tokens)
+        characters.add(grams)
+
+
 def word_set(text: str) -> frozenset[str]:
     """Return the content terms of a text: words, or runs of characters in scripts without spaces."""
     return frozenset(content_terms(unicodedata.normalize("NFKC", text), None))
@@ -137,12 +149,15 @@ class _Sets:
 
     def closest(self, items: frozenset[str]) -> float:
         """Return the highest Jaccard similarity to an earlier set if it is at least MOST_SHARED_WORDS, else 0."""
+        return max(self.near(items).values(), default=0.0)
+
+    def near(self, items: frozenset[str]) -> dict[int, float]:
+        """Return the Jaccard similarity to each earlier set for which it is at least MOST_SHARED_WORDS."""
         rarest = sorted(items, key=lambda item: (len(self._holders.get(item, ())), item))
         enough = len(items) - math.ceil(MOST_SHARED_WORDS * len(items) - 1e-9) + 1
         near = {holder for item in rarest[:enough] for holder in self._holders.get(item, ())}
-        others = [self._sets[holder] for holder in near]
-        best = max((jaccard(len(items & other), len(items), len(other)) for other in others), default=0.0)
-        return best if best >= MOST_SHARED_WORDS else 0.0
+        alike = {i: jaccard(len(items & self._sets[i]), len(items), len(self._sets[i])) for i in near}
+        return {i: found for i, found in alike.items() if found >= MOST_SHARED_WORDS}
 
 
 class _Vectors:
@@ -173,12 +188,16 @@ class _Vectors:
 
     def closest(self, counts: Counter[str]) -> float:
         """Return the highest cosine with an earlier text if it is at least MOST_ALIKE, else 0."""
+        return max(self.near(counts).values(), default=0.0)
+
+    def near(self, counts: Counter[str]) -> dict[int, float]:
+        """Return the cosine with each earlier text for which it is at least MOST_ALIKE."""
         norm = self._norm(counts)
         if not norm:
-            return 0.0
+            return {}
         near = {holder for gram in self._telling(counts, norm) for holder in self._holders.get(gram, ())}
-        best = max((self._dot(counts, self._counts[i]) / (norm * self._norms[i]) for i in near), default=0.0)
-        return best if best >= MOST_ALIKE else 0.0
+        alike = {i: self._dot(counts, self._counts[i]) / (norm * self._norms[i]) for i in near}
+        return {i: found for i, found in alike.items() if found >= MOST_ALIKE}
 
     def _telling(self, counts: Counter[str], norm: float) -> list[str]:
         """Return the fewest, rarest n-grams without which the others cannot reach the cosine."""

@@ -1,0 +1,55 @@
+"""``goldbench split``: a gold set divided into parts for development and test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from goldbench.pipeline.cli.options import DONE_WITH_FAILURES, input_option, output_option, statistics_option
+
+
+def split(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")],
+    shares: Annotated[str, input_option(metavar="LIST", help="Parts and their shares, as dev=0.3,test=0.7.")],
+    by: Annotated[
+        Literal["query", "source"], input_option("--by", help="source: one document, one part (default: query).")
+    ] = "query",
+    seed: Annotated[int, statistics_option(metavar="N", min=0, help="The same seed, the same parts (default: 0).")] = 0,
+    out: Annotated[
+        Path | None, output_option(metavar="DIR2", help="New folder of the parts (default: DIR-parts).")
+    ] = None,
+) -> None:
+    """Divide a gold set into dev and test.
+
+    Each part is a set of its own below the new folder, with the whole corpus. Queries stay on one side that share a
+    passage or a near-duplicate of it, have almost the same words, belong to one conversation, or are a noisy form of
+    one another. Labels, judgments and applied reviews go with their query; the ledger of a review stays in DIR.
+    Exits with 3 if linked queries do not add up to the numbers asked for.
+    """
+    from goldbench.pipeline.goldset.division import parse_shares, split_set
+    from goldbench.pipeline.goldset.folder import GoldFolder
+    from goldbench.pipeline.text.display import amount, queries
+
+    place = out or folder.with_name(f"{folder.resolve().name}-parts")
+    found = split_set(folder, place, shares=parse_shares(shares), by=by, seed=seed)
+    for part in found.parts:
+        unanswered = f", {queries(part.unanswerable)} without an answer" if part.unanswerable else ""
+        typer.echo(f"{part.name}: {queries(part.queries)}{unanswered}, {amount(part.labels, 'label')} in {part.folder}")
+    typer.echo(
+        f"{amount(found.groups, 'group')} of queries that stay together, the largest of {found.largest}.", err=True
+    )
+    if found.shared:
+        typer.echo(
+            f"{amount(found.shared, 'passage')} relevant to queries of several parts, written from other passages.",
+            err=True,
+        )
+    ledger = GoldFolder(folder).ledger
+    if ledger.is_file():
+        typer.echo(f"Not copied: {ledger}; decisions that were not applied are in no part.", err=True)
+    missed = [part for part in found.parts if part.queries != part.wanted]
+    for part in missed:
+        typer.echo(f"{part.name}: {queries(part.queries)}, not {part.wanted}: linked queries stay together.", err=True)
+    if missed:
+        raise typer.Exit(DONE_WITH_FAILURES)
