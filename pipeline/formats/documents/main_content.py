@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
+from itertools import islice, takewhile
 
 from bs4 import BeautifulSoup, Tag
 from bs4.element import NavigableString, PreformattedString
@@ -38,6 +38,11 @@ _PERMALINK = re.compile(
 )
 _MARKS = frozenset("¶#§⚓🔗∞☍⁋◆")
 """What a link to the heading that it stands in shows."""
+_ARROWS = re.compile(r"[\s<>«»‹›←→↑↓⇐⇒⇑⟶⟵▲▶►◀◄^-]+")
+"""What a link to the next or previous page shows in place of a word."""
+_SEPARATORS = re.compile(r"[\s|·•\[\]]+")
+"""What stands between links, and is not counted as text."""
+_CRUMBS = re.compile(r"\s*(?:>|»|›|→|::|/)\s*")
 _MARKED = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "caption", "figcaption", "summary")
 _LINE_NUMBERS = frozenset({
     "linenos", "lineno", "linenumbers", "line-numbers", "gutter", "hljs-ln-numbers", "rouge-gutter", "lnt", "ln",
@@ -69,6 +74,8 @@ _MAX_DEPTH = 320
 _MAIN, _ARTICLE, _INNER = 1 / 3, 2 / 3, 0.9
 """The share of the page's text outside links that ``main`` and ``article`` must hold to be taken for the main content,
 and the share of the text of ``main`` that an ``article`` in it must hold."""
+_MAX_LABEL = 40
+"""Most characters of the label before a row of links, and of the name of a button beside code."""
 _BETWEEN = re.compile(r"[|·•»«›‹→←↑⟶⟵▲►◄>/\[\]()<—–-]+|\s{2,}|\n")
 
 
@@ -97,6 +104,7 @@ def main_content(soup: BeautifulSoup) -> Tag:
     body = soup.body or soup
     tags, titles = _shallow(_tags(body)), _titles(body)
     holders = {id(holder) for part in _outermost(tags, _is_main)[:9] for holder in (part, *part.parents)}
+    _take_out(_turning_bars(tag for tag in tags if tag.name == "a"))
     _take_out(tag for tag in tags if id(tag) not in holders and _is_dropped(tag))
     sizes = _measured(body)
     root = _root(body, sizes)
@@ -172,6 +180,39 @@ def _is_beside(tag: Tag) -> bool:
     return tag.name in {"nav", "aside", "footer"} or tag.get("role") in {"navigation", "complementary", "contentinfo"}
 
 
+def _turning_bars(links: Iterable[Tag]) -> list[Tag]:
+    """Return the rows around links to the next and previous page that hold nothing but links and words of a site."""
+    found = {}
+    for link in links:
+        if _turns(link) and (rows := list(takewhile(_only_leads, islice(link.parents, 6)))):
+            found[id(rows[-1])] = rows[-1]
+    return list(found.values())
+
+
+def _turns(link: Tag) -> bool:
+    rel = link.get("rel") or ()
+    return "prev" in rel or "next" in rel
+
+
+def _only_leads(row: Tag) -> bool:
+    """Whether a row is short and shows nothing but links, arrows and words of a site."""
+    if row.name in {"body", "main", "article", "html"} or row.get("role") == "main" or row.find([*_MARKED, "pre"]):
+        return False
+    size, words = 0, []
+    for text in row.find_all(string=True):
+        size += len(text)
+        if size > _MAX_BAR:
+            return False
+        if text.find_parent("a") is None:
+            words += _words_of(text)
+    turn, place = site_words()
+    return all(word in turn or word in place for word in words)
+
+
+def _words_of(text: str) -> list[str]:
+    return [word for part in _BETWEEN.split(text) if (word := part.strip(" \t\n\xa0:,;").lower())]
+
+
 def _is_dropped(tag: Tag) -> bool:
     if tag.name in _DROPPED:
         return True
@@ -192,8 +233,8 @@ def _is_dropped(tag: Tag) -> bool:
 
 def _is_mark(link: Tag, names: str) -> bool:
     """Whether a link leads to the place where it stands, past the navigation, or to the next or previous page."""
-    address, rel = str(link.get("href", "")), link.get("rel") or ()
-    if "prev" in rel or "next" in rel:
+    address = str(link.get("href", ""))
+    if _turns(link) or _is_button(link, address):
         return True
     if "#" not in address:
         return False
@@ -205,6 +246,19 @@ def _is_mark(link: Tag, names: str) -> bool:
     return shown != "#" or "anchor" in names or any(parent.name in _MARKED for parent in islice(link.parents, 2))
 
 
+def _is_button(link: Tag, address: str) -> bool:
+    """Whether a link shows an arrow as a picture, a mark that a script uses, or a short word beside nothing but code."""
+    text = link.get_text().strip()
+    if not text:
+        return any(_ARROWS.fullmatch(str(image.get("alt", ""))) for image in link.find_all("img", limit=1))
+    if address.startswith("javascript:") and not re.search(r"\w", text):
+        return True
+    if len(text) > _MAX_LABEL or link.parent is None or link.parent.name != "div":
+        return False
+    beside = [node for node in link.parent.children if isinstance(node, Tag) or str(node).strip()]
+    return len(beside) == 2 and beside[1] is link and isinstance(beside[0], Tag) and beside[0].name == "pre"
+
+
 def _measured(body: Tag) -> _Sizes:
     sizes = _Sizes()
     for node in reversed(list(body.descendants)):  # so that an element comes after everything in it
@@ -213,6 +267,8 @@ def _measured(body: Tag) -> _Sizes:
             linked = sizes.linked[id(node)] = text if node.name == "a" and node.get("href") else sizes.linked[id(node)]
         elif isinstance(node, NavigableString) and not isinstance(node, PreformattedString):
             text, linked = len(" ".join(node.split())), 0
+            if text < 9 and _SEPARATORS.fullmatch(node):
+                continue
         else:
             continue
         sizes.text[id(node.parent)] += text
@@ -246,11 +302,51 @@ def _is_furniture(tag: Tag, sizes: _Sizes) -> bool:
     size = sizes.text[id(tag)]
     if tag.name not in _CONTAINERS or not size:
         return False
-    if sizes.is_linked(tag) and "section" not in (names := _names(tag)) and _FURNITURE.search(names):
-        return True
-    if tag.name not in _BARS or size > _MAX_BAR or not sizes.is_linked(tag):
+    if (sizes.is_linked(tag) or _is_labelled(tag, sizes)) and _FURNITURE.search(names := _names(tag)):
+        return "section" not in names
+    if tag.name not in _BARS or size > _MAX_BAR or sizes.linked[id(tag)] == 0 or tag.find(_MARKED) is not None:
         return False
-    return tag.find(_MARKED) is None and is_bar("|".join(link.get_text() for link in tag.find_all("a")))
+    links = tag.find_all("a")
+    return _is_row_of_languages(links) or (
+        (sizes.is_linked(tag) or _only_leads(tag)) and (_is_turning(tag, links) or _is_trail(tag, links))
+    )
+
+
+def _is_labelled(tag: Tag, sizes: _Sizes) -> bool:
+    """Whether an element is a row of links with a short label before it."""
+    if sizes.plain(tag) > _MAX_LABEL or len(links := tag.find_all("a", limit=2)) < 2:
+        return False
+    outside = "".join(text for text in tag.find_all(string=True) if text.find_parent("a") is None)
+    return re.fullmatch(r"[^:：]+[:：][\s|·•,/]*", outside) is not None
+
+
+def _is_row_of_languages(links: list[Tag]) -> bool:
+    """Whether all links but the one of the page itself lead to the page in another language."""
+    return len(links) > 1 and sum(link.has_attr("hreflang") for link in links) >= len(links) - 1
+
+
+def _is_turning(tag: Tag, links: list[Tag]) -> bool:
+    """Whether a row leads from page to page: its links say so, or the words before them, or they are arrows."""
+    turn, place = site_words()
+    labels = [link.get_text().strip() for link in links]
+    if is_bar("|".join(labels)):
+        return True
+    arrows = sum(bool(label) and _ARROWS.fullmatch(label) is not None for label in labels)
+    words = {word for label in labels for word in _words_of(label)} - {"?"}
+    if arrows and words <= turn | place:
+        return True
+    outside = {
+        word for text in tag.find_all(string=True) if text.find_parent("a") is None for word in _words_of(text)
+    }
+    return not turn.isdisjoint(outside) and outside <= turn | place
+
+
+def _is_trail(tag: Tag, links: list[Tag]) -> bool:
+    """Whether a row before all headings names the pages above this one, the outermost first."""
+    if len(links) < 2 or tag.name == "table" or tag.find_previous(_MARKED) is not None:
+        return False
+    between = [text for text in tag.find_all(string=True) if text.strip() and text.find_parent("a") is None]
+    return len(between) >= len(links) - 1 and all(map(_CRUMBS.fullmatch, between[: len(links) - 1]))
 
 
 def _mark_code(root: Tag) -> None:

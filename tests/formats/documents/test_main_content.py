@@ -54,6 +54,16 @@ def test_a_mark_that_a_reader_reads_stays(text: str) -> None:
         "<div class='toc'>Contents<ul><li><a href='#a'>Start</a></li><li><a href='#b'>Stop</a></li></ul></div>",
         "<div class='footer'>© 2020 The makers of pumps. Last updated on Monday.</div>",
         "<div class='cookie-notice'>We use cookies.</div>",
+        "<p>Next: <a rel='next' href='n'>Valves</a>, Previous: <a rel='prev' href='p'>Tanks</a>, Up: <a href='u'>Top</a>"
+        " &nbsp; [<a href='c'>Contents</a>][<a href='i'>Index</a>]</p>",
+        "<p>Next: <a href='n'>Valves</a>, Up: <a href='u'>Pumps and what belongs to them</a></p>",
+        "<table><tr><td>[<a href='a'> &lt;&lt; </a>]</td><td>[<a href='b'> &gt; </a>]</td><td>[<a href='c'>Top</a>]</td>"
+        "<td>[<a href='d'> ? </a>]</td></tr></table>",
+        "<ul><li><a href='t'>Table of Contents</a><li><a href='p'>Previous Chapter</a><li><a href='n'>Next Chapter</a></ul>",
+        "<div><a href='./'><img alt='&lt;-' src='left.gif'></a></div>",
+        "<p><span>Available Languages: </span><a hreflang='en' href='e'>en</a> | <a hreflang='fr' href='f'>fr</a></p>",
+        "<div class='languages'><p>Sprachen: <a href='e'>en</a> | <a href='f'>fr</a></p></div>",
+        "<p><a href='javascript:void(0)'>[−]</a></p>",
         "<form><button>Copy</button></form>",
         "<div role='banner'>The pump company</div>",
     ],
@@ -73,6 +83,10 @@ def test_navigation_and_footers_are_left_out(bar: str) -> None:
         "<div role='note' class='admonition note'><p>Hot!</p></div>",
         "<div class='footnote'><p>[1] By hand.</p></div>",
         "<div role='tabpanel' hidden>make pump</div>",
+        "<p>Next: <a href='a'>open the valve</a>, then go back to <a href='b'>the tank</a>.</p>",
+        "<p><a href='a'>Settings</a> &gt; <a href='b'>Network</a> &gt; Pump</p>",
+        "<p>Both: <a href='a'>the pump</a>, <a href='b'>the valve</a></p>",
+        "<div><pre>make pump</pre><p>Run it twice.</p></div>",
     ],
 )
 def test_what_only_sounds_like_navigation_stays(content: str) -> None:
@@ -91,6 +105,17 @@ def test_the_main_content_is_what_the_page_calls_so(start: str, end: str) -> Non
 def test_an_element_called_main_that_holds_little_of_the_page_is_not_believed() -> None:
     text = text_of(f"<main><p>Welcome</p></main><h2>Pump</h2><p>{WORDS}</p>")
     assert text == f"Welcome\n\n## Pump\n\n{WORDS.strip()}"
+
+
+def test_a_row_of_the_pages_above_this_one_is_left_out_before_the_headings_alone() -> None:
+    trail = "<div><a href='/'>Home page</a> &gt; <a href='/p'>Pumps</a> &gt; The pump</div>"
+    assert text_of(f"{trail}<h1>The pump</h1><p>{WORDS}</p>") == f"# The pump\n\n{WORDS.strip()}"
+    assert "Pumps" in text_of(f"<h1>The pump</h1><p>{WORDS}</p>{trail}")
+
+
+def test_a_button_beside_code_is_left_out() -> None:
+    code = "<div><pre>make pump</pre><a href='https://play.example/?code=1'>Run</a></div>"
+    assert text_of(f"<p>{WORDS}</p>{code}") == f"{WORDS.strip()}\n\n```\nmake pump\n```"
 
 
 def test_a_footer_longer_than_the_main_content_is_left_out() -> None:
