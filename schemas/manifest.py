@@ -25,7 +25,8 @@ class StageReport(Record):
 
     ``unused`` counts items that were not needed (chunks that were not drawn because the target was met). ``rules``
     counts the rejected items by rule; the counts add up to ``rejected``. ``left_out`` counts parts of written items
-    that were left out, by kind: ``shared-lines`` are lines of HTML pages that most pages of their site share.
+    that were left out, by kind: ``shared-lines`` are lines of HTML pages that most pages of their site share, of which
+    ``shared`` lists those on most pages.
     """
 
     stage: str
@@ -38,6 +39,7 @@ class StageReport(Record):
     unused: int = Field(default=0, ge=0)
     rules: dict[str, int] = Field(default_factory=dict)
     left_out: dict[str, int] = Field(default_factory=dict)
+    shared: list[SharedLine] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -49,6 +51,13 @@ class StageReport(Record):
         if sum(self.rules.values()) != self.rejected:
             raise ValueError(f"stage {self.stage}: rules name {sum(self.rules.values())} of {self.rejected} rejected")
         return self
+
+
+class SharedLine(Record):
+    """A line, shortened, that was left out because most pages of a site share it, and on how many pages it stood."""
+
+    line: str
+    pages: int = Field(ge=1)
 
 
 class StageUsage(Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from goldbench.pipeline.build.answer_search import RETRIEVERS
@@ -16,7 +16,7 @@ from goldbench.pipeline.goldset.folder import stamp
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.offline.notice import notice, small_model_notice
 from goldbench.pipeline.ports import QueryGenerator
-from goldbench.schemas.manifest import Asked, Failure, KindCount, Manifest, StageReport, StageUsage
+from goldbench.schemas.manifest import Asked, Failure, KindCount, Manifest, SharedLine, StageReport, StageUsage
 
 SHAPING_PACKAGES = ("langchain-text-splitters", "numpy", "openai", "py3langid", "pydantic", "scipy")
 """The packages whose behaviour shapes a gold set."""
@@ -32,6 +32,7 @@ class Counts:
     unused: int = 0
     rules: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    shared: Sequence[SharedLine] = ()
 
 
 @dataclass(slots=True)
@@ -63,6 +64,7 @@ class Books:
             unused=counts.unused,
             rules=used,
             left_out={part: count for part, count in sorted(counts.left_out.items()) if count},
+            shared=list(counts.shared),
         )
         self.reports.append(report)
 

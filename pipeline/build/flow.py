@@ -29,6 +29,7 @@ from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
 from goldbench.pipeline.formats.documents.converter import memory_note
 from goldbench.pipeline.formats.documents.reader import read_documents
+from goldbench.pipeline.formats.documents.site_lines import LeftOut
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import GoldContents, passages
@@ -95,7 +96,7 @@ async def load(run: Run) -> Counts:
     """
     failures: list[Failure] = []
     failed = 0
-    shared: list[int] = []
+    shared: list[LeftOut] = []
 
     def on_failure(error: UnreadableDocument) -> None:
         nonlocal failed
@@ -116,7 +117,8 @@ async def load(run: Run) -> Counts:
         run.documents = run.place.documents.write(counted(texts, step))
     if failed > FAILURES_SHOWN:
         run.progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
-    lines = sum(shared)
+    left_out = shared[0] if shared else LeftOut(0)
+    lines = left_out.lines
     if lines:
         run.progress.note(f"left out {amount(lines, 'line')} that most pages of a site share")
     count = len(run.documents)
@@ -124,7 +126,9 @@ async def load(run: Run) -> Counts:
         raise _nothing_read(failures, failed)
     run.accept(run.documents)
     run.books.failures.extend(failures)
-    return Counts(read=count + failed, written=count, failed=failed, left_out={"shared-lines": lines})
+    return Counts(
+        read=count + failed, written=count, failed=failed, left_out={"shared-lines": lines}, shared=left_out.shared
+    )
 
 
 def _nothing_read(failures: list[Failure], failed: int) -> InputError:

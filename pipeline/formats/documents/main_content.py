@@ -36,8 +36,8 @@ _PERMALINK = re.compile(
     r"|viewcode-(?:link|back)|footnote-backref|fn-backref)(?:\s|$)",
     re.IGNORECASE,
 )
-_MARKS = frozenset("¶#§⚓🔗∞☍⁋◆")
-"""What a link to the heading that it stands in shows."""
+_MARKS, _SIGNS = frozenset("¶#§⚓🔗∞☍⁋◆"), frozenset("¶§⚓🔗")
+"""What a link to the heading that it stands in shows, and of this what says nothing whatever it leads to."""
 _ARROWS = re.compile(r"[\s<>«»‹›←→↑↓⇐⇒⇑⟶⟵▲▶►◀◄^-]+")
 """What a link to the next or previous page shows in place of a word."""
 _SEPARATORS = re.compile(r"[\s|·•\[\]]+")
@@ -236,18 +236,16 @@ def _is_mark(link: Tag, names: str) -> bool:
     address = str(link.get("href", ""))
     if _turns(link) or _is_button(link, address):
         return True
-    if "#" not in address:
-        return False
     if address.startswith("#") and _SKIP_LINK.search(names):
         return True
     shown = link.get_text().strip().replace("\ufe0f", "")
-    if len(shown) != 1 or shown not in _MARKS:
+    if len(shown) != 1 or shown not in (_MARKS if "#" in address else _SIGNS):
         return False
     return shown != "#" or "anchor" in names or any(parent.name in _MARKED for parent in islice(link.parents, 2))
 
 
 def _is_button(link: Tag, address: str) -> bool:
-    """Whether a link shows an arrow as a picture, a mark that a script uses, or a short word beside nothing but code."""
+    """Whether a link is a picture of an arrow, a mark that a script uses, or a short word beside nothing but code."""
     text = link.get_text().strip()
     if not text:
         return any(_ARROWS.fullmatch(str(image.get("alt", ""))) for image in link.find_all("img", limit=1))
@@ -314,7 +312,7 @@ def _is_furniture(tag: Tag, sizes: _Sizes) -> bool:
 
 def _is_labelled(tag: Tag, sizes: _Sizes) -> bool:
     """Whether an element is a row of links with a short label before it."""
-    if sizes.plain(tag) > _MAX_LABEL or len(links := tag.find_all("a", limit=2)) < 2:
+    if sizes.plain(tag) > _MAX_LABEL or len(tag.find_all("a", limit=2)) < 2:
         return False
     outside = "".join(text for text in tag.find_all(string=True) if text.find_parent("a") is None)
     return re.fullmatch(r"[^:：]+[:：][\s|·•,/]*", outside) is not None
@@ -335,9 +333,7 @@ def _is_turning(tag: Tag, links: list[Tag]) -> bool:
     words = {word for label in labels for word in _words_of(label)} - {"?"}
     if arrows and words <= turn | place:
         return True
-    outside = {
-        word for text in tag.find_all(string=True) if text.find_parent("a") is None for word in _words_of(text)
-    }
+    outside = {word for text in tag.find_all(string=True) if text.find_parent("a") is None for word in _words_of(text)}
     return not turn.isdisjoint(outside) and outside <= turn | place
 
 

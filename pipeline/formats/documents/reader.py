@@ -18,7 +18,7 @@ from goldbench.pipeline.formats.documents.converter import CONVERTED, Converter
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.identity import Register, digest, document_id
 from goldbench.pipeline.formats.documents.rows import table_documents
-from goldbench.pipeline.formats.documents.site_lines import Converted, SitePages
+from goldbench.pipeline.formats.documents.site_lines import Converted, LeftOut, SitePages
 from goldbench.pipeline.formats.documents.sources import SourceFile
 from goldbench.pipeline.formats.documents.titles import markdown_title, short_title, stem
 from goldbench.pipeline.formats.faults import Fault
@@ -32,7 +32,7 @@ def read_documents(
     options: ReadOptions,
     *,
     on_failure: Callable[[UnreadableDocument], None],
-    on_left_out: Callable[[int], None] = lambda _: None,
+    on_left_out: Callable[[LeftOut], None] = lambda _: None,
 ) -> Iterator[Document]:
     """Yield the documents of the files, in their order, holding one at a time.
 
@@ -43,7 +43,7 @@ def read_documents(
         files: The files from ``find_files``.
         options: The fields and limits.
         on_failure: Called with the error of every file and every row that cannot be read; may raise to end the reading.
-        on_left_out: Called at the end with the number of lines that were left out because most pages share them.
+        on_left_out: Called at the end with the lines that were left out because most pages share them.
     """
     pages = [file for file in files if file.kind == "html"][: options.limit_documents]
     with (
@@ -55,7 +55,7 @@ def read_documents(
         site.settle(pages)
         outcomes = _all(files, options, converter, site.cleaned(pages), on_failure)
         yield from islice(outcomes, options.limit_documents)
-        on_left_out(site.lines)
+        on_left_out(site.left_out)
 
 
 def _all(

@@ -1,5 +1,8 @@
 """What the HTML pages of a site share: lines that stand on most of them, and the site's name in their titles.
 
+A sentence that most pages share, such as a warning, stays on the first page. A line at the end of a page that says when
+the page was made, and a version in the name of the site, are compared without their numbers.
+
 A site is a folder that was given, with everything below it; a folder within it that has furniture of its own is one,
 too. The pages wait in a temporary file while their lines are counted: first in buckets of hashes, then one by one those
 of the full buckets. So memory holds some 300 bytes for each page and folder above it, and no order changes the result.
@@ -13,6 +16,8 @@ import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from types import TracebackType
 from typing import Self, TypeAlias
 
@@ -21,24 +26,51 @@ import numpy.typing as npt
 
 from goldbench.pipeline.formats.documents.sources import SourceFile
 from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.text import table
+from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.text.words import word_count
+from goldbench.schemas.manifest import SharedLine
 
 FEWEST_PAGES = 5
 """Fewest pages of a site; on fewer, a line may be on most of them by chance."""
 _SITE, _PART = 0.5, 0.9
 """A line is left out that stands on more than half of the pages of a folder that was given, or on more than nine tenths
 of those of a folder within it: the pages of one chapter may share "See also" or the name of their author."""
+_STAMPED = 0.1
+"""Share of the pages from which a line that says when its page was made is one of the site's."""
 _BUCKETS_PER_PAGE, _MOST_BUCKETS = 64, 1 << 20
 
 Converted: TypeAlias = tuple[str | None, str]
 """The title of a document, if it has one, and its text."""
 Folder: TypeAlias = tuple[str, str]
 """The path of the folder that was given, and of a folder below it, with ``/`` at its end."""
-_FENCE = re.compile(r"\s*(?:> ?)*(`{3,})")
+_FENCE = re.compile(r"(?:[\s>:]|[-*+]\s|\d+\.\s)*(`{3,})\Z")
+"""A line that begins or ends code, also as the first line of an item of a list, a definition or a quotation."""
 _HEADING = re.compile(r"(#{1,6}) ")
 _BETWEEN = re.compile(r"\s+[—–|·•»«-]\s+|\s+::\s+|\s*\|\s*|:\s+")
 """What stands between the parts of a title."""
-_PART_OF_TITLE = "\0"
-"""Begins what is counted for a part of a title, to tell it from a line."""
+_PART_OF_TITLE, _NUMBERED = "\0", "\1"
+"""Begin what is counted for a part of a title, and in a form without numbers, to tell it from a line."""
+_VERSION = re.compile(r"\bv?\d+(?:\.\w+)+")
+_DATED = re.compile(r"(?=.*(?<!\d)(?:19|20)\d\d(?!\d))(?=.*\d+\D+\d|.*[©(])", re.DOTALL)
+_NUMBER = re.compile(r"\b[^\W\d]{3,10}\.? (?=\d)|\d+\.? [^\W\d]{3,10}\.?(?= \d)|\d+")
+"""A number, and a word beside one that may be the name of a month."""
+_LAST_LINES = 3
+"""Lines at the end of a page, blank lines and rules not counted, among which a line may say when the page was made."""
+_ITEM = re.compile(r"\s*(?:[-*+:]|\d+[.)])\s")
+_SENTENCE = re.compile(r"[.!?…。！？؟।][\"'”’»*_)\s]*\Z")
+_FEWEST_WORDS = 6
+"""Fewest words of a sentence that stays on the first page."""
+_MOST_LISTED, _LISTED_LENGTH = 50, 100
+"""Most lines that are listed, and most characters of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What was left out because most pages of a site share it: how many lines, and the lines on most pages."""
+
+    lines: int
+    shared: tuple[SharedLine, ...] = ()
 
 
 class SitePages:
@@ -52,10 +84,12 @@ class SitePages:
         sizes = Counter(folder for file in files for folder in _folders(file))
         self._buckets = {folder: _empty(size) for folder, size in sizes.items() if size >= FEWEST_PAGES}
         self._pages: Counter[Folder] = Counter()
+        self._stamps: dict[Folder, Counter[str]] = {folder: Counter() for folder in self._buckets}
         self._common: dict[Folder, frozenset[str]] = {}
         self._waiting = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115  # closed on exit
-        self.lines = 0
-        """How many lines of text were left out so far."""
+        self._kept: set[str] = set()
+        self._taken: Counter[str] = Counter()
+        self._lines = 0
 
     def __enter__(self) -> Self:
         return self
@@ -65,6 +99,12 @@ class SitePages:
     ) -> None:
         self._waiting.close()
 
+    @property
+    def left_out(self) -> LeftOut:
+        """What was left out so far."""
+        most = sorted(self._taken.items(), key=lambda item: (-item[1], item[0]))[:_MOST_LISTED]
+        return LeftOut(self._lines, tuple(SharedLine(line=line, pages=pages) for line, pages in most))
+
     def put(self, file: SourceFile, page: Converted | Fault) -> None:
         """Take a page, or why it cannot be read."""
         if isinstance(page, Fault):
@@ -72,9 +112,12 @@ class SitePages:
             return
         self._waiting.write(json.dumps(page) + "\n")
         hashes = np.array([zlib.crc32(line.encode()) for line in _counted(*page)], np.uint32)
+        lines = page[1].split("\n")
+        stamps = {form for _, form in _stamps(lines, _kinds(lines))}
         for folder in _folders(file):
             if (buckets := self._buckets.get(folder)) is not None:
                 buckets[np.unique(hashes % np.uint32(len(buckets)))] += 1
+                self._stamps[folder].update(stamps)
                 self._pages[folder] += 1
 
     def settle(self, files: Sequence[SourceFile]) -> None:
@@ -98,7 +141,12 @@ class SitePages:
             assert least is not None
             if common := frozenset(line for line, count in counts.items() if count > least):
                 self._common[folder] = common
+        for folder, forms in self._stamps.items():
+            least = max(FEWEST_PAGES, _STAMPED * self._pages[folder])
+            found = frozenset(form for form, count in forms.items() if count >= least)
+            self._common[folder] = self._common.get(folder, frozenset()) | found
         self._buckets.clear()
+        self._stamps.clear()
 
     def cleaned(self, files: Sequence[SourceFile]) -> Iterator[Converted | Fault]:
         """Yield the pages again, in the same order, without what most pages of their site share."""
@@ -107,8 +155,9 @@ class SitePages:
                 yield page
                 continue
             common = frozenset().union(*(self._common.get(folder, ()) for folder in _folders(file)))
-            text, left_out = without_lines(page[1], common)
-            self.lines += left_out
+            text, taken = without_lines(page[1], common, self._kept)
+            self._lines += len(taken)
+            self._taken.update({_listed(line) for line in taken})
             yield own_title(page[0], text, common), text
 
     def _again(self) -> Iterator[Converted | Fault]:
@@ -123,30 +172,38 @@ class SitePages:
         return (_PART if folder[1] else _SITE) * pages if pages >= FEWEST_PAGES else None
 
 
-def without_lines(text: str, common: frozenset[str]) -> tuple[str, int]:
-    """Return a text without common lines, and how many were left out; code, tables and what is needed to read it stay.
+def without_lines(text: str, common: frozenset[str], kept: set[str] | None = None) -> tuple[str, list[str]]:
+    """Return a text without common lines, and these lines; code, tables and what is needed to read it stay.
 
     Of a table all rows go or none. A common heading goes if nothing is left below it, or if it is of level 1, where the
     site's name stands, and others follow. A text that would hold no word stays as it is.
 
     Args:
         text: Markdown-like text.
-        common: Lines in the form that `normal_line` gives.
+        common: Lines in the form that `normal_line` gives, and forms without numbers.
+        kept: The sentences that stay on an earlier page; those that stay on this one are added.
     """
     lines = text.split("\n")
     kinds = _kinds(lines)
     gone = [bool(kind) and normal_line(line) in common for line, kind in zip(lines, kinds, strict=True)]
+    for place, form in _stamps(lines, kinds):
+        gone[place] = gone[place] or form in common
     if not any(gone):
-        return text, 0
+        return text, []
     _keep_tables(kinds, gone)
+    added = _keep_paragraphs(lines, kinds, gone, set() if kept is None else kept)
     _keep_headings(lines, kinds, gone)
-    kept = "\n".join(line for line, left_out in zip(lines, gone, strict=True) if not left_out)
-    kept = re.sub(r"\n{3,}", "\n\n", kept).strip("\n")
-    return (kept, sum(gone)) if re.search(r"[^\W_]", kept) else (text, 0)
+    rest = "\n".join(line for line, left_out in zip(lines, gone, strict=True) if not left_out)
+    rest = re.sub(r"\n{3,}", "\n\n", rest).strip("\n")
+    if not re.search(r"[^\W_]", rest):
+        return text, []
+    if kept is not None:
+        kept |= added
+    return rest, [line for line, left_out in zip(lines, gone, strict=True) if left_out]
 
 
 def own_title(title: str | None, text: str, common: frozenset[str]) -> str | None:
-    """Return a title without the parts at its ends that most titles of the site share.
+    """Return a title without the parts at its ends that most titles of the site share; a version that differs stays.
 
     Args:
         title: The title of the page.
@@ -164,7 +221,11 @@ def own_title(title: str | None, text: str, common: frozenset[str]) -> str | Non
     if start == end:
         heading = next((line for line in text.split("\n") if _HEADING.match(line)), "")
         return heading.lstrip("#").strip().replace("`", "") or title
-    return "".join(part + between for part, between in parts[start : end - 1]) + parts[end - 1][0]
+    own = [part + between for part, between in parts[start:end]]
+    if end == len(parts) and end - start > 1 and _numbered(parts[-1][0]) in common:
+        own[-1] = " ".join(_VERSION.findall(own[-1]))
+        return "".join(own)
+    return "".join(own[:-1]) + parts[end - 1][0]
 
 
 def normal_line(line: str) -> str:
@@ -175,8 +236,36 @@ def normal_line(line: str) -> str:
 def _counted(title: str | None, text: str) -> set[str]:
     """Return what is counted of a page: its lines outside code that hold a word, and the parts of its title."""
     lines = text.split("\n")
-    found = {normal_line(line) for line, kind in zip(lines, _kinds(lines), strict=True) if kind}
-    return found | {_PART_OF_TITLE + normal_line(part) for part, _ in _parts(title or "")}
+    kinds = _kinds(lines)
+    found = {normal_line(line) for line, kind in zip(lines, kinds, strict=True) if kind}
+    parts = [part for part, _ in _parts(title or "")]
+    found.update(_numbered(part) for part in parts[1:][-1:] if _VERSION.search(part))
+    return found | {_PART_OF_TITLE + normal_line(part) for part in parts}
+
+
+def _numbered(part: str) -> str:
+    """Return what is counted for the last part of a title whatever its version is."""
+    return _PART_OF_TITLE + _NUMBERED + _VERSION.sub("0", normal_line(part))
+
+
+@cache
+def _stamp_words() -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, table("site_words")["stamp"])), re.IGNORECASE)
+
+
+def _stamps(lines: Sequence[str], kinds: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the places and the forms of lines at the end of a page that say when it was made."""
+    last = [place for place, line in enumerate(lines) if kinds[place] or line.strip("-*_ ")][-_LAST_LINES:]
+    return [
+        (place, _NUMBERED + _NUMBER.sub("0", normal_line(lines[place])))
+        for place in last
+        if kinds[place] == "text" and _DATED.match(lines[place]) and _stamp_words().search(lines[place])
+    ]
+
+
+def _listed(line: str) -> str:
+    plain = one_line(line)
+    return plain if len(plain) <= _LISTED_LENGTH else plain[: _LISTED_LENGTH - 1] + "…"
 
 
 def _kinds(lines: Sequence[str]) -> list[str]:
@@ -205,6 +294,32 @@ def _keep_tables(kinds: Sequence[str], gone: list[bool]) -> None:
         if place == len(kinds) or kinds[place] != "row":
             if not all(gone[start:place]):
                 gone[start:place] = [False] * (place - start)
+            start = place + 1
+
+
+def _keep_paragraphs(lines: Sequence[str], kinds: Sequence[str], gone: list[bool], kept: set[str]) -> set[str]:
+    """Keep paragraphs of which a line stays, and sentences that stand on no earlier page; return the sentences."""
+    added: set[str] = set()
+    for start, end in _paragraphs(lines, kinds):
+        if not all(gone[start:end]):
+            gone[start:end] = [False] * (end - start)
+            continue
+        text = normal_line(" ".join(lines[start:end]))
+        if text not in kept | added and _SENTENCE.search(text) and word_count(text) >= _FEWEST_WORDS:
+            added.add(text)
+            gone[start:end] = [False] * (end - start)
+    return added
+
+
+def _paragraphs(lines: Sequence[str], kinds: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield where paragraphs and items of lists begin and end."""
+    start = 0
+    for place in range(len(lines) + 1):
+        inside = place < len(lines) and kinds[place] == "text"
+        if start < place and (not inside or _ITEM.match(lines[place])):
+            yield start, place
+            start = place
+        if not inside:
             start = place + 1
 
 

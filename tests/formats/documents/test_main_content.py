@@ -22,6 +22,7 @@ def text_of(page: str) -> str:
         "<a class='headerlink' href='#pump'>Link to this heading</a>",
         "<a href='#pump'>¶</a>",
         "<a href='page.html#pump'>§</a>",
+        "<a href='https://pumps.example/commit/1'>§</a>",
         "<a href='#pump'>#</a>",
         "<span><a href='#pump'> # </a></span>",
         "<a class='anchor' aria-hidden='true' href='#pump'>🔗</a>",
@@ -54,12 +55,10 @@ def test_a_mark_that_a_reader_reads_stays(text: str) -> None:
         "<div class='toc'>Contents<ul><li><a href='#a'>Start</a></li><li><a href='#b'>Stop</a></li></ul></div>",
         "<div class='footer'>© 2020 The makers of pumps. Last updated on Monday.</div>",
         "<div class='cookie-notice'>We use cookies.</div>",
-        "<p>Next: <a rel='next' href='n'>Valves</a>, Previous: <a rel='prev' href='p'>Tanks</a>, Up: <a href='u'>Top</a>"
-        " &nbsp; [<a href='c'>Contents</a>][<a href='i'>Index</a>]</p>",
+        "<p>Next: <a rel='next' href='n'>Valves</a>, Up: <a href='u'>Tanks</a> &nbsp; [<a href='i'>Index</a>]</p>",
         "<p>Next: <a href='n'>Valves</a>, Up: <a href='u'>Pumps and what belongs to them</a></p>",
-        "<table><tr><td>[<a href='a'> &lt;&lt; </a>]</td><td>[<a href='b'> &gt; </a>]</td><td>[<a href='c'>Top</a>]</td>"
-        "<td>[<a href='d'> ? </a>]</td></tr></table>",
-        "<ul><li><a href='t'>Table of Contents</a><li><a href='p'>Previous Chapter</a><li><a href='n'>Next Chapter</a></ul>",
+        "<table><tr><td>[<a href='a'> &lt;&lt; </a>]</td><td>[<a href='b'> &gt; </a>]</td><td>[<a>?</a>]</td></table>",
+        "<ul><li><a href='t'>Table of Contents</a><li><a href='p'>Previous Chapter</a></ul>",
         "<div><a href='./'><img alt='&lt;-' src='left.gif'></a></div>",
         "<p><span>Available Languages: </span><a hreflang='en' href='e'>en</a> | <a hreflang='fr' href='f'>fr</a></p>",
         "<div class='languages'><p>Sprachen: <a href='e'>en</a> | <a href='f'>fr</a></p></div>",

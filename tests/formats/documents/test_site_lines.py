@@ -9,7 +9,7 @@ import pytest
 
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
-from goldbench.pipeline.formats.documents.site_lines import normal_line, own_title, without_lines
+from goldbench.pipeline.formats.documents.site_lines import LeftOut, normal_line, own_title, without_lines
 from goldbench.pipeline.formats.documents.sources import find_files
 from goldbench.schemas.corpus import Document
 
@@ -24,11 +24,11 @@ def site(folder: Path, bodies: list[str], *, title: str = "Pump {n}") -> None:
 
 
 def read(*folders: Path, limit: int | None = None) -> tuple[list[Document], int]:
-    counts: list[int] = []
+    counts: list[LeftOut] = []
     files = find_files([str(folder) for folder in folders]).files
     options = ReadOptions(limit_documents=limit)
     documents = list(read_documents(files, options, on_failure=pytest.fail, on_left_out=counts.append))
-    return documents, *counts
+    return documents, counts[0].lines
 
 
 def own(number: int) -> str:
@@ -79,6 +79,69 @@ def test_a_heading_goes_with_what_stands_below_it_or_if_it_names_the_site(tmp_pa
     ]
 
 
+def test_a_sentence_that_all_pages_share_stays_on_the_first_one(tmp_path: Path) -> None:
+    warning = "Switch the pump off and\npull its plug before you open it."
+    site(tmp_path, [f"<p>{warning}</p><p>Pumps Ltd of London</p>"] * 6)
+    documents, lines = read(tmp_path)
+    assert documents[0].text == f"{warning}\n\n{own(0)}"
+    assert [document.text for document in documents[1:]] == [own(number) for number in range(1, 6)]
+    assert lines == 6 + 5 * 2
+
+
+def test_a_paragraph_goes_as_a_whole_or_stays(tmp_path: Path) -> None:
+    site(tmp_path, ["<p>Pump {n} belongs\nto the following house:\nNorth {n}</p>"] * 6)
+    assert read(tmp_path)[0][0].text == f"Pump 0 belongs\nto the following house:\nNorth 0\n\n{own(0)}"
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "This page last modified on 202{n}-12-14 11:5{n}:20 UTC",
+        "Generated on February {n}, 2023 by texi2any",
+        "Zuletzt aktualisiert: {n}. März 2021",
+        "Copyright © 200{n}, 2010 Pumps Ltd",
+        "最后更新于 202{n}-05-01",
+    ],
+)
+def test_a_line_that_says_when_a_page_was_made_is_left_out_at_its_end_alone(tmp_path: Path, stamp: str) -> None:
+    text = f"<p>{stamp}</p><p>{{n}} of these.</p>"
+    for number in range(6):
+        page = f"<h1>Pump {number}</h1>{text}<p>{'a' * number}</p><p>Four {number}</p><hr><p>{stamp}</p>"
+        (tmp_path / f"{number}.html").write_text(page.replace("{n}", str(number)))
+    documents, lines = read(tmp_path)
+    assert [document.text.count(str(number)[:1]) > 0 for number, document in enumerate(documents)] == [True] * 6
+    assert [document.text.count(stamp[:5]) for document in documents] == [1] * 6
+    assert lines == 6
+
+
+@pytest.mark.parametrize("end", ["Since: 2.{n}", "Bought in May 200{n}", "<h2>Version of 2020-01-0{n}</h2>"])
+def test_a_line_at_the_end_that_says_something_of_its_page_stays(tmp_path: Path, end: str) -> None:
+    for number in range(6):
+        (tmp_path / f"{number}.html").write_text(f"<p>About {{n}}</p>{end}".replace("{n}", str(number)))
+    documents, lines = read(tmp_path)
+    assert lines == 0
+    assert all(document.text.endswith(str(number)) for number, document in enumerate(documents))
+
+
+def test_code_in_a_list_stays(tmp_path: Path) -> None:
+    site(tmp_path, ["<ul><li><pre>import pump</pre></li><li>step {n}</li></ul>"] * 6)
+    assert all("import pump" in document.text for document in read(tmp_path)[0])
+
+
+def test_the_lines_that_were_left_out_are_listed_with_their_pages(tmp_path: Path) -> None:
+    site(tmp_path, ["<p>Subscribe!</p><p>Subscribe!</p>"] * 4 + ["<p>Only here.</p>"] * 3)
+    (tmp_path / "shared").mkdir()
+    lines = "".join(f"<p>Common line {number} {'x' * 200}</p>" for number in range(70))
+    site(tmp_path / "shared", [lines] * 6)
+    found: list[LeftOut] = []
+    files = find_files([str(tmp_path)]).files
+    list(read_documents(files, ReadOptions(), on_failure=pytest.fail, on_left_out=found.append))
+    assert found[0].lines == 6 * 70
+    assert len(found[0].shared) == 50
+    assert {line.pages for line in found[0].shared} == {6}
+    assert max(len(line.line) for line in found[0].shared) == 100
+
+
 def test_sites_beside_one_another_each_have_their_own_lines(tmp_path: Path) -> None:
     for name in ("one", "two", "three"):
         site(tmp_path / "all" / name, [f"<p>Welcome to {name}.</p>"] * 6)
@@ -103,6 +166,9 @@ def test_a_page_that_holds_nothing_else_stays(tmp_path: Path) -> None:
         ("Pumps: Manual: Pump {n}: use {n}", "Pump 0: use 0"),
         ("Pump {n} :: Guide :: Pumps", "Pump 0"),
         ("Pump {n}", "Pump 0"),
+        ("Pump {n} — Pumps 3.1{n} documentation", "Pump 0 — 3.10"),
+        ("Pump {n} — Release {n}", "Pump 0 — Release 0"),
+        ("Pumps 3.1{n} manual", "Pumps 3.10 manual"),
         ("Pumps Ltd", "Heading 0"),
     ],
 )
@@ -122,9 +188,9 @@ def test_the_order_of_pages_changes_nothing_and_a_limit_reads_the_first_ones(tmp
 @pytest.mark.parametrize("lines", list(itertools.product(["# A", "## B", "b", "c", "```", "| x |", ""], repeat=3)))
 def test_no_line_that_is_not_shared_is_lost(lines: tuple[str, ...]) -> None:
     text, common = "\n".join([*lines, "own"]), frozenset({"# a", "## b", "b", "| x |"})
-    kept, count = without_lines(text, common)
+    kept, taken = without_lines(text, common)
     words = [line for line in lines if line]
-    assert len([line for line in kept.split("\n") if line]) == len(words) + 1 - count
+    assert len([line for line in kept.split("\n") if line]) == len(words) + 1 - len(taken)
     assert [line for line in kept.split("\n") if normal_line(line) not in common and line] == [
         line for line in [*words, "own"] if normal_line(line) not in common
     ]
