@@ -195,6 +195,7 @@ class Reader:
             async with calls_shown(panel, step, self.progress):
                 _take(found, await asking.ask([*checks, *_slots(asked, slice(first))], per_call=per_call))
                 rest = {key: one for key, one in asked.items() if key not in _answered(found, panel)}
+                step.advance(sum(len(one.passages[first:]) for key, one in asked.items() if key not in rest))
                 if _checked(found).verdict is not CanaryVerdict.FAILED:
                     later = replace(asking, tries=False)
                     _take(found, await later.ask(_slots(rest, slice(first, None)), per_call=per_call))

@@ -6,8 +6,10 @@ Each question is decided twice: with the whole collection, where it has an answe
 away, where it has none as far as people judged. With ``--words 3``, three of its content words, drawn at random, stand
 for it, as in a log of short queries (not in scripts without spaces). Only in XQuAD is the answer surely gone with the
 paragraph; in collections of abstracts others may answer that nobody judged, the more so the shorter the query.
-With ``--own 100``, thresholds are read off 100 of the questions, and the others are decided. At last, German and
-Chinese questions are decided against XQuAD's English paragraphs, which answer them all in another language.
+With ``--own 100``, thresholds are read off 100 of the questions, and the others are decided. ``pool`` is the share of
+what rules leave undecided for which a relevant passage is among the nearest 3, 5, 10 and 20, neighbours included: a
+model that reads them without a mistake calls the others wrongly not covered. At last, German and Chinese questions are
+decided against XQuAD's English paragraphs, which answer them all in another language.
 """
 
 from __future__ import annotations
@@ -20,14 +22,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from goldbench.pipeline.explore.log_coverage import main_language
+from goldbench.pipeline.explore.passage_pool import pooled
 from goldbench.pipeline.explore.verdicts import Thresholds, thresholds, with_thresholds
-from goldbench.pipeline.explore.word_rules import Passages, State, Verdict
+from goldbench.pipeline.explore.word_rules import Passages, State, Verdict, is_foreign
+from goldbench.pipeline.grade.preparation import pool_settings
 from goldbench.pipeline.measures.statistics.coverage import Words
+from goldbench.pipeline.systems import open_systems
 from goldbench.pipeline.text.words import content_terms, stop_words, terms
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
 
 CHOSEN = ("xquad_en", "xquad_de", "xquad_zh", "xquad_ar", "xquad_hi", "xquad_th", "cystic_fibrosis", "npl", "cranfield")
 MOST = 1200
+POOLED, DEPTHS = ("bm25", "ngrams", "lsi"), (3, 5, 10, 20)
 
 
 def main() -> None:
@@ -45,6 +51,7 @@ def main() -> None:
                 continue
             for count in [0] if found.spaceless else options.words:
                 print(f"{name:16} {count or 'all'} words: {_measured(found, count, options.own)}", flush=True)
+                print(f"{name:16} {count or 'all'} words: {_pooled(found, count)}", flush=True)
     if options.own == 0 and "xquad_en" in options.only:
         _abroad(options.collections, options.words)
 
@@ -66,6 +73,28 @@ def _measured(found: Collection, count: int, own: int) -> str:
         rules = [passages.verdict(text, without=gone) for text, gone in zip(texts, without, strict=True)]
         shares.append(_shares(with_thresholds(rules, words.coverage(own_terms, without=without), limits)))
     return f"{len(texts)} queries; answered: {shares[0]}; answer taken away: {shares[1]}"
+
+
+def _pooled(found: Collection, count: int) -> str:
+    """Return for the questions that rules leave undecided how often a relevant passage is among those to read."""
+    language = main_language(found.documents)
+    draws = random.Random(1)
+    asked = [_shortened(text, count, language, draws) for text in found.queries[:MOST]]
+    passages = Passages(found.documents, asked, language)
+    undecided = {str(n): text for n, text in enumerate(asked) if passages.verdict(text).state is State.UNDECIDED}
+    corpus = {str(place): text for place, text in enumerate(found.documents)}
+    with open_systems(POOLED, pool_settings(language)) as systems:
+        retrievers = [systems.retriever(name) for name in POOLED]
+        for retriever in retrievers:
+            retriever.index(corpus)
+        shares = []
+        for depth in DEPTHS:
+            pools = pooled(undecided, corpus, retrievers, count=depth)
+            hits = sum(any(found.gains[int(n)].get(int(one), 0) > 0 for one in pools[n]) for n in undecided)
+            read = sum(map(len, pools.values())) / len(undecided)
+            shares.append(f"{depth}: {hits / len(undecided):.1%} ({read:.1f} passages)")
+    foreign = sum(is_foreign(text, [language] if language else []) for text in undecided.values())
+    return f"{len(undecided)} undecided; pool {', '.join(shares)}; taken for another language {foreign}"
 
 
 def _limits(
