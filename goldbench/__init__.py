@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from goldbench.pipeline.api.evaluations import Evaluation, Evaluations
     from goldbench.pipeline.api.gold_build import build
     from goldbench.pipeline.api.gold_card import GoldCard
-    from goldbench.pipeline.api.gold_set import Frames, GoldSet
+    from goldbench.pipeline.api.gold_records import Frames
+    from goldbench.pipeline.api.gold_set import GoldSet
     from goldbench.pipeline.api.run_comparison import RunComparison
     from goldbench.pipeline.api.scores import compare, evaluate
     from goldbench.pipeline.errors import (
@@ -47,7 +48,7 @@ _PLACES = {
     "CostPlan": "api.cost_plan",
     "Evaluation": "api.evaluations",
     "Evaluations": "api.evaluations",
-    "Frames": "api.gold_set",
+    "Frames": "api.gold_records",
     "GoldCard": "api.gold_card",
     "GoldSet": "api.gold_set",
     "RunComparison": "api.run_comparison",

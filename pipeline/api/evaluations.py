@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from goldbench.pipeline.measures.result import Counts, Result
+    from goldbench.pipeline.measures.statistics.noise_loss import NoiseLoss
+    from goldbench.pipeline.measures.statistics.separation import Separation
+    from goldbench.pipeline.measures.statistics.special_figures import Kind, Special
+    from goldbench.pipeline.report.text_tables import Rows
 
 
 class Evaluation(Mapping[str, float]):
@@ -49,6 +53,8 @@ class Evaluation(Mapping[str, float]):
         level: int = 1,
         notice: str | None = None,
         notes: tuple[str, ...] = (),
+        special: Callable[[Result], Special | None] | None = None,
+        without_answer: int = 0,
     ) -> None:
         """Take the scores.
 
@@ -59,11 +65,14 @@ class Evaluation(Mapping[str, float]):
             level: The smallest relevant grade of the judgments.
             notice: The gold set's warning, or None.
             notes: What to know about the answers of a retriever, a line each.
+            special: Returns the figures on queries of particular kinds, None if the set has none of them.
+            without_answer: The number of the set's queries that nothing in the corpus answers.
         """
         names = short_names(result.values, level)
         self.result = replace(result, values={names[name]: column for name, column in result.values.items()})
         self.system, self.run, self.relevant_from, self._notice = system, run, level, notice
-        self.notes = notes
+        self.notes, self._without_answer = notes, without_answer
+        self._special = special(self.result) if special is not None else None
         self._means = ByMeasure({name: self.result.mean(name) for name in self.result.values}, level=level)
 
     def __getitem__(self, measure: str) -> float:
@@ -92,6 +101,59 @@ class Evaluation(Mapping[str, float]):
     def query_ids(self) -> Sequence[str]:
         """The queries that are averaged over, in code point order."""
         return self.result.query_ids
+
+    @cached_property
+    def by_kind(self) -> dict[str, Kind]:
+        """The number of queries and the means of each kind of query; empty if the set does not tell kinds.
+
+        >>> import json, tempfile, pathlib, goldbench
+        >>> texts = {"pump": "The pump starts at forty litres.", "valve": "The valve closes slowly.", "lamp": "A lamp."}
+        >>> gold = {
+        ...     "queries": {"q1": "When does the pump start?", "q2": "When dose the pmup start?"},
+        ...     "corpus": texts,
+        ...     "relevant_docs": {"q1": ["pump"], "q2": ["pump"]},
+        ...     "originals": {"q2": "q1"},
+        ...     "unanswerable": {"u1": "Who paid?"},
+        ...     "metadata": {"members": ["originals", "unanswerable"]},
+        ... }
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> _ = pathlib.Path(folder.name, "gold.json").write_text(json.dumps(gold))
+        >>> def search(query, k):
+        ...     words = query.lower().strip("?").split()
+        ...     return sorted(((key, sum(word in text for word in words)) for key, text in texts.items()),
+        ...                   key=lambda one: -one[1])[:k]
+        >>> found = goldbench.GoldSet.load(folder.name + "/gold.json").evaluate(search, "hit@1", progress=False)
+        >>> found.by_kind["not stated"].queries, found.noise["all"].differences["hit@1"].mean
+        (2, 0.0)
+        >>> found.separation.auroc
+        1.0
+        >>> folder.cleanup()
+        """
+        kinds = self._special.kinds if self._special else {}
+        return {
+            kind: replace(one, means=ByMeasure(dict(one.means), level=self.relevant_from))
+            for kind, one in kinds.items()
+        }
+
+    @cached_property
+    def noise(self) -> dict[str, NoiseLoss]:
+        """What each noise costs, and ``all`` of them: noisy queries minus their originals, pair by pair.
+
+        ``differences`` has the mean difference of each measure with its 95 % interval; below 0 is a loss.
+        """
+        losses = self._special.noise if self._special else {}
+        return {
+            noise: replace(one, differences=ByMeasure(dict(one.differences), level=self.relevant_from))
+            for noise, one in losses.items()
+        }
+
+    @property
+    def separation(self) -> Separation | None:
+        """How well the first result's score tells answerable from unanswerable queries: ``auroc`` with its interval.
+
+        None if the set or the run has no unanswerable queries, or every first result has the same score.
+        """
+        return self._special.separation if self._special else None
 
     @cached_property
     def by_query(self) -> dict[str, ByMeasure[float]]:
@@ -145,12 +207,20 @@ class Evaluation(Mapping[str, float]):
     def __repr__(self) -> str:
         from goldbench.pipeline.report.text_tables import aligned
 
-        return "\n".join([*aligned(self._rows()), *self._lines()])
+        tables = (line for title, rows in self._tables() for line in (f"{title}:", *aligned(rows, words=2)))
+        return "\n".join([*aligned(self._rows()), *tables, *self._lines()])
 
     def _repr_html_(self) -> str:
         from goldbench.pipeline.report.notebook import html_lines, html_table
 
-        return f"{html_table(self._rows())}\n{html_lines(self._lines())}"
+        tables = [part for title, rows in self._tables() for part in (html_lines([title]), html_table(rows, words=2))]
+        return "\n".join([html_table(self._rows()), *tables, html_lines(self._lines())])
+
+    def _tables(self) -> list[tuple[str, Rows]]:
+        """Return the tables of kinds and of noise, as ``goldbench score`` prints them."""
+        from goldbench.pipeline.report.special_text import tables
+
+        return tables({self.system: self._special}, list(self)) if self._special else []
 
     def _rows(self) -> list[list[str]]:
         rows = [["measure", "mean", *(["95 % interval"] if self.intervals else [])]]
@@ -160,10 +230,12 @@ class Evaluation(Mapping[str, float]):
         return rows
 
     def _lines(self) -> list[str]:
+        from goldbench.pipeline.report.special_text import unanswerable_lines
         from goldbench.pipeline.text.display import printable, queries
 
         counted = f"{self.system}: {queries(self.counts.queries)}."
-        return [printable(line) for line in (counted, *relevance(self.relevant_from), *self.remarks)]
+        told = unanswerable_lines({self.system: self._special}, self._without_answer) if self._special else ()
+        return [printable(line) for line in (counted, *told, *relevance(self.relevant_from), *self.remarks)]
 
 
 class Evaluations(Mapping[str, Evaluation]):

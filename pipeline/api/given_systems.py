@@ -277,8 +277,9 @@ def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> tuple[Run, tuple
     returns: Returns = "texts" if how.match == "text" else "ids"
     advice = "" if how.match == "text" else "; if it returns texts, give match='text'"
     texts, corpus = texts_to_search(gold, how.conversation)
-    queries = {query_id: text for query_id, text in texts.items() if query_id in gold.qrels}
-    if not queries:
+    without = gold.unanswerable()
+    queries = {query_id: text for query_id, text in texts.items() if query_id in gold.qrels or query_id in without}
+    if not queries.keys() & gold.qrels.keys():
         raise InputError(gold.path, "holds no text of a judged query; use the same ids in judgments and queries")
     find = TextMatch(gold.qrels, corpus).find
     retriever = adapt(thing, name=name, returns=returns, timeout_s=how.timeout, own=True, advice=advice, find_text=find)

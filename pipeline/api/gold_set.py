@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
+from goldbench.pipeline.api.gold_records import GoldRecords
 from goldbench.pipeline.api.keywords import (
     ConfigGiven,
     GradeOptions,
@@ -18,12 +18,10 @@ from goldbench.pipeline.api.keywords import (
     path_of,
     whole_number,
 )
-from goldbench.pipeline.errors import GoldbenchError, InputError, NothingKept, OutputError, UsageError
+from goldbench.pipeline.errors import GoldbenchError, NothingKept, OutputError, UsageError
 from goldbench.pipeline.text.display import printable, shown
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from goldbench.pipeline.api.cost_plan import CostPlan
     from goldbench.pipeline.api.evaluations import Evaluation, Evaluations
     from goldbench.pipeline.api.given_systems import EvaluateOptions, Run
@@ -47,28 +45,7 @@ _QUERIES_SHOWN, _CHARACTERS_SHOWN = 3, 100
 """Queries in the printed form of a set, and characters of each."""
 
 
-class Frames(NamedTuple):
-    """A gold set as three frames of pandas.
-
-    ``queries`` has the columns ``query_id``, ``text`` and ``answer`` (missing where nobody wrote a reference answer),
-    ``corpus`` has ``doc_id`` and ``text``, all of them strings;
-    ``qrels`` has ``query_id``, ``doc_id`` (strings) and ``grade`` (int64), a row for each judged pair.
-
-    >>> import goldbench
-    >>> pump = "The circulation pump starts when the tank falls below forty litres and stops when it is full."
-    >>> valve = "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes."
-    >>> gold = goldbench.build(texts=[pump, valve], queries=1, no_chunk=True, progress=False)
-    >>> queries, corpus, qrels = gold.to_pandas()
-    >>> qrels.merge(queries, on="query_id").columns.tolist()
-    ['query_id', 'doc_id', 'grade', 'text', 'answer']
-    """
-
-    queries: pd.DataFrame
-    corpus: pd.DataFrame
-    qrels: pd.DataFrame
-
-
-class GoldSet:
+class GoldSet(GoldRecords):
     """A retrieval test set: queries, the passages to search, and which passages are relevant to which query.
 
     ``path`` is where it lies. A set that `goldbench.build` or `load` put into a temporary folder is deleted with the
@@ -114,30 +91,6 @@ class GoldSet:
         self._relevant_from = relevant_from
         self._hold(gold)
         self.remarks, self.complete, self._temporary = tuple(remarks), complete, temporary
-
-    def _hold(self, gold: Gold) -> None:
-        """Take the judgments, and note the files that hold the texts, which are read when they are needed."""
-        from goldbench.pipeline.goldset.gold_path import state_of
-        from goldbench.pipeline.score.runs import Gold
-
-        self.path = gold.path.absolute()  # the current folder may be another one when the texts are read
-        self._gold, self._state = Gold(self.path, gold.qrels, self._relevant_from or gold.level), state_of(self.path)
-        for name in ("queries", "corpus", "qrels", "answers", "metadata"):
-            self.__dict__.pop(name, None)
-
-    def _unchanged(self) -> Gold:
-        """Return the judgments; refuse if the texts on disk are no longer those that belong to them.
-
-        Raises:
-            InputError: The set was deleted, moved or changed since it was loaded.
-        """
-        from goldbench.pipeline.goldset.gold_path import state_of
-
-        if state_of(self.path) != self._state:
-            if not self.path.exists():
-                raise InputError(shown(self.path), "is gone since the set was loaded; load a set that is there")
-            raise InputError(shown(self.path), "was changed since the set was loaded; load it again")
-        return self._gold
 
     @classmethod
     @keywords_named()
@@ -199,57 +152,6 @@ class GoldSet:
             gold = load_gold(place.absolute())
             return cls(gold, remarks=_undeclared(gold) if level is None else (), relevant_from=level)
         return _imported(str(place), choice_of(kind, "kind", Kind), {**given, "relevant_from": level})
-
-    @cached_property
-    def queries(self) -> dict[str, str]:
-        """The text of each query, by its id; empty if the judgments have no texts."""
-        return self._unchanged().queries()
-
-    @cached_property
-    def corpus(self) -> dict[str, str]:
-        """The text of each passage, by its id; empty if the judgments have no texts."""
-        return self._unchanged().corpus()
-
-    @cached_property
-    def answers(self) -> dict[str, dict[str, Any]]:
-        """The reference answer of each query that has one: ``text``, and ``evidence`` with its quotes and passages."""
-        return self._unchanged().answers()
-
-    @cached_property
-    def qrels(self) -> dict[str, dict[str, int]]:
-        """The grade of each judged passage, by query and passage."""
-        return {query_id: dict(grades) for query_id, grades in self._gold.qrels.items()}
-
-    @property
-    def relevant_from(self) -> int:
-        """The smallest grade that counts as relevant: as given to `load`, else as the set declares, else 1."""
-        return self._gold.level
-
-    @cached_property
-    def metadata(self) -> dict[str, Any]:
-        """How the set was made: generator, level of evidence, seed; empty if it does not say."""
-        from goldbench.pipeline.goldset.gold_path import metadata_of
-
-        return metadata_of(self._unchanged().path)
-
-    def to_pandas(self) -> Frames:
-        """Return queries, passages and judgments as three frames; see `Frames` for their columns."""
-        from goldbench.pipeline.api.pandas_frames import frame_of
-
-        judged = [(query, doc, grade) for query, grades in self.qrels.items() for doc, grade in grades.items()]
-        return Frames(
-            frame_of({
-                "query_id": ("text", list(self.queries)),
-                "text": ("text", list(self.queries.values())),
-                "answer": ("text", [self.answers.get(query_id, {}).get("text") for query_id in self.queries]),
-            }),
-            frame_of({"doc_id": ("text", list(self.corpus)), "text": ("text", list(self.corpus.values()))}),
-            frame_of({
-                "query_id": ("text", [query for query, _, _ in judged]),
-                "doc_id": ("text", [doc for _, doc, _ in judged]),
-                "grade": ("whole", [grade for _, _, grade in judged]),
-            }),
-        )  # fmt: skip
 
     @keywords_named()
     def save(self, folder: str | PathLike[str]) -> GoldSet:

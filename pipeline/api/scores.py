@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -219,8 +220,19 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
 
 
 def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str | None = None) -> Evaluation:
+    from goldbench.pipeline.score.special_queries import special_by
+
     scored = score(gold, given, name, asked)
-    return Evaluation(scored.result, system=name, run=scored.run, level=gold.level, notice=notice, notes=scored.notes)
+    return Evaluation(
+        scored.result,
+        system=name,
+        run=scored.run,
+        level=gold.level,
+        notice=notice,
+        notes=scored.notes,
+        special=lambda result: special_by(gold, scored.run, result),
+        without_answer=len(gold.unanswerable()),
+    )
 
 
 def compare_all(
@@ -291,10 +303,10 @@ def _gold_of(qrels: object, rel: int | None) -> Gold:
     if isinstance(qrels, str | PathLike):
         gold = load_gold(path_of(qrels, "qrels"))
     else:
-        gold = Gold(Path("qrels"), judgments_of(qrels))
+        gold = Gold(Path("qrels"), judgments_of(qrels), in_memory=True)
     if not gold.qrels:
         raise InputError(gold.path, "holds no judgments")
-    return gold if rel is None else Gold(gold.path, gold.qrels, whole_number(rel, "rel", least=1))
+    return gold if rel is None else replace(gold, level=whole_number(rel, "rel", least=1))
 
 
 def _checked_run(run: object, name: str) -> object:

@@ -218,7 +218,7 @@ def _texts(gold: Gold) -> dict[str, str]:
 
 def _searched(bench: Bench, gold: Gold) -> Iterator[str]:
     """Yield what was searched for conversations, if there are any."""
-    if told := told_of_conversations(len(conversations(gold).keys() & gold.qrels.keys()), bench.conversation):
+    if told := told_of_conversations(len(conversations(gold)), bench.conversation):
         yield told
 
 

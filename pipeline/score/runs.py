@@ -43,11 +43,17 @@ class Gold:
     """Judgments, and the path that their texts are read from.
 
     ``qrels`` is the grade of each judged document by query, ``level`` the smallest grade that counts as relevant.
+    ``in_memory`` marks judgments without a file: ``path`` is only what messages call them.
     """
 
     path: Path
     qrels: dict[str, dict[str, int]]
     level: int = 1
+    in_memory: bool = False
+
+    def members(self, *, search: bool = False) -> dict[str, dict[str, Any]]:
+        """Return the members of ``dataset.json`` that only some sets have; see `gold_path.members_of`."""
+        return {} if self.in_memory else gold_path.members_of(self.path, search=search)
 
     def queries(self) -> dict[str, str]:
         """Return the text of each query; empty if the judgments have no texts."""
@@ -63,17 +69,17 @@ class Gold:
 
     def unanswerable(self) -> dict[str, str]:
         """Return the text of each query that nothing in the corpus answers; these are in no mean."""
-        texts: dict[str, str] = gold_path.members_of(self.path).get("unanswerable", {})
+        texts: dict[str, str] = self.members().get("unanswerable", {})
         return texts
 
     def needs(self) -> dict[str, list[str]]:
         """Return the passages that are all needed, by query; empty if one passage is enough for every query."""
-        needs: dict[str, list[str]] = gold_path.members_of(self.path, search=True).get("needs", {})
+        needs: dict[str, list[str]] = self.members(search=True).get("needs", {})
         return {query_id: needed for query_id, needed in needs.items() if query_id in self.qrels}
 
     def about(self) -> dict[str, dict[str, Any]]:
         """Return the notes of a build on each query; empty if the judgments are not of a build."""
-        return gold_path.notes_of_queries(self.path)
+        return {} if self.in_memory else gold_path.notes_of_queries(self.path)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the judgments, whatever file they came in."""

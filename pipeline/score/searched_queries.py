@@ -6,7 +6,6 @@ from pydantic import ValidationError
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.faults import explain
-from goldbench.pipeline.goldset.gold_path import members_of
 from goldbench.pipeline.score.runs import Gold
 from goldbench.pipeline.text.asked_query import AskedQuery, Conversation
 from goldbench.pipeline.text.display import amount
@@ -25,7 +24,7 @@ def conversations(gold: Gold) -> dict[str, AskedQuery]:
     Raises:
         InputError: A turn is not an object with a question.
     """
-    members = members_of(gold.path)
+    members = gold.members()
     turns, alone = members.get("history", {}), members.get("standalone", {})
     if not turns and not alone:
         return {}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from goldbench.pipeline.goldset.gold_path import built_with_shares, members_of
+from goldbench.pipeline.goldset.gold_path import built_with_shares
 from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.score.runs import Gold, Run, read_results
 
@@ -25,21 +26,40 @@ def special_of(gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result
     Raises:
         InputError: A run cannot be read again.
     """
-    members = members_of(gold.path)
-    if not members and not built_with_shares(gold.path):
+    members = gold.members()
+    if not _has_kinds(gold, members):
         return {}
     notes = gold.about()
-    return {name: _special(members, notes, runs[name], result) for name, result in results.items()}
+    return {name: _special(members, notes, partial(read_results, runs[name]), one) for name, one in results.items()}
+
+
+def special_by(gold: Gold, run: Mapping[str, Mapping[str, float]], result: Result) -> Special | None:
+    """Return the figures of a run in memory; None for a set without queries of particular kinds.
+
+    Args:
+        gold: The gold set.
+        run: The score of each document by query.
+        result: Its scores.
+    """
+    members = gold.members()
+    return _special(members, gold.about(), lambda: run, result) if _has_kinds(gold, members) else None
+
+
+def _has_kinds(gold: Gold, members: Mapping[str, object]) -> bool:
+    return bool(members) or (not gold.in_memory and built_with_shares(gold.path))
 
 
 def _special(
-    members: Mapping[str, Mapping[str, Any]], notes: Mapping[str, Mapping[str, Any]], run: Run, result: Result
+    members: Mapping[str, Mapping[str, Any]],
+    notes: Mapping[str, Mapping[str, Any]],
+    read: Callable[[], Mapping[str, Mapping[str, float]]],
+    result: Result,
 ) -> Special:
     from goldbench.pipeline.measures.statistics.separation import separation
     from goldbench.pipeline.measures.statistics.special_figures import Special, losses, means_by_kind, means_by_level
 
     asked = members.get("unanswerable", {})
-    found = read_results(run) if asked else {}
+    found = read() if asked else {}
     top = {query_id: max(documents.values(), default=-inf) for query_id, documents in found.items()}
     searched = any(query_id in top for query_id in asked)  # a run leaves out queries without results
     without = [top.get(query_id, -inf) for query_id in asked] if searched else []

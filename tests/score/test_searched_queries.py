@@ -29,9 +29,13 @@ SET: dict[str, Any] = {
     "metadata": {"members": ["unanswerable", "history", "standalone"]},
 }
 SEARCHED = {
-    "last": ["And who repaired it?", "Where is the green lamp?"],
-    "standalone": ["Who repaired the circulation pump?", "Where is the green lamp?"],
-    "joined": ["Which pump rattles?\nThe circulation pump.\nAnd who repaired it?", "Where is the green lamp?"],
+    "last": ["And who repaired it?", "Where is the green lamp?", "And its colour?"],
+    "standalone": ["Who repaired the circulation pump?", "Where is the green lamp?", "Which colour has the tank?"],
+    "joined": [
+        "Which pump rattles?\nThe circulation pump.\nAnd who repaired it?",
+        "Where is the green lamp?",
+        "Who built the tank?\nAnd its colour?",
+    ],
 }
 TOLD = {
     "last": "the last turn alone, as it was asked",
@@ -56,7 +60,7 @@ def test_a_retriever_in_python_is_asked_in_the_form_that_is_chosen(tmp_path: Pat
     found = GoldSet.load(write(tmp_path)).evaluate(search, "hit@1", conversation=conversation, progress=False)
     assert asked == SEARCHED[conversation]
     (told,) = [line for line in found.remarks if "conversation" in line]
-    assert told == f"search: 1 conversation searched by {TOLD[conversation]} (conversation = {conversation})."
+    assert told == f"search: 2 conversations searched by {TOLD[conversation]} (conversation = {conversation})."
 
 
 def test_the_form_that_is_chosen_is_what_commands_search_for_and_tell(
@@ -79,7 +83,7 @@ def test_the_form_that_is_chosen_is_what_commands_search_for_and_tell(
         assert done.returncode == 0, done.stderr
         found = json.loads((tmp_path / "out" / "experiment.json").read_text())
         shares[conversation] = found["card"]["systems"][0]["scores"]["hit@1"]["mean"]
-        assert found["notes"] == [f"1 conversation searched by {TOLD[conversation]} (conversation = {conversation})."]
+        assert found["notes"] == [f"2 conversations searched by {TOLD[conversation]} (conversation = {conversation})."]
     assert shares == {"last": 0.5, "standalone": 1.0}
 
 

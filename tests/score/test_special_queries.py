@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from goldbench import GoldSet
+from goldbench import evaluate as evaluated
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.goldset.dataset import write_gold
 from goldbench.pipeline.goldset.folder import GoldFolder
@@ -257,3 +258,67 @@ def test_the_interval_of_the_separation_covers_the_truth(above: float, alike: fl
     certain = separation([2.0] * 30, [1.0] * 12)
     assert (certain.auroc, certain.high) == (1.0, 1.0)
     assert 0.8 < certain.low < 0.99
+
+
+def test_python_has_the_figures_of_the_command(place: Path, goldbench_inside: Goldbench) -> None:
+    run = made_run(1)
+    file = written(place.parent, run)
+    done = goldbench_inside("score", place, "--run", file, "--measure", "hit@5 all@3 mrr@5", "--format", "json")
+    told = json.loads(done.stdout)["runs"]["run"]
+    gold = GoldSet.load(place)
+    for given in (file, run):
+        found = gold.evaluate(given, "hit@5 all@3 mrr@5")
+        assert found["all@3"] == told["means"]["all@3"]
+        kinds = {kind: (one.queries, [one.means["hit@5"], one.means["mrr@5"]]) for kind, one in found.by_kind.items()}
+        assert kinds == {
+            kind: (one["queries"], [one["means"]["hit@5(rel=2)"], one["means"]["mrr@5(rel=2)"]])
+            for kind, one in told["kinds"].items()
+        }
+        for noise, loss in found.noise.items():
+            assert loss.pairs == told["noise"][noise]["pairs"]
+            differences = told["noise"][noise]["differences"]
+            assert loss.differences["mrr@5"].model_dump() == differences["mrr@5(rel=2)"]
+        assert found.separation is not None
+        assert dataclasses.asdict(found.separation).items() <= told["unanswerable"].items()
+        assert "By kind of query:" in repr(found)
+        assert "unanswerable queries with AUROC" in repr(found)
+        assert "By kind of query" in found._repr_html_()
+
+
+def test_a_retriever_in_python_is_asked_for_queries_without_an_answer_too(place: Path) -> None:
+    asked = []
+
+    def search(query: str, k: int) -> list[tuple[str, float]]:
+        asked.append(query)
+        return [("c1", 0.0 if query.startswith("passage on") else 1.0)]
+
+    found = GoldSet.load(place).evaluate(search, "hit@1", progress=False)
+    assert sorted(asked[-3:]) == ["passage on u1", "passage on u2", "passage on u3"]
+    assert found.counts.queries == 7
+    assert found.counts.extra == 0
+    assert found.separation is not None
+    assert (found.separation.auroc, found.separation.unanswerable) == (1.0, 3)
+
+
+def test_the_records_of_a_set_are_there_in_python(place: Path) -> None:
+    gold = GoldSet.load(place)
+    assert gold.needs == {query_id: list(needed) for query_id, needed in NEEDS.items()}
+    assert gold.originals == ORIGINALS
+    assert gold.unanswerable == {one: f"passage on {one}" for one in UNANSWERABLE}
+    assert (gold.history, gold.standalone, gold.derived) == ({}, {}, {})
+    again = GoldSet.load(place)
+    (place / "dataset.json").write_text("{}")
+    with pytest.raises(InputError, match="was changed since the set was loaded"):
+        _ = again.needs
+
+
+def test_judgments_in_memory_have_nothing_to_do_with_the_set_in_the_current_folder(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    judged = {"q1": {"c1": 1}, "q9": {"c2": 1}}
+    found = evaluated(judged, {"q1": ["c1"], "u1": ["c2"]}, "hit@1")
+    assert found.counts.extra == 1
+    assert (found.by_kind, found.separation) == ({}, None)
+    with pytest.raises(InputError, match="no query that is scored needs several passages"):
+        evaluated(judged, {"q1": ["c1"]}, "all@2")
