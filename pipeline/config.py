@@ -19,7 +19,7 @@ from goldbench.pipeline.llm.server_settings import Model
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.corpus import TitleUse
-from goldbench.schemas.query import Constraints, QueryKind, QueryStyle
+from goldbench.schemas.query import Constraints, Level, QueryKind, QueryStyle
 from goldbench.schemas.record import Record
 from goldbench.schemas.settings import SHARE, Declared, Setting, declared, put
 
@@ -103,7 +103,7 @@ class Corpus(Record):
     title: Annotated[TitleUse, Setting("Title: before the text, in BEIR's title field, or left out")] = TitleUse.JOIN
 
 
-K = TypeVar("K", QueryKind, QueryStyle)
+K = TypeVar("K", QueryKind, QueryStyle, Level)
 HEAVIEST = 1_000_000
 """The largest weight of a kind or a style."""
 
@@ -178,6 +178,10 @@ class Generation(Record):
         "Weights of what is asked; exact shares if a kind beyond one passage is named",
     )] = KINDS  # fmt: skip
     styles: Annotated[dict[QueryStyle, float], Field(min_length=1), Setting("Weights of how it is asked")] = STYLES
+    difficulty: Annotated[dict[Level, float] | None, Setting(
+        "Shares of easy, medium and hard queries",
+        unset="not steered", example={"easy": 0.3, "medium": 0.4, "hard": 0.3},
+    )] = None  # fmt: skip
     multi_hop: MultiHop = MultiHop()
     unanswerable: Unanswerable = Unanswerable()
     constraints: Constraints = Constraints()
@@ -193,9 +197,13 @@ class Generation(Record):
         """Return the word that is recorded for a generator."""
         return Generator.OFFLINE if generator is Generator.SIMULATED else generator
 
-    @field_validator("kinds", "styles")
+    @field_validator("kinds", "styles", "difficulty")
     @classmethod
-    def _weights(cls, weights: dict[K, float]) -> dict[K, float]:
+    def _weights(cls, weights: dict[K, float] | None) -> dict[K, float] | None:
+        if weights is None:
+            return None
+        if not weights:
+            raise ValueError("name at least one level: easy, medium, hard")
         if min(weights.values()) < 0 or sum(weights.values()) <= 0:
             raise ValueError("weights must be 0 or more, and not all 0")
         if max(weights.values()) > HEAVIEST:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.judgment import Judgment
-from goldbench.schemas.query import Assignment, Candidate, Constraints
+from goldbench.schemas.query import Assignment, Candidate, Constraints, Level
 
 if TYPE_CHECKING:
     import numpy as np
@@ -151,6 +151,8 @@ class Brief:
     """Whether the generator can say a thing in other words; a small model cannot, and is not asked to."""
     titled: bool = True
     """Whether passages are emitted with their titles."""
+    level: Level | None = None
+    """How hard the query should be for word matching, None where that is left open."""
 
 
 @dataclass(frozen=True, slots=True)

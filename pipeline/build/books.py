@@ -16,7 +16,17 @@ from goldbench.pipeline.goldset.folder import stamp
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.offline.notice import notice, small_model_notice
 from goldbench.pipeline.ports import QueryGenerator
-from goldbench.schemas.manifest import Asked, Failure, KindCount, Manifest, SharedLine, StageReport, StageUsage
+from goldbench.pipeline.stages.difficulty import selection_notice
+from goldbench.schemas.manifest import (
+    Asked,
+    Failure,
+    KindCount,
+    LevelSelection,
+    Manifest,
+    SharedLine,
+    StageReport,
+    StageUsage,
+)
 
 SHAPING_PACKAGES = ("langchain-text-splitters", "numpy", "openai", "py3langid", "pydantic", "scipy")
 """The packages whose behaviour shapes a gold set."""
@@ -78,6 +88,7 @@ class Books:
         prompts: Mapping[str, str],
         usage: Mapping[str, StageUsage],
         kinds: Mapping[str, KindCount],
+        difficulty: LevelSelection | None = None,
     ) -> Manifest:
         """Return the record of the run; its files are entered when they are put in place.
 
@@ -89,6 +100,7 @@ class Books:
             prompts: The digest of every prompt in use, by its id.
             usage: What the calls cost, by stage.
             kinds: How many queries of each kind there are, empty if the kinds have no exact shares.
+            difficulty: How queries were selected by their difficulty, None if they were not.
         """
         return Manifest(
             **stamp(self.started),
@@ -103,6 +115,7 @@ class Books:
             queries=len(drawn.queries),
             mix=_mix(drawn),
             kinds=dict(kinds),
+            difficulty=difficulty,
             stages=self.reports,
             failures=self.failures,
             usage=dict(usage),
@@ -118,13 +131,16 @@ def warning(config: Config) -> str:
     return notice(generate.recipe.value)
 
 
-def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[str, object]:
+def described(
+    config: Config, drawn: Drawn, generator: QueryGenerator, difficulty: LevelSelection | None = None
+) -> dict[str, object]:
     """Return the gold set's metadata: how it was made, and how far it can be trusted.
 
     Args:
         config: As in `Books.manifest`.
         drawn: As in `Books.manifest`.
         generator: As in `Books.manifest`.
+        difficulty: As in `Books.manifest`.
     """
     metadata: dict[str, object] = {
         "generator": generator.name,
@@ -142,6 +158,9 @@ def described(config: Config, drawn: Drawn, generator: QueryGenerator) -> dict[s
         metadata["recipe"] = config.generate.recipe.value
     if generator.evidence_level == "smoke":
         metadata["notice"] = warning(config)
+    if difficulty is not None:
+        told = selection_notice(difficulty.systems, difficulty.set_aside)
+        metadata["selection"] = {"systems": difficulty.systems, "set_aside": difficulty.set_aside, "notice": told}
     if drawn.unanswerable:
         metadata["unanswerable"] = {
             "queries": len(drawn.unanswerable),

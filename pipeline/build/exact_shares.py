@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,6 +74,7 @@ class ShareDrawing:
         checks = SetChecks(target=target)
         drawings = await self._draw_kinds(target, checks)
         together = Drawn()
+        self._begin_levels(drawings.values())
         single = {kind: count for kind, count in self.wanted.items() if kind in KINDS and count}
         limit = next((one.drawn.limit for one in drawings.values() if one.drawn.limit), None)
         if single and limit is None:
@@ -83,6 +84,20 @@ class ShareDrawing:
         together.limit = together.limit or limit
         self._add_noisy(together)
         return together, self._counts(together)
+
+    def _begin_levels(self, drawings: Iterable[KindDrawing]) -> None:
+        """Share out the levels of difficulty that the kinds beyond a single passage leave to the others."""
+        levels = self.passages.levels
+        if levels is None:
+            return
+        uncounted = {QueryKind.NOISY, QueryKind.UNANSWERABLE}
+        total = sum(count for kind, count in self.wanted.items() if kind not in uncounted)
+        there = [
+            levels.meter.measure(query.text, positions).level
+            for drawing in drawings
+            for query, positions in zip(drawing.drawn.queries, drawing.drawn.positions, strict=True)
+        ]
+        levels.begin(total, sum(count for kind, count in self.wanted.items() if kind in KINDS), there)
 
     async def _draw_kinds(self, target: int, checks: SetChecks) -> dict[QueryKind, KindDrawing]:
         """Draw the kinds beyond a single passage; what one gives up goes to the others."""

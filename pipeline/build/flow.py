@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from goldbench.pipeline.build.drawn_queries import Drawn, failure_of
 from goldbench.pipeline.build.exact_shares import ShareDrawing
 from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
 from goldbench.pipeline.build.inputs import brief_for, reading
+from goldbench.pipeline.build.level_shares import LevelShares, levels_for
 from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, with_personas, write_personas
 from goldbench.pipeline.build.progress import Watched, calls_shown, counted
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
@@ -44,7 +45,8 @@ from goldbench.pipeline.stages.select import Selection, select
 from goldbench.pipeline.text.display import amount
 from goldbench.pipeline.text.language import detect_language
 from goldbench.schemas.corpus import Chunk, Document, TitleUse
-from goldbench.schemas.manifest import Failure, KindCount, Manifest, StageUsage
+from goldbench.schemas.manifest import Failure, KindCount, LevelSelection, Manifest, StageUsage
+from goldbench.schemas.query import Query
 
 FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 """How many unreadable documents are named on the screen and in the manifest; all are counted."""
@@ -87,6 +89,11 @@ class Run:
     drawn: Drawn = field(init=False)
     kinds: dict[str, KindCount] = field(default_factory=dict)
     personas: tuple[str, ...] = ()
+    levels: LevelShares | None = None
+
+    def selected(self) -> LevelSelection | None:
+        """Return how queries were selected by difficulty, None if they were not."""
+        return None if self.levels is None else self.levels.selection(self.drawn.queries)
 
 
 async def load(run: Run) -> Counts:
@@ -188,6 +195,7 @@ def _serves(run: Run, config: Config) -> bool:
 
 async def _draw(run: Run) -> None:
     config = run.config
+    run.levels = levels_for(config.generate, lambda: _meter(run), run.progress.note)
     async with run.opened(run.chunks) as writing:
         run.generator = writing.generator
         with run.progress.stage("generate", None) as step:
@@ -202,6 +210,7 @@ async def _draw(run: Run) -> None:
                 or 2 * config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
                 advance=step.advance,
                 trial=None if writing.at_once else trial_of(config),
+                levels=run.levels,
             )
             async with calls_shown(writing, step, run.progress):
                 await _draw_by_kind(run, drawing, writing)
@@ -241,6 +250,8 @@ async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
     settings, order = run.config.generate, run.selection.order
     target = settings.queries or UP_TO
     if not settings.by_share:
+        if run.levels is not None:
+            run.levels.begin(target, target)
         run.drawn = await drawing.draw(order, target=target, per_chunk=settings.constraints.per_chunk)
         return
     is_model = settings.generator is Generator.MODEL
@@ -273,11 +284,9 @@ def trial_of(config: Config) -> Trial | None:
 async def check(run: Run) -> Counts:
     """Write the queries that passed every check, and the rest with its reason; the checks ran during `generate`."""
     drawn = run.drawn
-    if len(run.chunks) <= MEASURED_UP_TO:
+    if run.levels is not None or len(run.chunks) <= MEASURED_UP_TO:
         held_out = [query for query in drawn.queries if query.masked or query.masked_titles]
-        meter = RankMeter(
-            chunks=run.chunks, titles=run.config.corpus.title, cluster_of=run.selection.cluster_of, held_out=held_out
-        )
+        meter = run.levels.meter if run.levels is not None else _meter(run, held_out)
         drawn.queries[:] = meter.measured(drawn.queries, drawn.positions)
     run.place.queries.write(drawn.queries)
     if drawn.unanswerable:
@@ -291,6 +300,11 @@ async def check(run: Run) -> Counts:
     )
 
 
+def _meter(run: Run, held_out: Sequence[Query] = ()) -> RankMeter:
+    titles, cluster_of = run.config.corpus.title, run.selection.cluster_of
+    return RankMeter(chunks=run.chunks, titles=titles, cluster_of=cluster_of, held_out=held_out)
+
+
 async def assemble(run: Run) -> Counts:
     """Label the chunks that hold the evidence and write the gold set; its corpus holds every chunk."""
     queries, chunks = run.drawn.queries, run.chunks
@@ -300,7 +314,7 @@ async def assemble(run: Run) -> Counts:
     }
     derived = add_derived(relevance, queries, same_answers(queries, chunks))
     corpus = functools.partial(passages, chunks, queries, run.config.corpus.title)
-    metadata = described(run.config, run.drawn, run.generator)
+    metadata = described(run.config, run.drawn, run.generator, run.selected())
     run.place.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived))
     return Counts(read=len(queries), written=len(queries))
 
@@ -425,6 +439,7 @@ async def build(
             prompts=writer.prompts,
             usage=writer.usage(),
             kinds=run.kinds,
+            difficulty=run.selected(),
         )
         place.finish(manifest if finish is None else await finish(place, manifest))
     drawn, asked = run.drawn, config.generate.queries

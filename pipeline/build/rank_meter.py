@@ -43,6 +43,12 @@ class RankMeter:
     held_out: Sequence[Query] = ()
     cluster_of: Callable[[int], Sequence[int]]
     _systems: dict[str, BM25] = field(default_factory=dict)
+    _known: dict[tuple[str, tuple[int, ...]], Difficulty] = field(default_factory=dict)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems whose ranks are measured."""
+        return (WORDS, CHARACTERS) if len(self.chunks) <= BOTH_UP_TO else (WORDS,)
 
     def fits(self, queries: Sequence[Query]) -> bool:
         """Whether the words that are held out for some queries are those that are held out here."""
@@ -55,7 +61,10 @@ class RankMeter:
             text: The query as it is searched for.
             positions: Positions of the chunks that it needs.
         """
-        return self._measured({"q": text}, {"q": positions})["q"]
+        key = text, tuple(positions)
+        if key not in self._known:
+            self._known[key] = self._measured({"q": text}, {"q": positions})["q"]
+        return self._known[key]
 
     def measured(self, queries: Sequence[Query], positions: Sequence[Sequence[int]]) -> list[Query]:
         """Return the queries with their difficulty.
@@ -86,11 +95,12 @@ class RankMeter:
         from goldbench.pipeline.retrieval.bm25 import BM25
         from goldbench.pipeline.retrieval.tokens import tokenizer
 
-        settings = {WORDS: BM25Settings(language=language_of(self.chunks))}
-        if len(self.chunks) <= BOTH_UP_TO:
-            settings[CHARACTERS] = BM25Settings(analyzer=Analyzer.NGRAMS)
+        every = {
+            WORDS: BM25Settings(language=language_of(self.chunks)),
+            CHARACTERS: BM25Settings(analyzer=Analyzer.NGRAMS),
+        }
         emitted = passages(self.chunks, self.held_out, self.titles)
         texts = {one.chunk_id: titled(one.title, one.text) for one in emitted}
-        for name, one in settings.items():
+        for name, one in ((name, every[name]) for name in self.systems):
             self._systems[name] = BM25(one, tokens=tokenizer(one.analyzer, language=one.language))
             self._systems[name].index(texts)

@@ -19,13 +19,15 @@ import numpy.typing as npt
 from goldbench.pipeline.build.drawn_queries import LIMIT, Drawn, Outcome, Result, failure_of, rejection, stand_in
 from goldbench.pipeline.build.first_replies import FAULTS, Trial, fault_of
 from goldbench.pipeline.build.kind_counts import PassageKinds
+from goldbench.pipeline.build.level_shares import DIFFICULTY, LevelShares
 from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
 from goldbench.pipeline.ports import Brief, Critics, QueryGenerator, Stored
 from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
+from goldbench.pipeline.stages.check.overlap import overlap
 from goldbench.pipeline.stages.critique import GOOD
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import Failure
-from goldbench.schemas.query import Candidate, QueryKind, Rejection
+from goldbench.schemas.query import Level, QueryKind, Rejection
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -52,6 +54,7 @@ class Drawing:
         trial: Ends the drawing if the first replies of the model are useless; None for no trial.
         kinds: Says what to ask about each chunk and counts what is there; None leaves it to ``brief``.
         checks: Compare queries with those of the set so far; None for an empty set.
+        levels: Say how hard the query about each chunk should be; None leaves it open.
     """
 
     chunks: Stored[Chunk]
@@ -64,7 +67,9 @@ class Drawing:
     trial: Trial | None = None
     kinds: PassageKinds | None = None
     checks: SetChecks | None = None
+    levels: LevelShares | None = None
     _asked: dict[str, QueryKind] = field(default_factory=dict)
+    _levels_asked: dict[str, Level] = field(default_factory=dict)
 
     async def draw(self, order: npt.NDArray[np.integer[Any]], *, target: int, per_chunk: int) -> Drawn:
         """Return at most ``target`` queries, drawn from the chunks at ``order``, first ones first.
@@ -84,15 +89,42 @@ class Drawing:
             missing = target - drawn.accepted
             size = math.ceil(missing / max(rate, LOWEST_EXPECTED_YIELD))
             wave = [int(position) for position in order[drawn.chunks_drawn : drawn.chunks_drawn + size]]
-            if self.kinds is not None:
-                self.kinds.drop_hopeless()
-                self._asked.update(self.kinds.asked([self.chunks.at(position).chunk_id for position in wave]))
+            self._plan(wave)
             await self._draw_wave(wave, drawn, checks, target)
+            self._take_back(drawn, checks, target)
+        self._close_levels(drawn, checks, target)
         if self.trial is not None and not drawn.accepted and drawn.limit is None:
             self.trial.close()
         if drawn.chunks_drawn and drawn.chunks_failed == drawn.chunks_drawn and drawn.limit is None:
             raise ModelUnavailable(f"each of the {drawn.chunks_drawn} chunks failed, {_last(drawn)}")
         return drawn
+
+    def _plan(self, wave: Sequence[int]) -> None:
+        """Decide what is asked about each chunk of a wave, so that kinds and levels get their number."""
+        chunk_ids = [self.chunks.at(position).chunk_id for position in wave]
+        if self.kinds is not None:
+            self.kinds.drop_hopeless()
+            self._asked.update(self.kinds.asked(chunk_ids))
+        if self.levels is not None:
+            self._levels_asked.update(self.levels.asked(chunk_ids))
+
+    def _take_back(self, drawn: Drawn, checks: SetChecks, target: int) -> None:
+        """Give up the levels that are not reached, and take candidates that were set aside for the room this makes."""
+        if self.levels is None:
+            return
+        self.levels.drop_hopeless()
+        for outcome in self.levels.taken_back():
+            if drawn.accepted >= target:
+                self.levels.aside.append(outcome)
+            else:
+                self._settle(drawn, outcome, checks, target, last=True)
+
+    def _close_levels(self, drawn: Drawn, checks: SetChecks, target: int) -> None:
+        """Fill the set with what was set aside, and enter the rest as rejections."""
+        if self.levels is not None:
+            self.levels.open()
+            self._take_back(drawn, checks, target)
+            self.levels.reject_rest(drawn)
 
     def _check_hope(self, drawn: Drawn) -> None:
         """Stop when more chunks would only cost more.
@@ -166,11 +198,14 @@ class Drawing:
         for outcome in outcomes:
             outcome.finding = self._check(outcome)
             await self._rewrite(outcome)
+            await self._steer(outcome)
             await self._criticise(outcome)
         return outcomes
 
     def _brief(self, position: int) -> Brief:
         brief = self.brief(self.chunks.at(position))
+        if (level := self._levels_asked.get(brief.chunk.chunk_id)) is not None:
+            brief = replace(brief, level=level)
         kind = self._asked.get(brief.chunk.chunk_id)
         return brief if kind is None else replace(brief, assignment=brief.assignment.model_copy(update={"kind": kind}))
 
@@ -204,6 +239,19 @@ class Drawing:
         if other is not None:
             outcome.candidate = other.model_copy(update={"first_text": outcome.candidate.text})
             outcome.finding = self._check(outcome)
+
+    async def _steer(self, outcome: Outcome) -> None:
+        """Reword a candidate once if it is easier than asked for and shares many words; a worse wording is dropped."""
+        if self.levels is None or outcome.finding is not None or outcome.failure is not None or outcome.planned:
+            return
+        first, context = outcome.candidate, CheckContext.of(outcome.brief.chunk, outcome.candidate, outcome.brief)
+        complaint = self.levels.complaint(outcome, overlap(first.text, context.indexed_text, context.language))
+        if complaint is None:
+            return
+        outcome.finding = Finding(DIFFICULTY, complaint, rewrite=True)
+        await self._rewrite(outcome)
+        if outcome.failure is None and not outcome.planned and outcome.finding is not None:
+            outcome.candidate, outcome.finding = first, None
 
     async def _reword(self, outcome: Outcome) -> Outcome:
         """Reword a candidate that a quota rejected; check and criticise it like the first wording."""
@@ -244,13 +292,17 @@ class Drawing:
             return []
         drawn.chunks_with_candidates += 1
         drawn.candidates.extend(outcome.proposed for outcome in result)
+        if self.levels is not None:
+            self.levels.tried(outcome.brief.level for outcome in result)
         if self.kinds is not None:
             self.kinds.tried(outcome.candidate for outcome in result)
         return result
 
-    def _count(self, candidate: Candidate) -> None:
+    def _count(self, outcome: Outcome) -> None:
         if self.kinds is not None:
-            self.kinds.count(candidate)
+            self.kinds.count(outcome.candidate)
+        if self.levels is not None:
+            self.levels.count(outcome)
 
     def _settle(self, drawn: Drawn, outcome: Outcome, checks: SetChecks, target: int, *, last: bool) -> bool:
         """Enter one candidate as query, rejection or failure; return False if it may still be reworded."""
@@ -263,9 +315,11 @@ class Drawing:
             outcome.finding = Finding("surplus", f"the target of {target} queries was already met", None, False)
         if outcome.finding is None and self.kinds is not None:
             outcome.finding = self.kinds.refuse(candidate)
+        if outcome.finding is None and self.levels is not None and not self.levels.keeps(outcome):
+            return True
         if outcome.finding is None and outcome.planned:
             drawn.planned += 1
-            self._count(candidate)
+            self._count(outcome)
             return True
         context = CheckContext.of(chunk, candidate, outcome.brief)
         if outcome.finding is None:
@@ -275,7 +329,7 @@ class Drawing:
         if outcome.finding is None:
             drawn.queries.append(accepted(candidate, context))
             drawn.positions.append((outcome.position,))
-            self._count(candidate)
+            self._count(outcome)
         else:
             drawn.rejections.append(rejection(outcome.finding, candidate))
         return True

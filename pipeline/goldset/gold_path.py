@@ -195,9 +195,14 @@ def metadata_of(path: Path) -> dict[str, Any]:
 
 
 def notice_of(path: Path) -> str | None:
-    """Return the gold set's warning, or None; raises as ``metadata_of``."""
-    notice = metadata_of(path).get("notice")
-    return notice if isinstance(notice, str) else None
+    """Return the gold set's warnings as one line, or None; raises as ``metadata_of``.
+
+    They say how far simulated queries can be trusted, and that queries were selected by rank.
+    """
+    metadata = metadata_of(path)
+    selection = metadata.get("selection")
+    found = (metadata.get("notice"), selection.get("notice") if isinstance(selection, Mapping) else None)
+    return " ".join(notice for notice in found if isinstance(notice, str)) or None
 
 
 def state_of(path: Path) -> dict[Path, tuple[int, int] | None]:

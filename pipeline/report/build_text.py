@@ -131,9 +131,23 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
         if limit is not None:
             advice = "the cap stopped the run before they were written"
         yield f"Too few of a kind: {counts}; {advice}."
+    yield from _levels(manifest, limit)
     if manifest.failures:
         yield f"{amount(len(manifest.failures), 'failure')}, listed in {MANIFEST}:"
         yield from messages(manifest.failures)
+
+
+def _levels(manifest: Manifest, limit: str | None) -> Iterator[str]:
+    """Yield a line if a share of difficulty is not met: what is there and what was wanted of each level."""
+    levels = manifest.difficulty.levels if manifest.difficulty else {}
+    if not any(count.kept < count.wanted for count in levels.values()):
+        return
+    counts = ", ".join(f"{level} {count.kept:,} of {count.wanted:,}" for level, count in levels.items())
+    reasons = [f"{level}: {count.given_up}" for level, count in levels.items() if count.given_up]
+    if limit is not None:
+        reasons = ["the cap stopped the run"]
+    why = "; ".join(reasons) or "these documents and this generator give no more"
+    yield f"Difficulty is not as asked for: {counts} ({why}). The others fill the set."
 
 
 def _reached(manifest: Manifest) -> str:

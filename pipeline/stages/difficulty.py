@@ -14,6 +14,9 @@ WITHIN = 10
 """A query is hard if no system has every needed passage among its first 10 results."""
 SOUGHT = 100
 """Results of a system that are searched for a passage."""
+MOST_OVERLAP = {Level.MEDIUM: 0.6, Level.HARD: 0.4}
+"""Share of a query's content words in its passage, 0 to 1, above which it is put into other words if it is easier than
+what was asked for."""
 
 
 def level_of(ranks: Mapping[str, int | None], needed: int) -> Level:
@@ -55,3 +58,29 @@ def difficulty_of(rankings: Mapping[str, Sequence[str]], needed: Sequence[Collec
     """
     ranks = {name: worst_rank(found, needed) for name, found in rankings.items()}
     return Difficulty(level=level_of(ranks, len(needed)), ranks=ranks, needed=len(needed))
+
+
+def overlap_complaint(asked: Level, share: float | None) -> str | None:
+    """Return why a query that is easier than asked for should be put into other words, None if its words are few.
+
+    Args:
+        asked: The level that was asked for.
+        share: The share of its content words that stand in its passage, 0 to 1; None for a query without any.
+    """
+    if share is None or share <= MOST_OVERLAP.get(asked, 1.0):
+        return None
+    return f"{share:.0%} of its words stand in the text, so that word matching finds it; use other words."
+
+
+def selection_notice(systems: Sequence[str], set_aside: int) -> str:
+    """Return the line that a set selected by rank carries wherever it is used.
+
+    Args:
+        systems: The systems whose ranks decided.
+        set_aside: How many candidates were left out because of their rank.
+    """
+    candidates = "1 candidate was" if set_aside == 1 else f"{set_aside:,} candidates were"
+    return (
+        f"Queries were steered and selected by the rank of their passage in {' and '.join(systems)}; {candidates} set "
+        "aside for it, so scores of BM25 and other systems that match words are biased on this set."
+    )

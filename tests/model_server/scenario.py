@@ -11,6 +11,7 @@
 - ``rate_limit``: ``{"rpm": n}``: answers 429 above n requests a minute and says so in ``x-ratelimit-*`` headers
 - ``judge``: how pairs of a query and a passage are graded, see ``judge.py``
 - ``kinds``: how queries about several passages are written, see ``kind_writer.py``
+- ``levels``: how hard queries are if a prompt asks for it, see ``level_writer.py``
 - ``tokens_per_s``: how fast a reply is written; ``slots``: how many replies at once, the others wait (any, when None)
 - ``headers``: sent with every answer; ``dimensions``: of embeddings; ``batch_s``: how long a batch takes
 
@@ -53,6 +54,7 @@ DEFAULTS: dict[str, Any] = {
     "batch_end": "completed",
     "judge": None,
     "kinds": None,
+    "levels": None,
     "tokens_per_s": None,
     "slots": None,
     "seed": 0,

@@ -17,7 +17,7 @@ from goldbench.pipeline.text.evidence import find_quote
 from goldbench.pipeline.text.injection import delimiter
 from goldbench.prompts.loader import Prompt
 from goldbench.schemas.corpus import Chunk, Evidence
-from goldbench.schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle
+from goldbench.schemas.query import Assignment, Candidate, Constraints, Level, QueryKind, QueryStyle
 from goldbench.schemas.replies import GeneratedQueries, GeneratedQuery
 
 K = TypeVar("K")
@@ -98,7 +98,7 @@ class ModelGenerator:
             complaint: Why it was rejected, one sentence.
         """
         system, user = self.rewrite_prompt.render(
-            constraints=describe_constraints(brief.constraints),
+            constraints=describe_constraints(brief.constraints, brief.level),
             query=candidate.text,
             complaint=one_line(complaint),
             **_shared(brief, candidate.text),
@@ -151,7 +151,7 @@ def generation_prompt(prompt: Prompt, brief: Brief, *, context: str, examples: S
         count="one query" if count == 1 else f"up to {count} different queries, best first,",
         context=one_line(context) or "not described",
         examples=examples_shown(examples),
-        constraints=describe_constraints(brief.constraints),
+        constraints=describe_constraints(brief.constraints, brief.level),
         persona=one_line(brief.assignment.persona or "") or "any user of the collection",
         **_shared(brief),
     )
@@ -163,8 +163,22 @@ def locate(quote: str, chunk: Chunk) -> tuple[Evidence, ...]:
     return () if found is None else (chunk.evidence(*found),)
 
 
-def describe_constraints(constraints: Constraints) -> str:
-    """Return the user's constraints as sentences for a prompt; the checks enforce the same constraints."""
+WORDING = {
+    Level.EASY: "The query names its subject in the words that the passage uses for it.",
+    Level.MEDIUM: "The query says at least two of five things in other words than the passage.",
+    Level.HARD: "The query uses as few words of the passage as it can: it describes things by what they do or are for, "
+    "as somebody asks who does not know what they are called.",
+}
+"""How a query of each level of difficulty is put."""
+
+
+def describe_constraints(constraints: Constraints, level: Level | None = None) -> str:
+    """Return the user's constraints as sentences for a prompt; the checks enforce the same constraints.
+
+    Args:
+        constraints: The constraints.
+        level: How hard the query should be for word matching, None where that is left open.
+    """
     rules = [f"The query has {constraints.min_words} to {constraints.max_words} words."]
     if constraints.max_characters is not None:
         rules.append(f"The query has at most {constraints.max_characters} characters.")
@@ -176,6 +190,8 @@ def describe_constraints(constraints: Constraints) -> str:
         rules.append("The query may offer options.")
     if constraints.numbering:
         rules.append("The query may start with a number.")
+    if level is not None:
+        rules.append(WORDING[level])
     return "Also:\n" + "\n".join(f"- {rule}" for rule in rules)
 
 

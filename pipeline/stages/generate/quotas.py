@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TypeVar
 
 from goldbench.pipeline.text.draws import number_of
-from goldbench.schemas.query import QueryKind
+
+S = TypeVar("S", bound=StrEnum)
 
 
-def quotas(shares: Mapping[QueryKind, float], count: int) -> dict[QueryKind, int]:
+def quotas(shares: Mapping[S, float], count: int) -> dict[S, int]:
     """Return how many of ``count`` queries each kind gets: whole numbers that add up, nearest to the shares.
 
     The method of largest remainders; of equal remainders the kind with the larger share comes first, then by name.
@@ -29,7 +32,7 @@ def quotas(shares: Mapping[QueryKind, float], count: int) -> dict[QueryKind, int
     return numbers
 
 
-def allotted(chunk_ids: Sequence[str], missing: Mapping[QueryKind, int], *, seed: int) -> list[QueryKind]:
+def allotted(chunk_ids: Sequence[str], missing: Mapping[S, int], *, seed: int) -> list[S]:
     """Return the kind to ask for about each chunk, in the proportions of what is missing.
 
     Each chunk draws among the kinds that still have room, by its id and the seed, so that another chunk among them
