@@ -19,6 +19,7 @@ from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Query
 from tests.conftest import ROOT, Goldbench
 from tests.explore.test_drift import ANSWERED, PASSAGES, QUERIES, UNANSWERED
+from tests.grade.graded_sets import write_set
 from tests.model_server.fixture import ServerHandle
 
 _PRIME = ("Prime the pump again", "until the suction line is free of air")
@@ -96,9 +97,6 @@ def test_a_model_decides_the_sample_log_without_a_wrong_line(
     log = ROOT / "data/example/asked.txt"
     url = ("--model", "m", "--base-url", model_server.base_url, "--answers", "answers.sqlite")
     command = ("drift", sample_set, "--queries", log, *url)
-    planned = goldbench_inside(*command, "--dry-run")
-    assert model_server.stats()["requests"] == 0
-    most = int(planned.stdout.split("At most ")[1].split()[0])
     done = goldbench_inside(*command, "--out", "drift.json")
     assert done.returncode == 0, done.stderr
     report = json.loads((tmp_path / "drift.json").read_text("utf-8"))
@@ -113,12 +111,6 @@ def test_a_model_decides_the_sample_log_without_a_wrong_line(
     by = report["passages"]["decided_by"]
     assert (by["rules"]["distinct"], by["model"]["distinct"]) == (10, 15)
     assert "a model that read the passages: 15 distinct queries" in done.stdout
-    sent = model_server.stats()["requests"]
-    assert 0 < sent <= 1.5 * most  # further judges read what answers a query
-    again = goldbench_inside(*command, "--out", "again.json")
-    assert model_server.stats()["requests"] == sent
-    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "drift.json").read_bytes()
-    assert again.stdout == done.stdout
 
 
 def test_a_model_decides_only_what_rules_leave_undecided(drift: Any, model_server: ServerHandle) -> None:
@@ -135,6 +127,36 @@ def test_a_model_decides_only_what_rules_leave_undecided(drift: Any, model_serve
     }
     assert report["reading"]["judge_check"] == "passed"
     assert "model m: judge checks passed, " in done.stdout
+
+
+def test_a_plan_sends_nothing_and_a_second_run_costs_nothing(
+    drift: Any, model_server: ServerHandle, small: Path
+) -> None:
+    model_server.script(judge={"truth": truth(SMALL)})
+    (small / "drift.json").write_text("{}")
+    planned, _ = drift("--dry-run")
+    assert (planned.returncode, model_server.stats()["requests"]) == (0, 0)
+    assert not (small / "answers.sqlite").exists()
+    most = int(planned.stdout.split("At most ")[1].split()[0])
+    first, report = drift()
+    sent = model_server.stats()["requests"]
+    assert 12 < sent - 2 * report["passages"]["decided_by"]["model"]["distinct"] <= most  # further judges apart
+    second, again = drift()
+    replayed, recalled = drift("--replay")
+    assert (again, recalled, second.stdout, replayed.stdout) == (report, report, first.stdout, first.stdout)
+    assert model_server.stats()["requests"] == sent
+
+
+def test_judge_checks_are_made_of_queries_that_people_or_a_model_wrote(
+    drift: Any, model_server: ServerHandle, small: Path
+) -> None:
+    known = write_set(small / "set")
+    (small / "log.txt").write_text("grease on the hatch anchor\ngrey keel parade\n")
+    model_server.script(judge={"truth": known.truth})  # knows nothing of the built-in sample
+    _, report = drift(gold="set")
+    assert report["reading"]["judge_check"] == "passed"
+    asked = json.dumps(model_server.requests())
+    assert not any(query.text in asked for query in sample()[1])
 
 
 @pytest.mark.parametrize("vice", [{"truth": {}, "up": 1.0}, {"truth": {}}, {"truth": truth(SMALL), "obeys": True}])
