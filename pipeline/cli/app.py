@@ -33,6 +33,7 @@ COMMANDS = {
     "rechunk": "rechunk.rechunk",
     "diff": "diff.diff",
     "split": "split.split",
+    "merge": "merge.merge",
     "retrieve": "retrieve.retrieve",
     "score": "score.score",
     "compare": "compare.compare",

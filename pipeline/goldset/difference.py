@@ -94,7 +94,7 @@ def compare_sets(
         _of_labels("labels", (first.labels, second.labels), (to_query, to_passage), texts),
     ]
     if first.documents is not None and second.documents is not None:
-        documents = counterparts(first.documents, second.documents, (first.sources, second.sources))
+        documents = counterparts(first.documents, second.documents, (_files(first), _files(second)))
         sections.insert(0, _of_texts("documents", documents, {**second.sources, **first.sources}))
     known = tuple(one or Decisions() for one in people)
     if any(people):
@@ -129,6 +129,11 @@ def with_passage_texts(found: Difference, paths: tuple[Path, Path], *, examples:
     removed, added, changed = (tuple(map(told, getattr(section, kind))) for kind in kinds)
     new = replace(section, removed=removed, added=added, changed=changed)
     return replace(found, sections=tuple(new if one is section else one for one in found.sections))
+
+
+def _files(contents: SetContents) -> dict[str, str]:
+    """Return the paths of documents that are whole files: the number of a row does not say which row it is."""
+    return {doc_id: source for doc_id, source in contents.sources.items() if "#" not in source}
 
 
 def _digests(contents: SetContents) -> dict[str, bytes]:

@@ -56,7 +56,7 @@ def validate(folder: Path) -> Validation:
     problems = [
         *home.changed_files(),
         *_problems_of_spans(documents, chunks, [*queries, *dropped], gold),
-        *_problems_of_queries(queries, gold, judged=graded or reviewed),
+        *_problems_of_queries(queries, gold, judged=reviewed or home.judgments.exists()),
         *_problems_of_members(home, queries, chunks, gold),
         *(_problems_of_grades(home, gold) if graded and not reviewed else ()),
         *_problems_of_copies(home, gold),

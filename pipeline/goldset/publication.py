@@ -192,7 +192,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
     try:
         with explained(folder):
             if folder.exists() or folder.is_symlink():
-                raise OutputError(f"{folder}: exists already; give another --out, or remove it first")
+                raise taken(folder)
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir()
         yield place
@@ -203,3 +203,8 @@ def new_folder(folder: Path) -> Iterator[Path]:
         lock.release()
         with contextlib.suppress(OSError):
             Path(lock.lock_file).unlink(missing_ok=True)
+
+
+def taken(folder: Path) -> OutputError:
+    """Return the error that says that a folder to be made exists."""
+    return OutputError(f"{folder}: exists already; give another --out, or remove it first")

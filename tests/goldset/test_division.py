@@ -19,8 +19,6 @@ import pytest
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.text.similarity import jaccard, shingles
 from tests.conftest import ROOT, Goldbench, posix
-from tests.grade.graded_sets import write_set
-from tests.model_server.fixture import ServerHandle
 
 EXAMPLE = ROOT / "data" / "example" / "documents" / "manual"
 
@@ -160,25 +158,6 @@ def test_verdicts_of_people_go_along_and_the_ledger_is_named(goldbench: Goldbenc
         assert review["of_the_whole_set"] == {"judgments": {"people": 4, "model": 26}}
         assert not list((tmp_path / "parts" / name).rglob("review.sqlite"))
         assert validate(tmp_path / "parts" / name).problems == ()
-
-
-def test_judgments_of_a_graded_set_are_divided_with_their_queries(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    known = write_set(tmp_path / "set", subjects=6)
-    model_server.script(judge={"truth": known.truth})
-    graded = goldbench("grade", "set", "--base-url", model_server.base_url, "--model", "m")
-    assert graded.returncode == 0, graded.stderr
-    done = goldbench("split", "set", "--shares", "dev=0.5,test=0.5", "--out", "parts")
-    assert done.returncode == 0, done.stderr
-    for records in ("4-pool.jsonl", "4-judgments.jsonl", "4-source-checks.jsonl"):
-        parts = [lines(tmp_path / "parts" / name / records) for name in ("dev", "test")]
-        assert all(parts)
-        assert sorted(map(str, parts[0] + parts[1])) == sorted(map(str, lines(tmp_path / "set" / records)))
-    for name in ("dev", "test"):
-        assert validate(tmp_path / "parts" / name).problems == ()
-        again = goldbench("grade", f"parts/{name}", "--base-url", model_server.base_url, "--model", "m", "--dry-run")
-        assert again.returncode == 0, again.stderr
 
 
 @pytest.mark.parametrize(

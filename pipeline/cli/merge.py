@@ -1,0 +1,82 @@
+"""``goldbench merge``: two gold sets made into one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from goldbench.pipeline.cli.options import input_option, output_option, print_list
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.goldset.merged_folder import Merged
+
+CONFLICTS = 1
+SHOWN = 10
+"""Most conflicts that are named on the screen; --json lists them all."""
+
+
+def merge(
+    first: Annotated[Path, typer.Argument(metavar="A", help="Folder of a gold set.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Folder of another gold set.")],
+    out: Annotated[Path, output_option("--out", metavar="DIR", help="New folder of the merged set.")],
+    prefer: Annotated[
+        Literal["first", "second"] | None, input_option("--prefer", help="The set that is right in every conflict.")
+    ] = None,
+    as_json: Annotated[bool, output_option("--json", help="Print JSON, with every conflict.")] = False,
+) -> None:
+    """Make one gold set of two.
+
+    Queries, passages and documents of the same text are taken once. Conflicts are listed, and nothing is written:
+    two grades of one pair, two wordings or answers of one query, two texts of one document. With --prefer that set
+    stands in each of them, and the manifest says so; no grade is averaged. Ledgers of reviews stay where they are.
+    """
+    from goldbench.pipeline.goldset.folder import GoldFolder
+    from goldbench.pipeline.goldset.merged_folder import merge_sets
+    from goldbench.pipeline.text.display import amount, queries
+
+    found = merge_sets(first, second, out, prefer=prefer)
+    if as_json:
+        typer.echo(json.dumps(_record(found, swapped=prefer == "second"), ensure_ascii=False, indent=1))
+    lines = (_line(*one) for one in ((one.kind, (*one.base, *one.says)) for one in found.conflicts))
+    print_list(lines, shown=SHOWN, rest="more conflicts, listed by --json")
+    if found.manifest is None:
+        many = amount(len(found.conflicts), "conflict")
+        typer.echo(f"goldbench: {many}; nothing was written; give --prefer first or --prefer second", err=True)
+        raise typer.Exit(CONFLICTS)
+    if not as_json:
+        typer.echo(f"{queries(found.manifest.queries)}, {amount(found.manifest.documents, 'document')} in {out}")
+    for reason, count in sorted(found.reasons().items()):
+        typer.echo(f"{queries(count)} left out: {reason}.", err=True)
+    if found.untested:
+        typer.echo(
+            f"{queries(found.untested)} without an answer: nobody judged them against the new passages.", err=True
+        )
+    for folder in (first, second):
+        if GoldFolder(folder).ledger.is_file():
+            typer.echo(
+                f"Not copied: {GoldFolder(folder).ledger}; decisions that were not applied stay there.", err=True
+            )
+
+
+def _line(kind: str, parts: tuple[str, ...]) -> str:
+    from goldbench.pipeline.text.display import one_line
+
+    text = one_line(" | ".join(part for part in parts if part))
+    return f"conflict, {kind}: " + (text if len(text) <= 150 else text[:149] + "…")
+
+
+def _record(found: Merged, *, swapped: bool) -> dict[str, object]:
+    """Return what became of the merge for programs; the base is the second set if that is preferred."""
+    names = ("b", "a") if swapped else ("a", "b")
+    return {
+        "written": found.manifest is not None,
+        "conflicts": [
+            {"kind": one.kind, names[0]: list(one.base), names[1]: list(one.other)}
+            | {f"{name}_says": said for name, said in zip(names, one.says, strict=True) if said}
+            for one in found.conflicts
+        ],
+        "left_out": dict(found.left_out),
+    }

@@ -1,0 +1,227 @@
+"""``goldbench merge``: what was split comes back, conflicts are named, and nothing is averaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldbench.pipeline.goldset.integrity import validate
+from tests.conftest import ROOT, Goldbench, posix
+from tests.goldset.test_difference import write_beir
+from tests.grade.graded_sets import write_set
+from tests.model_server.fixture import ServerHandle
+from tests.report.hostile import SCRIPT
+
+EXAMPLE = ROOT / "data" / "example" / "documents" / "manual"
+Row = tuple[str, str, int]
+
+
+@pytest.fixture
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("merge") / "run"
+    command = [sys.executable, "-m", "goldbench", "build", EXAMPLE, "--out", folder, "--queries", "20"]
+    subprocess.run([*map(str, command)], cwd=ROOT, check=True, capture_output=True)
+    return folder
+
+
+def gold(folder: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+MakeSet = Callable[[str, dict[str, str], dict[str, str], list[Row]], Path]
+
+
+@pytest.fixture
+def made(goldbench: Goldbench, tmp_path: Path) -> MakeSet:
+    def make(name: str, corpus: dict[str, str], queries: dict[str, str], qrels: list[Row]) -> Path:
+        write_beir(tmp_path / f"{name}-beir", corpus, queries, qrels)
+        done = goldbench("import", "beir", f"{name}-beir", "--out", name)
+        assert done.returncode == 0, done.stderr
+        return tmp_path / name
+
+    return make
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("by", ["query", "source"])
+def test_what_was_split_comes_back(goldbench: Goldbench, built: Path, tmp_path: Path, seed: int, by: str) -> None:
+    done = goldbench("split", built, "--shares", "a=0.4,b=0.6", "--by", by, "--seed", seed, "--out", "parts")
+    assert done.returncode in {0, 3}, done.stderr
+    merged = goldbench("merge", "parts/b", "parts/a", "--out", "back")
+    assert merged.returncode == 0, merged.stderr
+    was, now = gold(built), gold(tmp_path / "back")
+    for member in ("queries", "corpus", "relevant_docs", "relevance_scores"):
+        assert was[member] == now[member]
+    assert {name for name in was if was[name]} == {name for name in now if now[name]}
+    assert validate(tmp_path / "back").problems == ()
+    same = goldbench("diff", built, "back", "--exit-code")
+    assert same.returncode == 0, same.stdout
+    assert goldbench("merge", built, built, "--out", "itself").returncode == 0
+    assert gold(tmp_path / "itself")["relevance_scores"] == was["relevance_scores"]
+
+
+def test_a_graded_set_is_divided_and_comes_back_with_its_judgments(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    known = write_set(tmp_path / "set", subjects=4)
+    model_server.script(judge={"truth": known.truth})
+    model = ("--base-url", model_server.base_url, "--model", "m")
+    graded = goldbench("grade", "set", *model)
+    assert graded.returncode == 0, graded.stderr
+    assert goldbench("split", "set", "--shares", "a=0.5,b=0.5", "--out", "parts").returncode == 0
+    merged = goldbench("merge", "parts/a", "parts/b", "--out", "back")
+    assert merged.returncode == 0, merged.stderr
+    for name in ("4-pool.jsonl", "4-judgments.jsonl", "4-source-checks.jsonl"):
+        parts = [(tmp_path / "parts" / one / name).read_text(encoding="utf-8").splitlines() for one in "ab"]
+        assert all(parts)
+        was, now = ((tmp_path / one / name).read_text(encoding="utf-8").splitlines() for one in ("set", "back"))
+        assert sorted(was) == sorted(now) == sorted(parts[0] + parts[1])
+    assert gold(tmp_path / "set")["relevance_scores"] == gold(tmp_path / "back")["relevance_scores"]
+    for place in ("parts/a", "parts/b", "back"):
+        assert validate(tmp_path / place).problems == ()
+    again = goldbench("grade", "parts/a", *model, "--dry-run")
+    assert again.returncode == 0, again.stderr
+
+
+def test_the_same_texts_are_taken_once_whatever_their_ids(goldbench: Goldbench, made: MakeSet, tmp_path: Path) -> None:
+    made("a", {"c1": "Pumps move water.", "c2": "Valves close."}, {"q1": "What moves?"}, [("q1", "c1", 3)])
+    made(
+        "b",
+        {"x7": "Pumps move water.", "x8": "Lamps shine."},
+        {"z": "What moves?", "q9": "What shines?"},
+        [("z", "x7", 3), ("z", "x8", 1), ("q9", "x8", 3), ("q9", "x7", 0)],
+    )
+    done = goldbench("merge", "a", "b", "--out", "c")
+    assert done.returncode == 0, done.stderr
+    found = gold(tmp_path / "c")
+    assert found["corpus"] == {"c1": "Pumps move water.", "c2": "Valves close.", "x8": "Lamps shine."}
+    assert found["queries"] == {"q1": "What moves?", "q9": "What shines?"}
+    assert found["relevance_scores"] == {"q1": {"c1": 3, "x8": 1}, "q9": {"c1": 0, "x8": 3}}
+    assert validate(tmp_path / "c").problems == ()
+
+
+def test_conflicts_are_named_and_only_a_preference_settles_them(
+    goldbench: Goldbench, made: MakeSet, tmp_path: Path
+) -> None:
+    corpus = {"c1": "Pumps move water.", "c2": "Valves close."}
+    made("a", corpus, {"q1": "What moves?", "q2": f"What closes? {SCRIPT}"}, [("q1", "c1", 3), ("q2", "c2", 3)])
+    changed = {"c1": "Pumps move water.", "c2": "Valves open."}
+    made(
+        "b",
+        changed,
+        {"q1": "What moves?", "q2": "What opens?", "q3": "Which valves?"},
+        [("q1", "c1", 2), ("q2", "c2", 3), ("q3", "c2", 2)],
+    )
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    refused = goldbench("merge", "a", "b", "--out", "c")
+    assert refused.returncode == 1
+    assert "3 conflicts; nothing was written; give --prefer first or --prefer second" in refused.stderr
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    listed = json.loads(goldbench("merge", "a", "b", "--out", "c", "--json").stdout)
+    assert listed["written"] is False
+    assert [one["kind"] for one in listed["conflicts"]] == ["document", "wording", "grade"]
+    assert listed["conflicts"][2] == {
+        "kind": "grade", "a": ["q1", "c1"], "b": ["q1", "c1"], "a_says": "3", "b_says": "2",
+    }  # fmt: skip
+    for prefer, grade, text, wording in (
+        ("first", 3, "Valves close.", f"What closes? {SCRIPT}"),
+        ("second", 2, "Valves open.", "What opens?"),
+    ):
+        done = goldbench("merge", "a", "b", "--out", f"c-{prefer}", "--prefer", prefer)
+        assert done.returncode == 0, done.stderr
+        found = gold(tmp_path / f"c-{prefer}")
+        assert found["relevance_scores"]["q1"] == {"c1": grade}
+        assert found["corpus"]["c2"] == text
+        assert found["queries"]["q2"] == wording
+        assert found["metadata"]["merge"]["prefer"] == prefer
+        assert found["metadata"]["merge"]["conflicts"] == {"document": 1, "grade": 1, "wording": 1}
+        assert validate(tmp_path / f"c-{prefer}").problems == ()
+    kept, lost = gold(tmp_path / "c-second"), gold(tmp_path / "c-first")
+    assert "q3" in kept["queries"]
+    assert "q3" not in lost["queries"], "its only passage is another text now"
+    report = json.loads((tmp_path / "c-first" / "manifest.json").read_text())["stages"][-1]
+    assert report["rules"] == {"passage-lost": 1, "same-query": 1, "wording": 1}
+
+
+def test_documents_cut_in_two_ways_are_refused(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
+    goldbench("rechunk", built, "--chunk-size", 400, "--out", "small")
+    done = goldbench("merge", built, "small", "--out", "c")
+    assert done.returncode == 1
+    assert "rechunk one of the sets first" in done.stderr
+    assert not (tmp_path / "c").exists()
+
+
+def test_ledgers_stay_and_are_named_and_a_folder_is_never_written_over(
+    goldbench: Goldbench, made: MakeSet, tmp_path: Path
+) -> None:
+    made("a", {"c1": "Pumps move water."}, {"q1": "What moves?"}, [("q1", "c1", 3)])
+    made("b", {"c2": "Lamps shine."}, {"q2": "What shines?"}, [("q2", "c2", 3)])
+    for name in "ab":
+        (tmp_path / name / "review.sqlite").write_bytes(name.encode())
+    done = goldbench("merge", "a", "b", "--out", "c")
+    assert done.stderr.count("Not copied: ") == 2
+    assert [(tmp_path / name / "review.sqlite").read_bytes() for name in "ab"] == [b"a", b"b"]
+    assert not (tmp_path / "c" / "review.sqlite").exists()
+    again = goldbench("merge", "a", "b", "--out", "c")
+    assert again.returncode == 1
+    assert "c: exists already; give another --out, or remove it first" in again.stderr
+    assert goldbench("merge", "a", "a-beir", "--out", "d").returncode == 1
+
+
+def test_a_label_that_somebody_read_stands_over_one_that_nobody_read(
+    goldbench: Goldbench, made: MakeSet, tmp_path: Path
+) -> None:
+    corpus = {"c1": "Pumps move water.", "c2": "Water is moved by pumps."}
+    one = made("a", corpus, {"q1": "What moves?"}, [("q1", "c1", 3), ("q1", "c2", 2)])
+    data = gold(one)
+    (one / "dataset.json").write_text(json.dumps({**data, "derived": {"q1": ["c2"]}}), encoding="utf-8")
+    made("b", corpus, {"q1": "What moves?"}, [("q1", "c1", 3), ("q1", "c2", 0)])
+    for first, second in (("a", "b"), ("b", "a")):
+        done = goldbench("merge", first, second, "--out", f"{first}{second}")
+        assert done.returncode == 0, done.stderr
+        found = gold(tmp_path / f"{first}{second}")
+        assert found["relevance_scores"]["q1"] == {"c1": 3, "c2": 0}
+        assert not found.get("derived")
+
+
+@posix
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_killed_at_any_moment_the_merged_set_is_whole_or_missing(built: Path, tmp_path: Path) -> None:
+    parts, out = tmp_path / "parts", tmp_path / "work" / "merged"
+    split = [sys.executable, "-m", "goldbench", "split", str(built), "--shares", "a=0.5,b=0.5", "--out", str(parts)]
+    subprocess.run(split, cwd=ROOT, check=True, capture_output=True)
+    command = [sys.executable, "-m", "goldbench", "merge", str(parts / "a"), str(parts / "b"), "--out", str(out)]
+    before = {path: path.read_bytes() for path in parts.rglob("*") if path.is_file()}
+    draw, killed = random.Random(3), 0
+    for _ in range(12):
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(draw.uniform(0.3, 2.2))
+        if process.poll() is None:
+            killed += 1
+            os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        if out.exists():
+            assert validate(out).problems == ()
+            shutil.rmtree(out)
+    assert killed
+    assert subprocess.run(command, cwd=ROOT, check=False, capture_output=True).returncode == 0
+    assert [path.name for path in out.parent.iterdir()] == ["merged"], "something was left beside the set"
+    assert {path: path.read_bytes() for path in parts.rglob("*") if path.is_file()} == before
