@@ -26,7 +26,7 @@ class StageReport(Record):
     ``unused`` counts items that were not needed (chunks that were not drawn because the target was met). ``rules``
     counts the rejected items by rule; the counts add up to ``rejected``. ``left_out`` counts parts of written items
     that were left out, by kind: ``shared-lines`` are lines of HTML pages that most pages of their site share, of which
-    ``shared`` lists those on most pages.
+    ``shared`` lists those on most pages; ``unseen-characters`` are control characters and the like in documents.
     """
 
     stage: str

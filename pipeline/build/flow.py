@@ -124,10 +124,14 @@ async def load(run: Run) -> Counts:
         run.documents = run.place.documents.write(counted(texts, step))
     if failed > FAILURES_SHOWN:
         run.progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
-    left_out = shared[0] if shared else LeftOut(0)
+    left_out = next(iter(shared), LeftOut(0))
     lines = left_out.lines
     if lines:
         run.progress.note(f"left out {amount(lines, 'line')} that most pages of a site share")
+    if left_out.unseen:
+        run.progress.note(
+            f"left out {amount(left_out.unseen, 'character')} that nobody sees, such as control characters"
+        )
     count = len(run.documents)
     if not count:
         raise _nothing_read(failures, failed)
@@ -136,6 +140,13 @@ async def load(run: Run) -> Counts:
     return Counts(
         read=count + failed, written=count, failed=failed, left_out={"shared-lines": lines}, shared=left_out.shared
     )
+
+
+def _tell(left_out: LeftOut, progress: Progress) -> None:
+    if left_out.lines:
+        progress.note(f"left out {amount(left_out.lines, 'line')} that most pages of a site share")
+    if left_out.unseen:
+        progress.note(f"left out {amount(left_out.unseen, 'control or hidden character')}")
 
 
 def _nothing_read(failures: list[Failure], failed: int) -> InputError:

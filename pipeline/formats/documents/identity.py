@@ -58,6 +58,8 @@ class Register:
         self._document_keys = array.array("Q")
         self._tables: list[tuple[Path, Keys]] = []
         self._runs: list[Keys] = []
+        self.unseen = 0
+        """How many characters that nobody sees were left out so far."""
 
     def add_document(self, doc_id: str, said: bytes, path: Path) -> bool:
         """Take the id of a whole document; return False if the same text from the same source has it already.

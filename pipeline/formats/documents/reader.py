@@ -1,15 +1,16 @@
 """Files found by ``sources.find_files`` to ``Document`` records, one at a time.
 
-A document's text is: of text and Markdown every character, decoded, with line ends as LF and without byte order mark
-(and of Markdown without front matter, of which the title is kept);
-of HTML, reStructuredText and office files the Markdown-like text they convert to, without the title; of a table the
-text of one row (``fields.py``). Spans refer to this text. An unreadable file or row is reported, and the next one is
-read; so is a file of a type whose reader is not installed (extra ``documents``).
+A document's text is: of text and Markdown every visible character, decoded, with line ends as LF and without byte order
+mark (and of Markdown without front matter, of which the title is kept); of HTML, reStructuredText and office files the
+Markdown-like text they convert to, without the title; of a table the text of one row (``fields.py``). Characters that
+nobody sees are left out (``unseen.py``). Spans refer to this text. An unreadable file or row is reported, and the next
+one is read; so is a file of a type whose reader is not installed (extra ``documents``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from goldbench.pipeline.errors import MissingExtra, UnreadableDocument
@@ -24,6 +25,7 @@ from goldbench.pipeline.formats.documents.titles import markdown_title, short_ti
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.text.display import shown
 from goldbench.pipeline.text.headings import front_matter
+from goldbench.pipeline.text.unseen import without_unseen
 from goldbench.schemas.corpus import Document
 
 
@@ -43,7 +45,7 @@ def read_documents(
         files: The files from ``find_files``.
         options: The fields and limits.
         on_failure: Called with the error of every file and every row that cannot be read; may raise to end the reading.
-        on_left_out: Called at the end with the lines that were left out because most pages share them.
+        on_left_out: Called at the end with what was left out of the texts.
     """
     pages = [file for file in files if file.kind == "html"][: options.limit_documents]
     with (
@@ -53,9 +55,10 @@ def read_documents(
         for page in pages:
             site.put(page, _converted(page, converter) or (None, ""))
         site.settle(pages)
-        outcomes = _all(files, options, converter, site.cleaned(pages), on_failure)
+        register = Register()
+        outcomes = _all(files, options, converter, site.cleaned(pages), on_failure, register)
         yield from islice(outcomes, options.limit_documents)
-        on_left_out(site.left_out)
+        on_left_out(replace(site.left_out, unseen=register.unseen))
 
 
 def _all(
@@ -64,8 +67,8 @@ def _all(
     converter: Converter,
     pages: Iterator[Converted | Fault],
     on_failure: Callable[[UnreadableDocument], None],
+    register: Register,
 ) -> Iterator[Document]:
-    register = Register()
     for file in files:
         found = next(pages, None) if file.kind == "html" else None
         for item in _outcomes(file, options, found or _converted(file, converter), register):
@@ -116,9 +119,12 @@ def _read(file: SourceFile, options: ReadOptions) -> Converted:
 
 
 def _whole_document(file: SourceFile, title: str | None, text: str, register: Register) -> Iterator[Document]:
+    title, in_title = without_unseen(title or "")
+    text, in_text = without_unseen(text)
     if not text.strip():
         raise Fault("is empty")
     doc_id = document_id(file.source, text)
     if register.add_document(doc_id, digest(file.source, text), file.path):
-        title = short_title(title or "") or short_title(stem(file.source))
+        register.unseen += in_title + in_text
+        title = short_title(title) or short_title(stem(file.source))
         yield Document(doc_id=doc_id, title=title, text=text, source=file.source)

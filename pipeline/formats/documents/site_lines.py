@@ -67,10 +67,11 @@ _MOST_LISTED, _LISTED_LENGTH = 50, 100
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What was left out because most pages of a site share it: how many lines, and the lines on most pages."""
+    """What was left out of texts: lines that most pages of a site share, the commonest of them, hidden characters."""
 
     lines: int
     shared: tuple[SharedLine, ...] = ()
+    unseen: int = 0
 
 
 class SitePages:

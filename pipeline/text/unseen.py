@@ -1,0 +1,41 @@
+"""Characters that a reader does not see and that no text needs: control characters, escape sequences, hidden marks.
+
+Invisible characters that a script or an emoji needs stay: joiners within a word of a script that joins letters,
+zero-width spaces between words of scripts without spaces, marks of direction in a text from right to left.
+"""
+
+from __future__ import annotations
+
+import regex
+
+_PLAIN = regex.compile(r"[\t\n\x20-\x7e]*+")
+_ENDS = regex.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""Characters that end a line or a page."""
+_TO_THE_LEFT = regex.compile(r"[[\p{Bidi_Class=R}\p{Bidi_Class=AL}]&&\p{L}]", regex.VERSION1)
+_SPACELESS = r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Javanese}\p{Balinese}\p{Tai_Tham}]"
+_JOINS = (
+    r"[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f\p{M}"
+    r"[\p{L}--[\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Armenian}\p{Georgian}]]]"
+)
+_UNSEEN = (
+    r"\x1b\[[0-?]*[ -/]*[@-~]"
+    r"|[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb]"
+    r"|[\u202a-\u202e\u2066-\u2069]"
+    rf"|(?<!{_SPACELESS})\u200b|\u200b(?!{_SPACELESS})"
+    rf"|(?<!{_JOINS})[\u200c\u200d]"
+    r"|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]+|(?<!\p{Han})[\U000e0100-\U000e01ef]"
+)
+_ANYWHERE = regex.compile(_UNSEEN, regex.VERSION1)
+_NOT_TO_THE_LEFT = regex.compile(_UNSEEN + r"|[\u200e\u200f\u061c]", regex.VERSION1)
+
+
+def without_unseen(text: str) -> tuple[str, int]:
+    """Return a text without characters that a reader does not see, and how many were left out.
+
+    Line ends of other kinds become LF, and are not counted.
+    """
+    if _PLAIN.fullmatch(text):
+        return text, 0
+    text = _ENDS.sub("\n", text)
+    kept = (_ANYWHERE if _TO_THE_LEFT.search(text) else _NOT_TO_THE_LEFT).sub("", text)
+    return kept, len(text) - len(kept)
