@@ -125,21 +125,14 @@ async def load(run: Run) -> Counts:
     if failed > FAILURES_SHOWN:
         run.progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
     left_out = next(iter(shared), LeftOut(0))
-    lines = left_out.lines
-    if lines:
-        run.progress.note(f"left out {amount(lines, 'line')} that most pages of a site share")
-    if left_out.unseen:
-        run.progress.note(
-            f"left out {amount(left_out.unseen, 'character')} that nobody sees, such as control characters"
-        )
+    _tell(left_out, run.progress)
     count = len(run.documents)
     if not count:
         raise _nothing_read(failures, failed)
     run.accept(run.documents)
     run.books.failures.extend(failures)
-    return Counts(
-        read=count + failed, written=count, failed=failed, left_out={"shared-lines": lines}, shared=left_out.shared
-    )
+    parts = {"shared-lines": left_out.lines, "unseen-characters": left_out.unseen}
+    return Counts(read=count + failed, written=count, failed=failed, left_out=parts, shared=left_out.shared)
 
 
 def _tell(left_out: LeftOut, progress: Progress) -> None:
