@@ -38,6 +38,7 @@ from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, D
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
 from goldbench.pipeline.ports import Progress, QueryGenerator, Stored, Writing
 from goldbench.pipeline.stages.ask.passages import why_not
+from goldbench.pipeline.stages.ask.small_model import SmallModelGenerator
 from goldbench.pipeline.stages.assemble import add_derived, label_needed
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.same_answers import same_answers
@@ -179,6 +180,10 @@ async def generate(run: Run) -> Counts:
             raise
         run.config, run.opened = instead
         await _draw(run)
+    if isinstance(run.generator, SmallModelGenerator) and (own := _questions(run)):
+        run.progress.note(
+            f"the small model leaves out {amount(own, 'question')} in titles; --generator simulated asks them"
+        )
     drawn, eligible = run.drawn, len(run.selection.order)
     run.place.candidates.write(drawn.candidates)
     run.books.failures.extend(drawn.failures)
@@ -189,6 +194,11 @@ async def generate(run: Run) -> Counts:
         failed=drawn.chunks_failed,
         unused=eligible - drawn.chunks_drawn,
     )
+
+
+def _questions(run: Run) -> int:
+    """Return how many documents have a question as their title, as the rows of a FAQ do."""
+    return sum(chunk.span.start == 0 and chunk.title.rstrip().endswith(("?", "？", "؟")) for chunk in run.chunks)
 
 
 def _serves(run: Run, config: Config) -> bool:

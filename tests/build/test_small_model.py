@@ -29,6 +29,7 @@ def documents(folder: Path) -> None:
     filler = "Visitors come on Sundays, and the gate is open for everyone who likes old machines and quiet water."
     for number, text in enumerate(ENGLISH):
         (folder / f"en-{number}.md").write_text(f"# Station {number}\n\n{text} {filler}\n", encoding="utf-8")
+    (folder / "faq.csv").write_text("title,text\nWhen does the gate open?,It is open on Sundays.\n", encoding="utf-8")
     (folder / "de.md").write_text(f"# Station\n\n{GERMAN}\n", encoding="utf-8")
 
 
@@ -39,6 +40,7 @@ def test_questions_come_with_their_sentence_and_other_languages_are_simulated(
     given = ("build", "docs", "--base-url", model_server.base_url, "--model", "tiny-135m", "--chunk-size", 400)
     done = goldbench(*given, "--out", "run", "--queries", 4)
     assert "queries by generator: ask.v1 3, offline-v1 1" in done.stdout, done.stderr
+    assert "the small model leaves out 1 question in titles; --generator simulated asks them" in done.stderr
     queries = [json.loads(line) for line in (tmp_path / "run/3-queries.jsonl").read_text(encoding="utf-8").splitlines()]
     for query in queries:
         if query["generator"] == "ask.v1":
