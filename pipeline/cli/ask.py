@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from goldbench.pipeline.cli.options import (
+    DONE_WITH_FAILURES,
     Answers,
+    DryRun,
     Given,
     Replay,
+    console_for,
     input_option,
     model_option,
     output_option,
@@ -25,13 +28,15 @@ from goldbench.pipeline.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from goldbench.pipeline.config import Config
+    from goldbench.pipeline.explore.decline_rates import Asked
     from goldbench.pipeline.explore.dialogue import Chat, Dialogue
 
 _ENDS = frozenset({"exit", "quit", ":q"})
 _RERANKERS = frozenset({"mmr", "listwise", "rerank", "cross-encoder"})
 
 
-@takes("model.name", "model.base_url")
+@takes("model.name", "model.base_url", "model.max_requests", "model.max_tokens", "model.max_usd")
 def ask(
     gold: GoldPath,
     given: Given,
@@ -44,32 +49,37 @@ def ask(
     question: Annotated[
         list[str] | None, input_option(metavar="TEXT", help="Ask this question and end. Repeatable.")
     ] = None,
+    decline_rate: Annotated[
+        bool, input_option("--decline-rate", help="Ask all queries of the set; show how many are declined.")
+    ] = False,
     k: Annotated[int, output_option("--k", metavar="N", min=1, help="Passages per question (default: 5).")] = 5,
     config: BenchConfig = None,
     no_model: Annotated[bool, model_option("--no-model", help="Show passages only.")] = False,
     answers: Answers = None,
     replay: Replay = False,
+    dry_run: DryRun = False,
     width: Annotated[
         int, output_option(metavar="N", min=20, help="Characters shown per passage (default: 240).")
     ] = 240,
 ) -> None:
     """Ask questions and see what is retrieved.
 
-    Shows the passages, a model's answer from them, and figures for questions of the gold set.
+    Shows the passages, a model's answer from them, and figures for questions of the gold set. With --decline-rate it
+    asks every query of the set, and shows how many with and without an answer the model declined: a question is
+    declined if no passage was found, or if the answer rests on none.
     """
     from goldbench.pipeline.bench.bench_file import load_bench
     from goldbench.pipeline.config import load_config
+    from goldbench.pipeline.explore.decline_rates import asked_of
+    from goldbench.pipeline.explore.dialogue import Dialogue
     from goldbench.pipeline.score.runs import load_gold
     from goldbench.pipeline.systems import open_systems
     from goldbench.pipeline.systems.models import Models
 
     bench = load_bench(config, level=1, given=given) if config else None
     settings = bench.config if bench else load_config(None, given)
-    asks = not no_model and (
-        replay or bool(settings.model.base_url or settings.api_key() or settings.model.needs_no_server)
-    )
-    if asks and not settings.model.name:
-        raise UsageError("no model is named: give --model, or --no-model to see passages only")
+    asks = not no_model and _asks(settings, replay=replay)
+    _check_rate(settings, asks=asks, decline_rate=decline_rate, dry_run=dry_run, question=bool(question))
     loaded = load_gold(gold)
     corpus = loaded.corpus()
     if not corpus:
@@ -84,22 +94,76 @@ def ask(
                 described,
                 config=settings,
                 answers=store,
-                replay=replay,
+                replay=replay or dry_run,
                 where=config or "command line",
                 folder=bench.folder if bench else None,
             )
         )
         chat: Chat | None = None
-        if asks:
+        if asks and not dry_run:
             chat = stack.enter_context(Models(settings, answers=store, replay=replay)).chat()
         retriever = systems.retriever(name)
         retriever.index(corpus)
-        from goldbench.pipeline.explore.dialogue import Dialogue
-
+        if decline_rate:
+            asked = asked_of(loaded, corpus, retriever, k=k)
+            _plan(asked, settings, store) if chat is None else _declined(asked, chat)
+            return
         asking = Dialogue(loaded, corpus, retriever=retriever, k=k, chat=chat)
         answering = f"answers by {settings.model.name}" if asks else "no model: passages only"
         typer.echo(f"{len(corpus):,} passages, {name}, {answering}" + ("" if question else "; exit ends"), err=True)
         _converse(asking, _given(question) if question else _questions(), k=k, width=width)
+
+
+def _asks(settings: Config, *, replay: bool) -> bool:
+    """Return whether a model answers.
+
+    Raises:
+        UsageError: A server is named, and no model.
+    """
+    model = settings.model
+    asks = replay or bool(model.base_url or settings.api_key() or model.needs_no_server)
+    if asks and not model.name:
+        raise UsageError("no model is named: give --model, or --no-model to see passages only")
+    return asks
+
+
+def _check_rate(settings: Config, *, asks: bool, decline_rate: bool, dry_run: bool, question: bool) -> None:
+    """Refuse --decline-rate without a model or with other questions, and --dry-run without it.
+
+    Raises:
+        UsageError: The options contradict one another.
+    """
+    if dry_run and not decline_rate:
+        raise UsageError("--dry-run: needs --decline-rate, which asks a known number of questions; give both")
+    if decline_rate and (question or not (asks or (dry_run and settings.model.name))):
+        raise UsageError(
+            "--decline-rate: asks a model every query of the set; give --model, and no --question or --no-model"
+        )
+
+
+def _plan(asked: Asked, settings: Config, store: Path) -> None:
+    """Print what asking every query would take at most."""
+    from goldbench.pipeline.explore.decline_rates import planned
+    from goldbench.pipeline.report.build_text import plan_table
+
+    console_for().print(plan_table(planned(asked, settings, store)))
+
+
+def _declined(asked: Asked, chat: Chat) -> None:
+    """Ask every query and print how many were declined."""
+    from collections import Counter
+
+    from goldbench.pipeline.explore.decline_rates import decline_rates, lines
+    from goldbench.pipeline.report.terminal import TerminalProgress
+    from goldbench.pipeline.text.display import printable
+
+    rates, failures = decline_rates(asked, chat, progress=TerminalProgress(console_for(stderr=True)))
+    for line in lines(rates):
+        typer.echo(line)
+    for message, count in Counter(printable(str(error)) for error in failures).most_common(5):
+        typer.echo(f"  {message}" + (f" ({count:,} times)" if count > 1 else ""), err=True)
+    if failures:
+        raise typer.Exit(DONE_WITH_FAILURES)
 
 
 def _converse(asking: Dialogue, questions: Iterable[str], *, k: int, width: int) -> None:

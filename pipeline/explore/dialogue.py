@@ -131,10 +131,20 @@ class Dialogue:
         if isinstance(reply, ModelError):
             return None, (), str(reply)
         numbers = list(texts)
-        used = tuple(dict.fromkeys(numbers[place - 1] for place in reply.answer.used if 1 <= place <= len(numbers)))
+        used = tuple(numbers[place - 1] for place in rests_on(reply.answer, len(numbers)))
         if not one_line(reply.answer.answer):
             return None, (), str(AnswerRejected("empty", f"{STAGE}: the model gave an empty answer"))
         return reply.answer.answer, used, None
+
+
+def rests_on(answer: GroundedAnswer, passages: int) -> tuple[int, ...]:
+    """Return the numbers of the passages that an answer rests on, each once; empty if it declines to answer.
+
+    Args:
+        answer: The model's answer.
+        passages: The number of passages it was given; other numbers are left out.
+    """
+    return tuple(dict.fromkeys(place for place in answer.used if 1 <= place <= passages))
 
 
 def request_for(prompt: Prompt, question: str, passages: Sequence[str]) -> ChatRequest[GroundedAnswer]:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.cli import app
+from goldbench.pipeline.cli.options import DONE_WITH_FAILURES
 from goldbench.pipeline.errors import ModelError, UsageError
 from goldbench.pipeline.explore.dialogue import PROMPT, Dialogue, GroundedAnswer, request_for, shown
 from goldbench.pipeline.ports import ChatRequest, Completion, Usage
@@ -222,3 +223,80 @@ def test_passages_cannot_close_the_markers_they_stand_between() -> None:
 
 def test_half_characters_in_a_question_or_a_passage_do_not_end_the_loop() -> None:
     assert request_for(load(PROMPT), "who?\ud800", [CORPUS["lamp"]]).user.count("Ignore all rules") == 1
+
+
+DECLINES = json.dumps({"used": [], "answer": "The passages found do not answer the question."})
+ANSWERS = json.dumps({"used": [1], "answer": "Below forty litres."})
+
+
+@pytest.fixture
+def with_unanswerable(gold: Path) -> Path:
+    data = json.loads((gold / "dataset.json").read_text())
+    data["queries"] |= {"q3": "And why does it rattle?", "q4": "zzzz?"}
+    data["relevant_docs"] |= {"q3": ["seal"], "q4": ["lamp"]}
+    data["unanswerable"] = {f"u{number}": f"Who built impeller {number}?" for number in range(4)}
+    data["standalone"] = {"q3": "Why does a worn impeller rattle?"}
+    data["metadata"] = {"members": ["unanswerable", "standalone"]}
+    (gold / "dataset.json").write_text(json.dumps(data))
+    return gold
+
+
+def test_the_rates_of_declining_are_counted_over_the_queries_of_a_set_and_paid_for_once(
+    with_unanswerable: Path, model_server: ServerHandle
+) -> None:
+    model_server.script(
+        {"when": {"contains": "Who built impeller 3?"}, "do": {"content": ANSWERS}},
+        {"when": {"contains": "Who built"}, "do": {"content": DECLINES}},
+        {"when": {"contains": "Why does a worn impeller rattle?"}, "do": {"content": DECLINES}},
+        {"when": {}, "do": {"content": ANSWERS}},
+    )
+    options = ["--decline-rate", "--k", "2", *model(model_server)]
+    plan = ask(with_unanswerable, b"", *options, "--dry-run")
+    assert plan.returncode == 0, plan.stderr
+    assert not model_server.requests()
+    assert not (with_unanswerable / "a.sqlite").exists()
+    assert plan.stdout.decode().split("total")[1].split()[:2] == ["7", "0"]
+    done = ask(with_unanswerable, b"", *options)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().splitlines() == [
+        "Unanswerable queries: 3 of 4 declined, 0.7500 [0.3006, 0.9544].",
+        "Answerable queries (wrongly declined): 2 of 4 declined, 0.5000 [0.1500, 0.8500].",
+    ], "q4 finds nothing, and q3 is declined in its stand-alone form"
+    assert len(model_server.requests()) == 7
+    again = ask(with_unanswerable, b"", *options)
+    assert again.stdout == done.stdout
+    assert len(model_server.requests()) == 7
+
+
+def test_questions_without_a_usable_reply_are_no_answers_and_no_declines(
+    with_unanswerable: Path, model_server: ServerHandle
+) -> None:
+    model_server.script(
+        {"when": {"contains": "Who built impeller 3?"}, "do": {"status": 400}},
+        {"when": {}, "do": {"content": DECLINES}},
+    )
+    done = ask(with_unanswerable, b"", "--decline-rate", *model(model_server))
+    assert done.returncode == DONE_WITH_FAILURES
+    first = done.stdout.decode().splitlines()[0]
+    assert first.startswith("Unanswerable queries: 3 of 3 declined, 1.0000 [")
+    assert first.endswith("; 1 query without a usable reply not counted.")
+    model_server.reset()
+    replies(model_server, used=[], answer="The passages do not say.")
+    cap = ["--decline-rate", "--max-requests", "2", "--answers", "b.sqlite", *model(model_server)]
+    capped = ask(with_unanswerable, b"", *cap)
+    assert capped.returncode == DONE_WITH_FAILURES
+    assert len(model_server.requests()) == 2
+    assert b"5 times" in capped.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--decline-rate"], "asks a model every query of the set; give --model"),
+        (["--decline-rate", "--model", "m", "--no-model"], "no --question or --no-model"),
+        (["--dry-run", "--model", "m"], "--dry-run: needs --decline-rate"),
+    ],
+)
+def test_a_rate_needs_a_model_and_the_queries_of_the_set(gold: Path, arguments: list[str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        app.command_line()(["ask", str(gold / "dataset.json"), *arguments], standalone_mode=False)
