@@ -204,7 +204,7 @@ class Reader:
     def _reading(self, unread: Mapping[str, Unread], answers: Answers, problem: str | None) -> Reading:
         name = self.panel.config.model.name or ""
         checked, pairs = _checked(answers), _by_query(answers)
-        why = problem or answers.limit or "no usable reply"
+        why = "the model's server failed" if problem else answers.limit or "no usable reply"
         passed = checked.asked and checked.verdict is not CanaryVerdict.FAILED and _all_checked(answers)
         judges = 1 + len(self.panel.asked.others)
         decisions = {key: decided(one, pairs.get(key, {}), name, why, judges) for key, one in unread.items() if passed}

@@ -75,7 +75,7 @@ def _reading(reading: Mapping[str, Any] | None) -> Iterator[str]:
     if reading["limit"] is not None:
         yield stopped(reading["limit"])
     if reading["problem"] is not None:
-        yield f"The model's server failed: {reading['problem']}. Run the same command again to continue."
+        yield f"The model's server failed; run the same command again to continue: {reading['problem']}"
     if reading["failed_calls"]:
         yield f"{amount(reading['failed_calls'], 'call')} failed; what depends on them stays undecided."
 
