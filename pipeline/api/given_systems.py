@@ -232,7 +232,7 @@ def _score_held(gold: Gold, run: Run, name: str, how: Scoring) -> Result:
 
     with _called(name):
         result = with_all_needed(
-            gold.needs,
+            gold.needed_groups,
             gold.path,
             how.measures,
             lambda asked: evaluate(gold.qrels, run, asked, missing=how.missing, scores=how.scores),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def with_all_needed(
-    needs: Callable[[], Mapping[str, Collection[str]]],
+    needs: Callable[[], Mapping[str, Sequence[Collection[str]]]],
     where: Path,
     measures: Sequence[Measure],
     assessed: Callable[[Sequence[Measure]], Result],
@@ -27,7 +27,7 @@ def with_all_needed(
     """Return the result of some measures, all@k among them or not.
 
     Args:
-        needs: Returns the passages that belong together, by query.
+        needs: Returns the passages that belong together, by query, each with those that may stand in for it.
         where: The gold set in messages.
         measures: The measures, at least 1.
         assessed: Returns the result of measures that look at judgments alone.
@@ -45,7 +45,11 @@ def with_all_needed(
     if not together.keys() & set(result.query_ids):
         problem = f"{needing[0]}: no query that is scored needs several passages; name another measure"
         raise InputError(where, problem)
-    placed = place({query_id: dict.fromkeys(needed, 1) for query_id, needed in together.items()})
+    numbered = {
+        query_id: {one: number for number, group in enumerate(groups, 1) for one in group}
+        for query_id, groups in together.items()
+    }
+    placed = place(numbered)  # the grade of a hit tells which of the needed passages it is
     found = {one.name: values_at(one.k or UNCUT, result.query_ids, together, placed) for one in needing}
     values = {**result.values, **found}
     return replace(result, values={measure.name: values[measure.name] for measure in measures})

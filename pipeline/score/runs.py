@@ -77,6 +77,19 @@ class Gold:
         needs: dict[str, list[str]] = self.members(search=True).get("needs", {})
         return {query_id: needed for query_id, needed in needs.items() if query_id in self.qrels}
 
+    def needed_groups(self) -> dict[str, list[set[str]]]:
+        """Return the passages that are all needed, by query, each with the relevant passages that may stand in for it.
+
+        These are its near-duplicates: a retriever that finds one of them instead lacks nothing.
+        """
+        needs, others = self.needs(), dict[str, list[str]]()
+        for query_id, needed in needs.items():
+            grades = self.qrels[query_id]
+            others[query_id] = sorted(one for one in grades if grades[one] >= self.level and one not in needed)
+        compared = {one for query_id, found in others.items() if found for one in (*found, *needs[query_id])}
+        texts = self.corpus(compared) if compared else {}
+        return {query_id: _groups(needed, others[query_id], texts) for query_id, needed in needs.items()}
+
     def about(self) -> dict[str, dict[str, Any]]:
         """Return the notes of a build on each query; empty if the judgments are not of a build."""
         return {} if self.in_memory else gold_path.notes_of_queries(self.path)
@@ -91,6 +104,18 @@ class Gold:
                 line = f"{query_id}\t{doc_id}\t{self.qrels[query_id][doc_id]}\n"
                 digest.update(line.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
+
+
+def _groups(needed: Sequence[str], others: Sequence[str], texts: Mapping[str, str]) -> list[set[str]]:
+    groups = [{one} for one in needed]
+    for other in others:
+        from goldbench.pipeline.stages.select.near_duplicates import are_alike
+
+        alike = (at for at, one in enumerate(needed) if are_alike(texts.get(one, ""), texts.get(other, "")))
+        place = next(alike, None)
+        if place is not None:
+            groups[place].add(other)
+    return groups
 
 
 @dataclass(slots=True)
@@ -195,7 +220,7 @@ def score_run(
     placed, extra = _place(gold, run, scores, match)
     names = (str(gold.path), run.source.name)
     result = with_all_needed(
-        gold.needs,
+        gold.needed_groups,
         gold.path,
         measures,
         lambda asked: assess(gold.qrels, placed, asked, extra=extra, missing=missing, names=names),
@@ -229,7 +254,7 @@ def score_results(
     placed, extra = _place_results(gold, run, results, scores)
     names = (str(gold.path), run.source.name)
     result = with_all_needed(
-        gold.needs,
+        gold.needed_groups,
         gold.path,
         measures,
         lambda asked: assess(gold.qrels, placed, asked, extra=extra, missing=missing, names=names),

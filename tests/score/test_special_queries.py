@@ -99,6 +99,20 @@ def test_all_at_k_is_what_a_plain_computation_gives(place: Path, tmp_path: Path,
     assert result.mean("ndcg@10") == pytest.approx(evaluate(gold.qrels, run, "ndcg@10").mean("ndcg@10"))
 
 
+def test_a_near_duplicate_that_is_relevant_stands_in_for_a_needed_passage(tmp_path: Path) -> None:
+    one = "The feed pump of the northern station stops when the inlet filter is blocked by sand for ten minutes. " * 3
+    two = "The spare filter is kept in the cabinet of the southern depot beside the red ladder of the crane. " * 3
+    texts = {"a": one, "b": two, "copy-of-a": one + "Printed again.", "other": "A text about gardens and their walls."}
+    gold = gold_set({"q": "Where is the spare?"}, texts, {"q": {"a": 3, "b": 3, "copy-of-a": 3, "other": 2}})
+    queries = [query.model_copy(update={"needs": ("a", "b"), "chunk_id": "a"}) for query in gold.queries]
+    write_gold(tmp_path / "set", dataclasses.replace(gold, queries=queries))
+    loaded, measures = load_gold(tmp_path / "set"), parse_measures(["all@2"])
+    for found, value in ((["b", "copy-of-a"], 1), (["b", "a"], 1), (["b", "other"], 0), (["a", "copy-of-a"], 0)):
+        run = {"q": {doc_id: float(9 - place) for place, doc_id in enumerate(found)}}
+        (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
+        assert score_run(loaded, load_run(tmp_path / "run.json"), measures).mean("all@2") == value
+
+
 def test_all_at_k_is_shown_with_the_queries_it_is_over(
     place: Path, tmp_path: Path, goldbench_inside: Goldbench
 ) -> None:

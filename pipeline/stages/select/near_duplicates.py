@@ -111,6 +111,13 @@ def _similar(distinct: Positions, text_at: Callable[[int], str]) -> Callable[[in
     return similar
 
 
+def are_alike(one: str, other: str) -> bool:
+    """Return whether two texts are near-duplicates."""
+    first, second = shingles(one), shingles(other)
+    shared = len(np.intersect1d(first, second, assume_unique=True))
+    return jaccard(shared, len(first), len(second)) >= NEAR_DUPLICATE
+
+
 def _components(
     signatures: npt.NDArray[np.uint8], distinct: Positions, similar: Callable[[int, int], bool]
 ) -> Positions:
