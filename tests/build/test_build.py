@@ -402,6 +402,7 @@ def test_a_passage_with_the_same_answer_is_labelled_and_marked(tmp_path: Path) -
         config=Config(),
         generator=SimpleNamespace(name="m", evidence_level="model", model="m", recipe=None, caveat=None, notice=None),
         place=SimpleNamespace(write_gold=written.append),
+        selected=lambda: None,
     )
     asyncio.run(assemble(run))
     write_gold(tmp_path, written[0])
