@@ -26,7 +26,8 @@ class DescribedSet:
 
     ``qrels`` are grades by query and passage, ``level`` the smallest relevant grade; ``notes`` what a build noted about
     each query; ``document_of`` the source document of each passage; ``runs`` the first results of the runs beside the
-    set, ``unreadable`` the runs that cannot be read. ``settings`` is the configuration of the build.
+    set, ``unreadable`` the runs that cannot be read. ``settings`` is the configuration of the build. ``originals`` and
+    ``derived`` are those members of ``dataset.json``.
     """
 
     name: str
@@ -45,6 +46,8 @@ class DescribedSet:
     languages: dict[str, str | None]
     runs: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
+    originals: dict[str, str] = field(default_factory=dict)
+    derived: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def graded(self) -> bool:
@@ -108,7 +111,7 @@ def read_described(folder: Path) -> DescribedSet:
             raise InputError(folder, f"holds no text of a {what}, which a card needs; name the folder of a build")
     known = {query_id: judged for query_id, judged in gold.qrels.items() if query_id in queries}
     runs, unreadable = _runs(home, gold)
-    notes = gold.about()
+    notes, members = gold.about(), gold.members(search=True)
     return DescribedSet(
         name=folder.resolve().name,
         fingerprint=gold.fingerprint(),
@@ -126,6 +129,8 @@ def read_described(folder: Path) -> DescribedSet:
         languages={query_id: _language(notes.get(query_id, {}), text) for query_id, text in queries.items()},
         runs=runs,
         unreadable=unreadable,
+        originals=members.get("originals", {}),
+        derived=members.get("derived", {}),
     )
 
 

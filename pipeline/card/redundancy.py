@@ -24,11 +24,35 @@ def alike_figures(material: DescribedSet) -> Iterator[Figure]:
     """Yield the figures on queries and passages that are alike."""
     yield _alike_queries(material)
     yield from _alike_passages(material)
+    if material.derived:
+        yield _derived(material)
+
+
+def _derived(material: DescribedSet) -> Figure:
+    """Return how many labels nobody read, given because a sentence holds the same answer about the same subject."""
+    labels = [
+        (query_id, doc_id)
+        for query_id, found in material.derived.items()
+        for doc_id in found
+        if doc_id in material.qrels.get(query_id, {})
+    ]
+    asked = {query_id for query_id, _ in labels}
+    return figure(
+        ALIKE,
+        "derived labels",
+        len(labels),
+        f"{amount(len(labels), 'label')} of {queries(len(asked))} that nobody read: a sentence of the passage gives "
+        "the same answer about the same subject.",
+        unit="labels",
+        values={"queries": len(asked)},
+        items=sorted(asked)[:20],
+    )
 
 
 def _alike_queries(material: DescribedSet) -> Figure:
     ids = list(material.queries)
-    pairs, members = _alike_pairs([" ".join(terms(text)) for text in material.queries.values()])
+    made_from = [material.originals.get(query_id, query_id) for query_id in ids]
+    pairs, members = _alike_pairs([" ".join(terms(text)) for text in material.queries.values()], made_from)
     rate = len(members) / len(ids)
     return figure(
         ALIKE,
@@ -42,8 +66,13 @@ def _alike_queries(material: DescribedSet) -> Figure:
     )
 
 
-def _alike_pairs(texts: list[str]) -> tuple[int, set[int]]:
-    """Return how many pairs of texts have a cosine of ``MOST_ALIKE`` or more, and which texts are in one."""
+def _alike_pairs(texts: list[str], made_from: list[str]) -> tuple[int, set[int]]:
+    """Return how many pairs of texts have a cosine of ``MOST_ALIKE`` or more, and which texts are in one.
+
+    Args:
+        texts: The texts.
+        made_from: The query that each was made from, else its own; texts made from one query do not count.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     if len(texts) < 2 or not any(texts):
@@ -54,7 +83,7 @@ def _alike_pairs(texts: list[str]) -> tuple[int, set[int]]:
         near = (rows[start : start + _ROWS] @ rows.T).tocoo()
         above = near.data >= MOST_ALIKE
         for one, other in zip((near.row[above] + start).tolist(), near.col[above].tolist(), strict=True):
-            if one < other:
+            if one < other and made_from[one] != made_from[other]:
                 pairs += 1
                 members |= {one, other}
     return pairs, members

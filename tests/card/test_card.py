@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -217,6 +218,24 @@ def test_equal_texts_are_near_duplicates_and_unlabelled_ones_are_named(tmp_path:
     assert card.figure("propagated labels").value == 1
     assert card.figure("propagated labels").values == {"near-duplicates without a label": 1}
     assert card.figure("queries alike").items == ["q", "r"]
+
+
+def test_a_noisy_query_is_not_alike_its_original_and_labels_that_nobody_read_are_counted(tmp_path: Path) -> None:
+    corpus = {"a": "one two three", "b": "four five six", "c": "x y"}
+    alike = "Which pump feeds the upper tank?"
+    asked = {"q": alike, "noisy": alike, "noisier": alike, "other": alike, "s": "x"}
+    relevant = {"q": ["a", "b"], "noisy": ["a"], "noisier": ["a"], "other": ["b"], "s": ["c"]}
+    members: dict[str, Any] = {"originals": {"noisy": "q", "noisier": "q"}, "derived": {"q": ["b"]}}
+    folder = write_dataset(tmp_path / "s", queries=asked, corpus=corpus, relevant_docs=relevant, **members)
+    card = make_card(folder)
+    assert card.figure("queries alike").values == {"pairs": 3}, "the other query with each of the three"
+    assert (card.figure("derived labels").value, card.figure("derived labels").items) == (1, ["q"])
+    del asked["other"], relevant["other"]
+    less = write_dataset(
+        tmp_path / "t", queries=asked, corpus=corpus, relevant_docs=relevant, originals=members["originals"]
+    )
+    assert make_card(less).figure("queries alike").value == 0
+    assert all(figure.name != "derived labels" for figure in make_card(less).figures)
 
 
 def test_sets_without_texts_or_labels_are_refused_in_one_line(tmp_path: Path) -> None:
