@@ -336,8 +336,10 @@ def _manifest(
             "config_sha256": fingerprint,
             "queries": len(every),
             "target": None,
+            "generators": dict(sorted(Counter(query.generator for query in every).items())),
             "mix": {},
             "kinds": here,
+            "difficulty": None,
             "stages": with_reports(whole.manifest.stages, [report]),
             "usage": {},
         }

@@ -169,9 +169,9 @@ def _write_given(made: Union, place: Draft) -> None:
 
 
 def _metadata(base: Side, other: Side, ids: Ids, noted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of the union: the base's, with the weaker evidence and the warnings of both."""
+    """Return the metadata of the union: the base's, then the other's, with the weaker evidence and both warnings."""
     first, second = base.dataset.metadata, other.dataset.metadata
-    found = {key: value for key, value in first.items() if key not in {"split", "review", "members"}}
+    found = {key: value for key, value in {**second, **first}.items() if key not in {"split", "review", "members"}}
     found["evidence_level"] = _weaker(base.manifest.evidence_level, other.manifest.evidence_level)
     notices = dict.fromkeys(str(one["notice"]) for one in (first, second) if one.get("notice"))
     if notices:
@@ -241,6 +241,7 @@ def _manifest(made: Union, fingerprint: str, same: int) -> Manifest:
             "failures": [*base.failures, *(one for one in other.failures if one not in base.failures)],
             "usage": {},
             "grading": _grading(base.grading, other.grading),
+            "difficulty": None,
             "refused_grading": None,
         }
     )

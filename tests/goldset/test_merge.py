@@ -160,6 +160,84 @@ def test_conflicts_are_named_and_only_a_preference_settles_them(
     assert report["rules"] == {"passage-lost": 1, "same-query": 1, "wording": 1}
 
 
+def change(folder: Path, name: str, change: Callable[[list[dict[str, Any]]], object]) -> None:
+    path = folder / name
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    change(rows)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_special_queries_come_back_with_what_they_refer_to(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
+    special = tmp_path / "special"
+    shutil.copytree(built, special)
+    data = gold(special)
+    ids = list(data["queries"])
+
+    def make_special(rows: list[dict[str, Any]]) -> None:
+        rows[1] |= {"original": ids[0], "noise": "typing"}
+        rows[3] |= {"history": [{"question": rows[2]["text"], "answer": "Yes."}], "standalone": "A turn of its own?"}
+        rows[5] |= {"needs": [rows[5]["chunk_id"], rows[4]["chunk_id"]], "answer": "Both."}
+        data["relevance_scores"][ids[5]][rows[4]["chunk_id"]] = 3
+        data["relevant_docs"][ids[5]] = sorted(data["relevance_scores"][ids[5]])
+
+    change(special, "3-queries.jsonl", make_special)
+    source = json.loads((special / "3-queries.jsonl").read_text(encoding="utf-8").splitlines()[7])["chunk_id"]
+    lost = {"query_id": "u1", "chunk_id": source, "text": "Who painted it?", "generator": "made"}
+    change(special, "3-unanswerable.jsonl", lambda rows: rows.append(lost))
+    data["metadata"]["selection"] = {"systems": ["bm25"], "set_aside": 2, "notice": "Selected by rank."}
+    (special / "dataset.json").write_text(json.dumps(data), encoding="utf-8")
+    (special / "trec" / "qrels.txt").unlink()
+    goldbench("split", special, "--shares", "a=0.5,b=0.5", "--out", "parts")
+    merged = goldbench("merge", "parts/b", "parts/a", "--out", "back")
+    assert merged.returncode == 0, merged.stderr
+    back = gold(tmp_path / "back")
+    assert back["needs"].keys() == {ids[5]}
+    assert back["originals"] == {ids[1]: ids[0]}
+    assert back["history"] == {ids[3]: [{"question": data["queries"][ids[2]], "answer": "Yes."}]}
+    assert back["standalone"] == {ids[3]: "A turn of its own?"}
+    assert back["unanswerable"] == {"u1": "Who painted it?"}
+    assert back["answers"][ids[5]]["text"] == "Both."
+    assert back["metadata"]["selection"]["notice"] == "Selected by rank."
+    assert back["relevance_scores"] == data["relevance_scores"]
+    assert validate(tmp_path / "back").problems == ()
+    same = goldbench("diff", special, "back", "--exit-code")
+    assert same.returncode == 0, same.stdout
+
+
+def test_answers_and_held_out_words_that_contradict_each_other_are_conflicts(
+    goldbench: Goldbench, built: Path, tmp_path: Path
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for place in (one, other):
+        shutil.copytree(built, place)
+
+    def answer(text: str) -> Callable[[list[dict[str, Any]]], None]:
+        return lambda rows: rows[0].update(answer=text)
+
+    change(one, "3-queries.jsonl", answer("Two."))
+    change(other, "3-queries.jsonl", answer("Three."))
+    listed = json.loads(goldbench("merge", one, other, "--out", "c", "--json").stdout)["conflicts"]
+    assert [(found["kind"], found["a_says"], found["b_says"]) for found in listed] == [("answer", "Two.", "Three.")]
+    assert goldbench("merge", one, other, "--out", "c", "--prefer", "second").returncode == 0
+    assert next(iter(gold(tmp_path / "c")["answers"].values()))["text"] == "Three."
+
+    def hold_out(rows: list[dict[str, Any]]) -> None:
+        held = next(row for row in rows if row["evidence"] and not row.get("masked"))
+        rows.append({**held, "query_id": "new", "text": "Another wording of its own?", "masked": held["evidence"]})
+
+    shutil.copytree(built, tmp_path / "third")
+    change(tmp_path / "third", "3-queries.jsonl", hold_out)
+    data, last = gold(tmp_path / "third"), json.loads(
+        (tmp_path / "third" / "3-queries.jsonl").read_text(encoding="utf-8").splitlines()[-1]
+    )  # fmt: skip
+    data["queries"]["new"] = last["text"]
+    data["relevant_docs"]["new"], data["relevance_scores"]["new"] = [last["chunk_id"]], {last["chunk_id"]: 3}
+    (tmp_path / "third" / "dataset.json").write_text(json.dumps(data), encoding="utf-8")
+    refused = goldbench("merge", built, "third", "--out", "d")
+    assert refused.returncode == 1
+    assert "conflict, held-out: " in refused.stderr
+
+
 def test_documents_cut_in_two_ways_are_refused(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
     goldbench("rechunk", built, "--chunk-size", 400, "--out", "small")
     done = goldbench("merge", built, "small", "--out", "c")
