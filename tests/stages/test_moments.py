@@ -38,6 +38,7 @@ def chunk(text: str, title: str = "", *headings: str) -> Chunk:
         ("Screens of 1920 × 1080", "a.md", "Text.", None),
         ("3.5 mm screws", "a.md", "Text.", None),
         ("2.3 Filling the tank", "a.md", "Text.", None),
+        ("2.3: How is the tank filled?", "a.md", "Text.", None),
         ("Guide", "a.md", "In 2021 the rule was changed, after 2000 strokes.", None),
         ("Guide", "a.md", "In 2021 the rule was changed, after 2000 hours.", "2021"),
         ("Guide", "a.md", "The rule was changed on March 3, 2021.", "2021"),

@@ -35,6 +35,8 @@ def chunk(text: str, *, title: str = "", name: str = "page", headings: tuple[str
         (NAMES, "Index", "all", "index-page"),
         (NAMES, "Stichwortverzeichnis", "all", "index-page"),
         (NAMES, "索引", "all", "index-page"),
+        (NAMES, "Concept Index (pumps)", "all", "index-page"),
+        (NAMES, "Variables Index", "all", "index-page"),
         (NAMES, "Содержание — Насосы", "all", "index-page"),
         (NAMES, "Table of Contents | Pumps", "all", "index-page"),
         (PROSE, "Search", "search", "index-page"),
@@ -90,6 +92,15 @@ def test_a_list_of_one_version_is_rejected_on_a_page_of_many_and_asked_about_on_
     assert page_fault(chunk(f"## 3.1\n{items}", title="Release notes 3.1")) is None
     assert page_fault(chunk(items, title="Changes")) is None
     assert page_fault(chunk(PROSE, title="Changes")) is None
+
+
+def test_code_on_a_page_called_search_and_versions_mentioned_in_a_paragraph_are_asked_about() -> None:
+    code = "```\npump search\nvalve\n```\n\nValves of the pump"
+    assert page_fault(chunk(code, title="Search", name="search", start=900)) is None
+    notes = (
+        "# Pumps 1.6.2 release notes\n\nThis mends what was broken\nin Pumps 1.6.1\n\n- The lid is tight.\n- It is dry."
+    )
+    assert page_fault(chunk(notes, title="Pumps 1.6.2 release notes", name="1-6-2")) is None
 
 
 def test_selection_counts_such_chunks_by_their_rule_and_takes_rows_of_tables_as_they_are() -> None:

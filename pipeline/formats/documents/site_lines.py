@@ -344,13 +344,27 @@ def _keep_headings(lines: Sequence[str], kinds: Sequence[str], gone: list[bool])
 
 
 def _parts(title: str) -> list[tuple[str, str]]:
-    """Return the parts of a title, each with what stands after it."""
+    """Return the parts of a title, each with what stands after it; brackets at the end are a part."""
     title = " ".join(title.split())
+    bracket = _bracket(title)
+    head, tail = (title[: bracket - 1], title[bracket:]) if bracket > 1 and title[bracket - 1] == " " else (title, "")
     parts, start = [], 0
-    for between in _BETWEEN.finditer(title):
-        parts.append((title[start : between.start()], between[0]))
+    for between in _BETWEEN.finditer(head):
+        parts.append((head[start : between.start()], between[0]))
         start = between.end()
-    return [*parts, (title[start:], "")] if title else []
+    if tail:
+        return [*parts, (head[start:], " "), (tail, "")]
+    return [*parts, (head[start:], "")] if head else []
+
+
+def _bracket(title: str) -> int:
+    """Return where the brackets begin that a title ends with; 0 if it ends otherwise."""
+    depth = 0
+    for place in range(len(title) - 1, 0, -1):
+        depth += (title[place] == ")") - (title[place] == "(")
+        if depth <= 0:
+            return place if title[place] == "(" else 0
+    return 0
 
 
 def _folders(file: SourceFile) -> list[Folder]:

@@ -25,6 +25,7 @@ _MADE_FILES = re.compile(r"(?:genindex|bookindex|(?:[a-z]{1,4}-)?modindex|http-r
 _CHANGE_FILES = re.compile(
     r"(?:change-?log|changes|release-?notes|relnotes|release-?history|whats-?new|what-s-new)(?:-v?\d[\w-]*)?\Z"
 )
+_CODE = "```"
 _DECORATION = re.compile(r"[`*_#]+")
 _NUMBERED = re.compile(r"\A(?:[a-z]\.)?(?:\d+\.)*\d*\s+")
 _BETWEEN = re.compile(r"\s+[—–|·•»«-]\s+|\s*\|\s*|:\s+|\s+\(")
@@ -35,6 +36,8 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 """A line that begins what changed in a version or on a day: it, after at most three words, and nothing or a mark."""
+_MARKED = re.compile(r"\s*(?:[#*•+|-]|\d+[.)]\s)")
+"""Begins a heading, an item, a row or a bold line; in a paragraph about one version others are only mentioned."""
 _ITEM = re.compile(r"^\s*(?:[-*+•|]|\d+[.)])\s+\S", re.MULTILINE)
 _FEWEST_ITEMS = 2
 """Fewest entries of a list of what changed in one version, on a page for many."""
@@ -78,7 +81,8 @@ def _is_release(title: str) -> bool:
 
 def _lists_changes(chunk: Chunk, *, one_version: bool) -> bool:
     """Whether a chunk lists the changes of several versions or days, or of one on a page that is for many."""
-    lines = (*chunk.headings[1:], *chunk.text.split("\n"))
+    texts = chunk.text.split("\n")
+    lines = (*chunk.headings[1:], *(line for line in texts if not one_version or _MARKED.match(line)))
     found = {match[1] for line in lines if (match := _CHANGE.match(line[:100]))}
     return len(found) > 1 or (bool(found) and not one_version and len(_ITEM.findall(chunk.text)) >= _FEWEST_ITEMS)
 
@@ -90,6 +94,8 @@ def _plain(title: str) -> str:
 
 
 def _is_list(text: str) -> bool:
+    if _CODE in text:
+        return False
     lines = [line.strip() for line in text.split("\n") if re.search(r"\w", line)]
     entries = sum(not _ENDS.search(line) and len(line) < 200 and word_count(line) <= _ENTRY_WORDS for line in lines)
     return bool(lines) and entries >= _LIST_SHARE * len(lines)

@@ -165,6 +165,8 @@ def test_a_page_that_holds_nothing_else_stays(tmp_path: Path) -> None:
         ("Pump {n} - use {n} | Pumps Ltd", "Pump 0 - use 0"),
         ("Pumps: Manual: Pump {n}: use {n}", "Pump 0: use 0"),
         ("Pump {n} :: Guide :: Pumps", "Pump 0"),
+        ("Pump {n} (Pumps (version 3.1))", "Pump 0"),
+        ("Pump {n} (model {n})", "Pump 0 (model 0)"),
         ("Pump {n}", "Pump 0"),
         ("Pump {n} — Pumps 3.1{n} documentation", "Pump 0 — 3.10"),
         ("Pump {n} — Release {n}", "Pump 0 — Release 0"),
