@@ -39,13 +39,15 @@ def settled_decisions(folder: Path) -> Decisions | None:
 
 
 def _events(path: Path) -> list[Event]:
-    """Return the events of a ledger file that may be of any set; a reader makes no file beside it."""
+    """Return the events of a ledger file of any set, also if it lacks newer columns; no file is made beside it."""
     alone = not path.with_name(f"{path.name}-wal").exists()  # nobody is writing: the file holds everything
     address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
     engine = sa.create_engine(sa.URL.create("sqlite", database=address, query={"uri": "true"}))
     try:
         with engine.connect() as reading:
-            rows = reading.execute(sa.select(ledger_tables.event).order_by(ledger_tables.event.c.seq)).all()
+            present = [one["name"] for one in sa.inspect(reading).get_columns(ledger_tables.event.name)]
+            known = [column for column in ledger_tables.event.c if column.name in present]
+            rows = reading.execute(sa.select(*known).order_by(ledger_tables.event.c.seq)).all()
         return [Event.model_validate(dict(row._mapping)) for row in rows]  # noqa: SLF001  SQLAlchemy's public name
     except (SQLAlchemyError, ValueError):
         raise InputError(shown(path), "is not a ledger, or is damaged") from None
