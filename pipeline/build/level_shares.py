@@ -30,11 +30,13 @@ class LevelShares:
         shares: Share of each level, 0 or more, not all 0.
         seed: Seed of the run.
         meter: Measures the difficulty of queries.
+        steers: Whether the generator is told a level; if not, each proposal is a try of every level.
     """
 
     shares: Mapping[Level, float]
     seed: int
     meter: RankMeter
+    steers: bool = True
     given_up: dict[Level, str] = field(default_factory=dict)
     aside: list[Outcome] = field(default_factory=list)
     set_aside: int = 0
@@ -61,7 +63,7 @@ class LevelShares:
     def asked(self, chunk_ids: Sequence[str]) -> dict[str, Level]:
         """Return the level to ask for about each chunk, by its id; none if nothing is steered any more."""
         missing = {level: room for level, room in self._room.items() if room > 0 and level not in self.given_up}
-        if self._open or not missing:
+        if self._open or not missing or not self.steers:
             return {}
         return dict(zip(chunk_ids, allotted(chunk_ids, missing, seed=self.seed), strict=True))
 
@@ -94,11 +96,11 @@ class LevelShares:
         if level is None:
             return
         self._room[level] = self._room.get(level, 0) - 1
-        self._kept_as_asked[level] += outcome.brief.level is level
+        self._kept_as_asked[level] += not self.steers or outcome.brief.level is level
 
     def tried(self, levels: Iterable[Level | None]) -> None:
         """Count the proposals about one chunk as a try of the level that was asked for."""
-        self._tries.update({level for level in levels if level is not None})
+        self._tries.update({level for level in levels if level is not None} if self.steers else Level)
 
     def drop_hopeless(self) -> None:
         """Give up the levels of which too few proposals were what was asked for, and share out what they lack."""
@@ -170,4 +172,4 @@ def levels_for(settings: Generation, meter: Callable[[], RankMeter], note: Calla
             "[generate.difficulty] selects queries, but their wording is not steered: only a model that is asked in "
             "full can follow that."
         )
-    return LevelShares(shares=settings.difficulty, seed=settings.seed, meter=meter())
+    return LevelShares(shares=settings.difficulty, seed=settings.seed, meter=meter(), steers=in_full)

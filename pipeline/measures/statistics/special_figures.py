@@ -45,7 +45,7 @@ ALL_NOISE = "all"
 
 
 def means_by_kind(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Kind]:
-    """Return the means of each kind of queries, the largest kind first.
+    """Return the means of each kind of queries, the largest kind first; empty if no query has one.
 
     Args:
         result: The scores of a run.
@@ -55,7 +55,8 @@ def means_by_kind(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dic
     for row, query_id in enumerate(result.query_ids):
         kind = notes.get(query_id, {}).get("kind")
         rows.setdefault(kind if isinstance(kind, str) else NOT_STATED, []).append(row)
-    return _parts(result, rows, sorted(rows, key=lambda kind: (-len(rows[kind]), kind)))
+    known = rows.keys() - {NOT_STATED}
+    return _parts(result, rows, sorted(rows, key=lambda kind: (-len(rows[kind]), kind))) if known else {}
 
 
 def means_by_level(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Kind]:
