@@ -50,12 +50,13 @@ _LINE_NUMBERS = frozenset({
 _FURNITURE = re.compile(
     r"(?:^|[\s_-])(?:nav|navbar|navi|navigation|navheader|navfooter|navpath|breadcrumbs?|crumbs?|pagination|pager"
     r"|paginate|prevnext|prev-next|next-prev|rellinks|related|toc|localtoc|tableofcontents|table-of-contents|on-this-page|pagetoc"
-    r"|quickview|sidebar|sphinxsidebar|menu|submenu|topbar|toplang|bottomlang|languages?|footer|ft|searchbox|editlink"
+    r"|quickview|sidebar|sphinxsidebar|menu|submenu|contents (?:local )?topic|topbar|toplang|bottomlang|languages?"
+    r"|footer|ft|searchbox|editlink"
     r"|edit-(?:this-)?page|summary|social|share|copyright|toctree-wrapper)(?:[\s_-]|$)",
     re.IGNORECASE,
 )
 _BARE = re.compile(
-    r"(?:^|\s)(?:footer|navheader|navfooter|breadcrumbs?|copyright|pagination|editlink|searchbox)(?:\s|$)",
+    r"(?:^|\s)(?:footer|navheader|navfooter|nav-?path|breadcrumbs?|copyright|pagination|editlink|searchbox)(?:\s|$)",
     re.IGNORECASE,
 )
 """Names that also take out a short text without links: a date, the title of the next chapter."""

@@ -53,6 +53,8 @@ def test_a_mark_that_a_reader_reads_stays(text: str) -> None:
         "<div class='navfooter'><a href='a'>Prev</a> <a href='b'>Next</a> The tank and how it is filled</div>",
         "<div class='breadcrumbs'><a href='/'>Home</a> › <a href='/p'>Pumps</a> › The pump</div>",
         "<div class='toc'>Contents<ul><li><a href='#a'>Start</a></li><li><a href='#b'>Stop</a></li></ul></div>",
+        "<div class='contents topic'><p>Contents</p><a href='#a'>Start it</a></div>",
+        "<div id='nav-path' class='navpath'><ul><li><b>Pumps</b></li><li><a href='p'>Pump</a></li></ul></div>",
         "<div class='footer'>© 2020 The makers of pumps. Last updated on Monday.</div>",
         "<div class='cookie-notice'>We use cookies.</div>",
         "<p>Next: <a rel='next' href='n'>Valves</a>, Up: <a href='u'>Tanks</a> &nbsp; [<a href='i'>Index</a>]</p>",
