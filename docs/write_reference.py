@@ -199,14 +199,14 @@ none. From these follows one level:
 | `hard` | no system answers within the first 10: the needed passage, or one of them, is further down in each |
 | `medium` | is neither; one that needs several passages is never easy |
 
-`score` shows the levels as slices: on the page, and in the terminal for sets with shares of kinds; `card` counts
-them. Of people's questions about paragraphs (XQuAD in English, German, Chinese and Arabic, 1,190 questions to 240
-paragraphs each; ARCD, 1,200 to 460) 61 % to 90 % are easy, 9 % to 36 % medium and 0 % to 3 % hard. Where people
-judged all passages (Cranfield, CACM, CISI, Medline, NPL, Cystic Fibrosis) and the best-placed relevant one counts, it
-is 22 % to 83 %, 17 % to 67 % and 0 % to 12 %. A set with many hard queries is harder than what people ask of such
-collections; and a hard query may only lack labels: in those collections 58 % to 76 % of the queries would be hard if
-one relevant passage, drawn at random, were the only one that counts. Grade such a set (`goldbench grade`) before
-trusting scores on it.
+`score` shows the levels as slices: on the page, and in the terminal for sets with shares of kinds or of difficulty;
+`card` counts them. Of people's questions about paragraphs (XQuAD in English, German, Chinese and Arabic, 1,190
+questions to 240 paragraphs each; ARCD, 1,200 to 460) 61 % to 90 % are easy, 9 % to 36 % medium and 0 % to 3 % hard.
+Where people judged all passages (Cranfield, CACM, CISI, Medline, NPL, Cystic Fibrosis) and the best-placed relevant
+one counts, it is 22 % to 83 %, 17 % to 67 % and 0 % to 12 %. A set with many hard queries is harder than what people
+ask of such collections; and a hard query may only lack labels: in those collections 58 % to 76 % of the queries would
+be hard if one relevant passage, drawn at random, were the only one that counts. Grade such a set (`goldbench grade`)
+before trusting scores on it.
 
 `[generate.difficulty]` with shares, such as `easy = 0.3`, `medium = 0.4` and `hard = 0.3`, steers what is written.
 The prompt about a passage then says how a query of its level is worded; a query that is easier than asked for and

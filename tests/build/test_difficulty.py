@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from goldbench.pipeline.config import load_config
 from goldbench.pipeline.goldset.gold_path import texts_of_documents
 from goldbench.pipeline.retrieval.bm25 import BM25
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.pipeline.stages.generate import describe_constraints
+from goldbench.schemas.query import Constraints, Level
 from tests.build.test_build import artifacts, lines
 from tests.build.test_build_under_fire import ended, started
 from tests.build.test_dry_run import total
@@ -69,6 +72,13 @@ def asked(folder: Path, server: ServerHandle | None, shares: dict[str, float] = 
 
 def manifest(run: Path) -> dict[str, Any]:
     return dict(json.loads((run / "manifest.json").read_text(encoding="utf-8")))
+
+
+def test_without_shares_the_prompt_is_what_it_was_and_nothing_is_said() -> None:
+    plain, config = describe_constraints(Constraints()), load_config(None, {"generate": {"generator": "simulated"}})
+    assert plain == "Also:\n- The query has 2 to 40 words."
+    assert all(describe_constraints(Constraints(), level).startswith(f"{plain}\n- ") for level in Level)
+    assert "difficulty" not in config.shaping()["generate"]
 
 
 def test_shares_are_met_exactly_by_a_writer_who_can_and_the_plan_holds(
