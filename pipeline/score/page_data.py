@@ -21,6 +21,7 @@ from goldbench.pipeline.report.special_text import tables, unanswerable_lines
 from goldbench.pipeline.report.trust import Trust
 from goldbench.pipeline.score.runs import Gold, Match, Run, top_documents
 from goldbench.pipeline.score.scorecards import card_of, notice_of, score_all
+from goldbench.pipeline.score.searched_queries import conversations
 from goldbench.pipeline.score.special_queries import special_of
 from goldbench.schemas.agreement_report import Agreement
 from goldbench.schemas.record import Record
@@ -114,7 +115,7 @@ def details_of(
         relevant=relevant,
         level=gold.level,
         quotes={query_id: quote for query_id, notes in about.items() if isinstance(quote := notes.get("quote"), str)},
-        texts=texts,
+        texts={**texts, **_conversations(gold)},
         passages=gold.corpus(wanted),
         kinds={query_id: _kind(notes) for query_id, notes in about.items()},
         notice=notice_of(gold),
@@ -122,6 +123,15 @@ def details_of(
         special=tables(special, card.measures),
         unanswerable=list(unanswerable_lines(special, len(gold.unanswerable()))),
     )
+
+
+def _conversations(gold: Gold) -> dict[str, str]:
+    """Return each conversation as the page shows it: its turns, then the form that passages are judged for."""
+    return {
+        query_id: f"{' / '.join(asked.conversation.splitlines())} / Judged as: {asked.judged}"
+        for query_id, asked in conversations(gold).items()
+        if query_id in gold.qrels
+    }
 
 
 def trust_in(gold: Gold) -> Trust:
