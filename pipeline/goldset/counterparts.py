@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import unicodedata
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -36,15 +34,6 @@ class Counterparts:
         return {one: other for one, other in self.same.items() if one != other}
 
 
-def wording_digest(*texts: str) -> bytes:
-    """Return 16 bytes by which texts are recognised: Unicode form and white space do not count, letter case does."""
-    digest = hashlib.blake2b(digest_size=16)
-    for text in texts:
-        composed = text if text.isascii() else unicodedata.normalize("NFC", text)
-        digest.update(" ".join(composed.split()).encode("utf-8", "surrogatepass") + b"\0")
-    return digest.digest()
-
-
 def counterparts(
     first: Mapping[str, bytes],
     second: Mapping[str, bytes],
@@ -55,7 +44,7 @@ def counterparts(
     Texts that occur several times are paired in their order. Exchanging the sets exchanges the two sides.
 
     Args:
-        first: Digest of the text by id, in the order of the set; see `wording_digest`.
+        first: Digest of the text by id, in the order of the set; see `similarity.wording_digest`.
         second: The same of the other set.
         names: A second name of some items in either set, as the path of a document: items of one name are the same.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import itertools
-import json
 import os
 import time
 import tomllib
@@ -22,6 +21,7 @@ from goldbench.pipeline.goldset import publication
 from goldbench.pipeline.goldset.dataset import GoldContents, read_dataset, write_gold
 from goldbench.pipeline.goldset.gold_path import read_metadata
 from goldbench.pipeline.goldset.own_version import own_version
+from goldbench.pipeline.stages.lineage import have_one_in_common
 from goldbench.schemas.corpus import Chunk, Document
 from goldbench.schemas.judgment import Judgment, Pooled
 from goldbench.schemas.manifest import Manifest, StageReport
@@ -287,19 +287,27 @@ class GoldFolder:
                     yield f"{table}.{key}"
 
     def check_same_corpus(self, documents: Iterable[Document]) -> None:
-        """Refuse a new set if no document of the one here is left in it.
+        """Refuse a new set if no document of the one here is left in it, whole or edited, under its name or another.
+
+        Args:
+            documents: Those of the new set; iterated over more than once if no document stayed as it was.
 
         Raises:
             OutputError: The run in the folder is of other documents.
         """
         if not self.is_finished() or not self.documents.exists():
             return
-        with self.documents.path.open("rb") as file:
-            earlier = {_doc_id(line) for line in itertools.islice(file, _DOCUMENTS_COMPARED)}
-        if earlier and earlier.isdisjoint(document.doc_id for document in documents):
+        if not have_one_in_common(self._first_documents, documents):
             raise OutputError(
                 f"{self.path}: holds a run of other documents; give another --out, or --replace to replace it"
             )
+
+    def _first_documents(self) -> Iterator[Document]:
+        """Yield the first documents here; a damaged line is passed over, because the set is about to be replaced."""
+        with self.documents.path.open("rb") as file:
+            for line in itertools.islice(file, _DOCUMENTS_COMPARED):
+                with contextlib.suppress(ValueError):
+                    yield Document.model_validate_json(line)
 
     @contextlib.contextmanager
     def replacing(self, claim: Claim) -> Iterator[Draft]:
@@ -381,10 +389,3 @@ def with_reports(reports: Iterable[StageReport], new: Iterable[StageReport]) -> 
     renewed = list(new)
     stages = {report.stage for report in renewed}
     return [*(report for report in reports if report.stage not in stages), *renewed]
-
-
-def _doc_id(line: bytes) -> str:
-    try:
-        return str(json.loads(line)["doc_id"])
-    except (ValueError, KeyError, TypeError):
-        return ""

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.goldset.counterparts import wording_digest
 from goldbench.pipeline.goldset.file_names import DATASET
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.gold_path import (
@@ -20,6 +19,7 @@ from goldbench.pipeline.goldset.gold_path import (
     texts_of_queries,
 )
 from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.similarity import wording_digest
 from goldbench.schemas.judgment import RELEVANT
 from goldbench.schemas.query import Query
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.goldset.counterparts import Counterparts, counterparts, wording_digest
+from goldbench.pipeline.goldset.counterparts import Counterparts, counterparts
 from goldbench.pipeline.goldset.dataset import title_use
 from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.text.similarity import wording_digest
 from goldbench.schemas.corpus import Chunk, Evidence
 from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.manifest import Manifest

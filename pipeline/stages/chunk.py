@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
@@ -15,10 +16,13 @@ from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.text.alignment import locate
 from goldbench.pipeline.text.boundaries import separators
 from goldbench.pipeline.text.headings import headings, path_at
+from goldbench.pipeline.text.similarity import wording_digest
 from goldbench.schemas.corpus import Chunk, Document, Span
 
 MAX_ID = 200
 """Most characters of a chunk's id; a longer document id is cut."""
+DIGITS = 12
+"""Hexadecimal digits of a chunk's text in its id; chunks of a document that share them are numbered."""
 
 
 def chunk_documents(
@@ -46,16 +50,19 @@ def chunk_documents(
             span = Span(doc_id=document.doc_id, start=0, end=len(document.text))
             yield Chunk(chunk_id=document.doc_id, span=span, text=document.text, title=document.title)
             continue
-        found = headings(document.text)
+        found, occurrences = headings(document.text), Counter[str]()
         try:
             places = spans(document.text, size=size, overlap=overlap, length=length)
         except RuntimeError as error:
             raise RuntimeError(f"document {document.doc_id}: {error}") from error
         for start, end in places:
+            text = document.text[start:end]
+            digest = wording_digest(text).hex()[:DIGITS]
+            occurrences[digest] += 1
             yield Chunk(
-                chunk_id=chunk_id(document.doc_id, start, end),
+                chunk_id=chunk_id(document.doc_id, digest, occurrences[digest]),
                 span=Span(doc_id=document.doc_id, start=start, end=end),
-                text=document.text[start:end],
+                text=text,
                 headings=path_at(found, document.text, start, end),
                 title=document.title,
             )
@@ -73,18 +80,21 @@ def check_sizes(size: int, overlap: int) -> None:
         raise UsageError(f"chunk overlap {overlap}: must be from 0 to {size - 1}, below the chunk size {size}")
 
 
-def chunk_id(doc_id: str, start: int, end: int) -> str:
-    """Return ``doc_id:start-end``; a document id that is too long for that is cut and ends in its digest.
+def chunk_id(doc_id: str, digest: str, occurrence: int = 1) -> str:
+    """Return ``doc_id:digest``, or ``doc_id:digest.2`` for the second chunk of the document with that digest.
+
+    So a chunk keeps its id when other parts of its document change. A document id that is too long for that is cut
+    and ends in its own digest.
 
     Args:
         doc_id: Id of the document.
-        start: First character of the chunk, from 0.
-        end: Character after the chunk.
+        digest: First digits of the digest of the chunk's text.
+        occurrence: 1 for the first chunk of the document with that digest, 2 for the second.
     """
-    place = f":{start}-{end}"
+    place = f":{digest}" if occurrence == 1 else f":{digest}.{occurrence}"
     if len(doc_id) + len(place) > MAX_ID:
-        digest = hashlib.blake2b(doc_id.encode(), digest_size=16).hexdigest()
-        doc_id = f"{doc_id[: MAX_ID - len(place) - len(digest) - 1]}~{digest}"
+        cut = hashlib.blake2b(doc_id.encode(), digest_size=16).hexdigest()
+        doc_id = f"{doc_id[: MAX_ID - len(place) - len(cut) - 1]}~{cut}"
     return doc_id + place
 
 

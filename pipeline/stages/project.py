@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from goldbench.pipeline.text.evidence import find_quote
 from goldbench.schemas.corpus import Chunk, Evidence, Span
@@ -195,9 +196,11 @@ def _holders(evidence: Evidence, cuts: Mapping[str, Cuts], grades: Mapping[str, 
 
 
 def _source(relevance: TextRelevance, cuts: Mapping[str, Cuts], grades: Mapping[str, Relevance]) -> str | None:
-    """Return the chunk the query was written from, else a relevant chunk with its evidence, else any relevant chunk."""
+    """Return the chunk the query was written from, else a relevant chunk with its evidence, else the first relevant."""
     if grades.get(relevance.query.chunk_id, Relevance.UNRELATED) >= RELEVANT:
         return relevance.query.chunk_id
-    holders = [chunk_id for evidence in relevance.query.evidence for chunk_id in _holders(evidence, cuts, grades)]
-    relevant = sorted(chunk_id for chunk_id, grade in grades.items() if grade >= RELEVANT)
-    return next(iter([*holders, *relevant]), None)
+    holders = (chunk_id for evidence in relevance.query.evidence for chunk_id in _holders(evidence, cuts, grades))
+    judged = sorted({span.doc_id for one in relevance.passages for span in (one.span, *one.evidence)})
+    in_order = (chunk_id for doc_id in judged if doc_id in cuts for chunk_id in cuts[doc_id].chunk_ids)
+    relevant = (chunk_id for chunk_id in in_order if grades.get(chunk_id, Relevance.UNRELATED) >= RELEVANT)
+    return next(chain(holders, relevant), None)

@@ -27,6 +27,8 @@ _IGNORED = regex.compile(r"[\s\p{Cf}\p{Cc}*_`\\]")  # white space, invisible mar
 _QUOTE = regex.compile("[\"'`´‘’‚‛“”„‟‹›«»「」『』〝〞〟＂＇]")
 _DASH = regex.compile(r"[\p{Pd}−‐⁃]")
 _WORDLIKE = regex.compile(r"[\p{L}\p{N}]")
+_SURROUNDINGS, _FEWEST_AROUND = 200, 20
+"""Characters on each side of a quotation that are compared, and the fewest that tell its place among several."""
 _LONGEST_CUT_WORD = 40
 """Characters by which a quotation is widened at most to complete a word."""
 
@@ -62,6 +64,60 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
         return _original(text, folded, start, start + len(needle.text))
     aligned = _align(needle.text, folded.text)
     return _original(text, folded, *aligned) if aligned else None
+
+
+def find_again(text: str, start: int, end: int, changed: str) -> tuple[int, int] | None:
+    """Return where a stretch of a text stands after the text was changed; None if it is not in exactly one place.
+
+    The stretch itself must be unchanged but for white space and Unicode composition. Of several places, the one with
+    the longest unchanged surroundings is taken; if two are equal, or nothing around them is left, there is none.
+
+    Args:
+        text: The text before the change.
+        start: First character of the stretch, from 0.
+        end: Character after the stretch.
+        changed: The text after the change.
+    """
+    places = _places(text[start:end], changed)
+    if len(places) < 2:
+        return places[0] if places else None
+    before, after = _around(text, start, end)
+    alike = []
+    for first, last in places:
+        left, right = _around(changed, first, last)
+        same = _common(before[::-1], left[::-1]), _common(after, right)
+        whole = same == (len(before), len(after)) == (len(left), len(right))
+        alike.append((sum(same), whole or max(same) >= _FEWEST_AROUND, (first, last)))
+    best, second = sorted(alike, reverse=True)[:2]
+    return best[2] if best[0] > second[0] and best[1] else None
+
+
+def _places(quote: str, text: str) -> list[tuple[int, int]]:
+    """Return all places of a quotation; only if it is nowhere verbatim, those with other white space or composition."""
+    parts = quote.split()
+    if not parts:
+        return []
+    found = [match.span() for match in regex.finditer(regex.escape(quote), text, overlapped=True)]
+    for form in (quote, *(unicodedata.normalize(form, quote) for form in ("NFC", "NFD"))):
+        if found:
+            break
+        pattern = r"\s+".join(map(regex.escape, form.split()))
+        found = [match.span() for match in regex.finditer(pattern, text, overlapped=True)]
+    return found
+
+
+def _around(text: str, start: int, end: int) -> tuple[str, str]:
+    """Return what stands before and after a stretch, in one line."""
+    before, after = text[max(0, start - 2 * _SURROUNDINGS) : start], text[end : end + 2 * _SURROUNDINGS]
+    return " ".join(before.split())[-_SURROUNDINGS:], " ".join(after.split())[:_SURROUNDINGS]
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many characters two texts have in common from their beginning."""
+    return next(
+        (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        min(len(one), len(other)),
+    )
 
 
 def _first(wanted: str, text: str) -> tuple[int, int] | None:

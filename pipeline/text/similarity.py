@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from hashlib import blake2b
 from typing import TypeAlias
 
 import numpy as np
@@ -30,6 +31,13 @@ _MIX = np.uint64(0xFF51AFD7ED558CCD)
 def normal(text: str) -> str:
     """Return the text in the form used to recognise it again: NFKC, case-folded, single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def wording_digest(*texts: str) -> bytes:
+    """Return 16 bytes by which texts are recognised: Unicode form and white space do not count, letter case does."""
+    composed = (text if text.isascii() else unicodedata.normalize("NFC", text) for text in texts)
+    plain = "\0".join(" ".join(text.split()) for text in composed)
+    return blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def shingles(text: str) -> Shingles:

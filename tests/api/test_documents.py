@@ -245,18 +245,20 @@ def test_what_is_there_already_is_not_replaced_unasked(tmp_path: Path, texts: li
 def test_changed_documents_replace_their_set_and_other_documents_do_not(
     tmp_path: Path, texts: list[str], goldbench_inside: Goldbench
 ) -> None:
-    (tmp_path / "other").mkdir()
-    for place, given in (("all", texts), ("some", texts[:6]), ("others", [f"{text} Indeed." for text in texts])):
+    others = [" ".join(reversed(text.split())) for text in texts]
+    edited = [f"{text} Indeed." for text in texts]
+    for place, given in (("all", texts), ("edited", edited), ("some", edited[:6]), ("others", others)):
         lines = "".join(json.dumps({"text": text}) + "\n" for text in given)
         (tmp_path / place).mkdir()
         (tmp_path / place / "texts.jsonl").write_text(lines, encoding="utf-8")
-    for place, expected in (("all", 0), ("some", 0), ("others", 1)):
+    for place, expected in (("all", 0), ("edited", 0), ("some", 0), ("others", 1)):
         done = goldbench_inside("build", f"{place}/texts.jsonl", "--out", "theirs", "--queries", 5)
         assert done.returncode == expected, done.stderr
     silent(texts=texts, queries=5, out=tmp_path / "mine")
-    silent(texts=texts[:6], queries=5, out=tmp_path / "mine")
+    silent(texts=edited, queries=5, out=tmp_path / "mine")
+    silent(texts=edited[:6], queries=5, out=tmp_path / "mine")
     with pytest.raises(goldbench.OutputError, match="of other documents; give another out=, or replace=True"):
-        silent(texts=[f"{text} Indeed." for text in texts], queries=5, out=tmp_path / "mine")
+        silent(texts=others, queries=5, out=tmp_path / "mine")
     assert artifacts(tmp_path / "mine") == artifacts(tmp_path / "theirs")
 
 

@@ -104,6 +104,44 @@ def test_one_more_document_changes_no_id_and_no_chunk_beyond_the_quota(goldbench
     assert len(drawn[0] - drawn[1]) <= 1
 
 
+def test_a_line_more_in_most_files_leaves_the_other_passages_their_queries(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    """Only passages that changed are asked about, and one that is not drawn takes no query from another."""
+    files = [tmp_path / "docs" / f"station-{number}.md" for number in range(30)]
+    files[0].parent.mkdir()
+    for number, file in enumerate(files):
+        texts = [text.format(n=10 * number + n, t=7 * n + 11) for n in range(4) for text in PARAGRAPHS.values()]
+        file.write_text("\n\n".join([f"# Station {number}", *texts]), encoding="utf-8")
+    command = ("build", "docs", "--out", "run", "--queries", 30, "--base-url", model_server.base_url, "--model", "m")
+    assert goldbench(*command, "--chunk-size", 400).returncode == 0
+    before, chunks = queries_by_chunk(tmp_path / "run"), chunk_texts(tmp_path / "run")
+    model_server.reset()
+    for file in files[:27]:
+        file.write_text(file.read_text(encoding="utf-8") + "\n\nThe log is read in May.\n", encoding="utf-8")
+    done = goldbench(*command, "--chunk-size", 400)
+    assert done.returncode == 0, done.stderr
+    after, texts = queries_by_chunk(tmp_path / "run"), chunk_texts(tmp_path / "run")
+    changed = chunks.keys() - texts.keys()
+    assert 20 <= len(changed) <= 27
+    assert {one: before[one] for one in before.keys() - changed} == {one: after[one] for one in before.keys() - changed}
+    assert len(before.keys() & after.keys()) >= 28
+    new = {texts[one] for one in texts.keys() - chunks.keys()}
+    asked = [json.dumps(request["body"], ensure_ascii=False) for request in model_server.requests()]
+    assert all(any(json.dumps(text, ensure_ascii=False)[1:-1] in body for text in new) for body in asked)
+
+
+def queries_by_chunk(run: Path) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {}
+    for row in lines(run / "3-queries.jsonl"):
+        found.setdefault(str(row["chunk_id"]), []).append((row["query_id"], row["text"], row["asked"]))
+    return found
+
+
+def chunk_texts(run: Path) -> dict[str, str]:
+    return {str(row["chunk_id"]): str(row["text"]) for row in lines(run / "1-chunks.jsonl")}
+
+
 def test_running_again_pays_for_nothing_and_changes_nothing(
     goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ) -> None:

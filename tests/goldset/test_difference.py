@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from goldbench.pipeline.goldset.counterparts import counterparts, wording_digest
+from goldbench.pipeline.goldset.counterparts import counterparts
 from goldbench.pipeline.goldset.difference import Difference, compare_sets
 from goldbench.pipeline.goldset.set_contents import QueryFacts, SetContents, read_contents
+from goldbench.pipeline.text.similarity import wording_digest
 from tests.conftest import ROOT, Goldbench
 from tests.report.hostile import ENDINGS, IMAGE, SCRIPT
 

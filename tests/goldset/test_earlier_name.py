@@ -80,14 +80,35 @@ def comparable(name: str, content: bytes) -> bytes:
     return re.sub(rb'"lsi":\d+', b'"lsi"', content) if name == "4-pool.jsonl" else content
 
 
+def with_present_ids(new: Path, old: bytes) -> bytes:
+    """Return an earlier file with the ids that passages have today, which no longer name their places."""
+    for chunk in GoldFolder(new).chunks.read():
+        place = f"{chunk.span.doc_id}:{chunk.span.start}-{chunk.span.end}"
+        old = re.sub(rf"{re.escape(place)}(?!\d)".encode(), chunk.chunk_id.encode(), old)
+    return old
+
+
+def in_any_order(name: str, content: bytes) -> object:
+    """Return the contents of a file without the order of its lines, and of the passages of a query."""
+    if name != "dataset.json":
+        return sorted(content.splitlines())
+    read = json.loads(content)
+    return {**read, "relevant_docs": {one: sorted(found) for one, found in read["relevant_docs"].items()}}
+
+
 def check_same_set(old: str, new: Path) -> None:
-    """Check that a set is the earlier one, byte for byte but for the name, and has today's files beside."""
+    """Check that a set is the earlier one, byte for byte but for the name, and has today's files beside.
+
+    The order of passages with one grade, which their ids decide, is left aside.
+    """
     before = Manifest.model_validate_json(original(f"{old}/manifest.json"))
     after = GoldFolder(new).manifest()
     assert after.files.keys() - before.files.keys() == {"beir/README.md", "beir/qrels/test.jsonl"}
     assert before.files.keys() <= after.files.keys()
     for name in before.files:
-        assert comparable(name, (new / name).read_bytes()) == comparable(name, renamed(original(f"{old}/{name}"))), name
+        was = with_present_ids(new, renamed(original(f"{old}/{name}")))
+        pair = [in_any_order(name, comparable(name, content)) for content in ((new / name).read_bytes(), was)]
+        assert pair[0] == pair[1], name
     changing = {"created", "seconds", "files", "goldbench", "usage", "packages", "generators"}
     assert before.packages.keys() == after.packages.keys()
     told = [one.model_dump(exclude=changing) for one in (before, after)]
@@ -139,19 +160,17 @@ def test_runs_of_an_experiment_are_not_searched_again(
     assert (earlier / "run/bench/runs/words.trec").read_bytes() == original("run/bench/runs/words.trec")
 
 
-def test_grading_again_from_the_store_gives_the_same_set(
+def test_grading_again_from_the_store_gives_the_same_set_and_a_build_draws_anew(
     earlier: Path, goldbench: Goldbench, server: tuple[str, ...], model_server: ServerHandle
 ) -> None:
     goldbench("grade", "run", *server)
     assert model_server.stats()["requests"] == CHECKS_SINCE
     check_same_set("run", earlier / "run")
     (earlier / "untitled.toml").write_bytes((earlier / "goldset.toml").read_bytes() + b'[corpus]\ntitle = "none"\n')
-    goldbench("build", "docs", "--out", "run", "--config", "untitled.toml", "--grade", "--replay", "--replace")
-    for name in ("3-queries.jsonl", "4-pool.jsonl", "4-judgments.jsonl", "trec/qrels.txt", "beir/corpus.jsonl"):
-        was = comparable(name, renamed(original(f"run/{name}")))
-        assert comparable(name, (earlier / "run" / name).read_bytes()) == was, name
     goldbench("topup", "run", "--run", "more=other.trec", *server)
     assert validate(earlier / "run").problems == ()
+    goldbench("build", "docs", "--out", "anew", "--config", "untitled.toml", *server)
+    assert validate(earlier / "anew").problems == ()
 
 
 def test_cutting_again_gives_the_same_set(earlier: Path, goldbench: Goldbench) -> None:

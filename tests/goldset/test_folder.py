@@ -83,16 +83,36 @@ def test_a_damaged_manifest_is_replaced_only_when_told_to(tmp_path: Path) -> Non
     assert usable(tmp_path, "c1", replace=True) == ()
 
 
-def test_a_run_of_other_documents_is_not_written_over(tmp_path: Path) -> None:
+GUIDE = "The pump is started by hand. The valve is opened first, then the tap.\n\nThe filter is washed once a month."
+OTHER = "Guests are asked to leave the rooms before noon. Breakfast is served from seven to ten in the morning."
+
+
+def document(text: str, source: str = "index.md") -> Document:
+    return Document(doc_id=f"id-{source}", title="", text=text, source=source)
+
+
+@pytest.mark.parametrize(
+    ("after", "same"),
+    [
+        ([document(GUIDE)], True),
+        ([document(GUIDE.replace(" ", "\r\n"))], True),
+        ([document(GUIDE, "moved.md"), document(OTHER)], True),
+        ([document(GUIDE + " A line more."), document(OTHER, "new.md")], True),
+        ([document(OTHER)], False),
+        ([document(GUIDE + " A line more.", "moved.md")], False),
+        ([document("The pump is started by hand. " + OTHER)], False),
+    ],
+)
+def test_a_run_of_other_documents_is_not_written_over_whatever_they_are_called(
+    tmp_path: Path, after: list[Document], same: bool
+) -> None:
     finished(tmp_path)
-    (tmp_path / "0-documents.jsonl").write_text('{"doc_id":"a"}\n{"doc_id":"b"}\n')
-    GoldFolder(tmp_path).check_same_corpus([document("b"), document("c")])
-    with pytest.raises(OutputError, match="other documents"):
-        GoldFolder(tmp_path).check_same_corpus([document("c")])
-
-
-def document(doc_id: str) -> Document:
-    return Document(doc_id=doc_id, title="", text="x", source="x")
+    GoldFolder(tmp_path).documents.write([document(GUIDE), document("Opening hours: nine to five.", "hours.md")])
+    if same:
+        GoldFolder(tmp_path).check_same_corpus(after)
+    else:
+        with pytest.raises(OutputError, match="other documents"):
+            GoldFolder(tmp_path).check_same_corpus(after)
 
 
 def test_a_finished_run_holds_its_files_and_nothing_unfinished(tmp_path: Path) -> None:

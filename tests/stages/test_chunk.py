@@ -1,7 +1,10 @@
 """Documents cut into chunks that are exact, new spans."""
 
+import hashlib
 import json
 import time
+import unicodedata
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -140,8 +143,67 @@ def test_a_document_without_words_gives_no_chunk(text: str) -> None:
     assert cut(text) == []
 
 
-def test_a_chunk_id_says_document_and_place() -> None:
-    assert [chunk.chunk_id for chunk in cut("aaa bbb ccc", 4, 0)] == ["d:0-3", "d:4-7", "d:8-11"]
+def digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()[:12]
+
+
+def test_a_chunk_id_says_document_and_text_and_which_of_the_chunks_with_that_text() -> None:
+    a, b = digest("aaa"), digest("bbb")
+    ids = [chunk.chunk_id for chunk in cut("aaa bbb aaa aaa", 4, 0)]
+    assert ids == [f"d:{a}", f"d:{b}", f"d:{a}.2", f"d:{a}.3"]
+
+
+def test_line_ends_white_space_and_unicode_composition_change_no_id() -> None:
+    ids = [chunk.chunk_id for chunk in cut("Die Düse\nist zu.\n\nDas Öl ist alt.", 25, 0)]
+    assert ids == [chunk.chunk_id for chunk in cut("Die Düse ist  zu.\n\n\nDas Öl\tist alt.", 25, 0)]
+    decomposed = unicodedata.normalize("NFD", "Die Düse\nist zu.\n\nDas Öl ist alt.")
+    assert ids == [chunk.chunk_id for chunk in cut(decomposed, 25, 0)]
+
+
+PARAGRAPHS = st.lists(st.integers(0, 9), min_size=2, max_size=12)
+
+
+def prose(numbers: list[int]) -> list[str]:
+    return [" ".join(f"word{number}{place}" for place in range(5 + 3 * number)) + "." for number in numbers]
+
+
+@given(PARAGRAPHS, st.data())
+def test_what_is_said_before_and_after_a_chunk_changes_its_id_only_if_it_is_said_twice(
+    numbers: list[int], data
+) -> None:
+    size = 60
+    before = prose(numbers)
+    after = list(before)
+    place = data.draw(st.integers(0, len(after) - 1))
+    edit = data.draw(st.sampled_from(["insert", "delete", "move", "append"]))
+    if edit == "insert":
+        after.insert(place, "An inserted paragraph.")
+    elif edit == "append":
+        after.append("An appended line.")
+    else:
+        moved = after.pop(place)
+        after += [moved] if edit == "move" else []
+    old, new = (cut("\n\n".join(texts), size, 0) for texts in (before, after))
+    said = Counter(chunk.text for chunk in new)
+    for text, count in Counter(chunk.text for chunk in old).items():
+        one, other = ({chunk.chunk_id for chunk in found if chunk.text == text} for found in (old, new))
+        assert len(one) == count
+        assert len(one & other) == min(count, said[text])
+    assert len({chunk.chunk_id for chunk in new}) == len(new)
+
+
+def test_a_line_more_or_less_changes_the_ids_of_the_chunks_around_it() -> None:
+    """The cut falls back into step at a boundary soon after: it does not run to the end of the section."""
+    paragraphs = [
+        f"Station {number} has {number * 7} valves. " + f"Valve {number} closes slowly. " * (number % 5 + 2)
+        for number in range(300)
+    ]
+    before = {chunk.chunk_id for chunk in cut("\n\n".join(paragraphs))}
+    inserted = [*paragraphs[:20], "The crank hangs behind the door of the cabinet.", *paragraphs[20:]]
+    for changed in (inserted, [*paragraphs[:20], *paragraphs[21:]], [*paragraphs, "The last line."]):
+        after = {chunk.chunk_id for chunk in cut("\n\n".join(changed))}
+        assert 0 < len(after - before) <= 12
+        assert len(before - after) <= 12
 
 
 def test_chunk_ids_of_long_document_ids_are_short_enough_and_distinct() -> None:

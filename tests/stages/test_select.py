@@ -83,14 +83,58 @@ def test_another_seed_draws_other_chunks() -> None:
     assert drawn(chunks, select(chunks, seed=1, limits=ANY)) != drawn(chunks, select(chunks, seed=2, limits=ANY))
 
 
-def test_a_chunk_is_placed_by_the_hash_of_seed_and_id_within_its_document_then_among_all() -> None:
+def test_a_chunk_is_placed_by_the_hash_of_seed_document_and_opening_within_its_document_then_among_all() -> None:
     def by_hash(chunk_id: str) -> str:
-        return hashlib.blake2b(f"42\0{chunk_id}".encode(), digest_size=8).hexdigest()
+        doc_id, _, number = chunk_id.partition(":")
+        opening = chunk(doc_id, int(number)).text[:80]
+        return hashlib.blake2b(f"42\0{doc_id}\0{opening}".encode(), digest_size=8).hexdigest()[:11]
 
     documents = [sorted((f"{doc}:{number}" for number in range(3)), key=by_hash) for doc in "ab"]
     rounds = [sorted(round_, key=by_hash) for round_ in zip(*documents, strict=True)]
     chunks = corpus({"a": 3, "b": 3})
     assert drawn(chunks, select(chunks, seed=42, limits=ANY)) == [chunk_id for round_ in rounds for chunk_id in round_]
+
+
+@given(SIZES, st.integers(0, 5), st.data())
+@settings(deadline=None, max_examples=50)
+def test_a_chunk_that_goes_on_otherwise_is_drawn_in_the_same_place(sizes: dict[str, int], seed: int, data) -> None:
+    long = {one.chunk_id: " ".join(f"{one.chunk_id}x{word}" for word in range(30)) for one in corpus(sizes)}
+    before = Held(chunk(doc, n, long[f"{doc}:{n}"]) for doc, count in sizes.items() for n in range(count))
+    place = data.draw(st.integers(0, len(before) - 1))
+    old = before[place]
+    longer = old.text + " A line more."
+    new = Chunk(chunk_id=f"{old.chunk_id}x", span=old.span.model_copy(update={"end": 99}), text=longer)
+    after = Held([*before[:place], new, *before[place + 1 :]])
+    order = drawn(after, select(after, seed=seed, limits=ANY))
+    assert [old.chunk_id if one == new.chunk_id else one for one in order] == drawn(
+        before, select(before, seed=seed, limits=ANY)
+    )
+
+
+@given(SIZES, st.integers(0, 5), st.data())
+@settings(deadline=None, max_examples=50)
+def test_a_chunk_that_begins_otherwise_leaves_the_order_of_the_others_of_its_document(
+    sizes: dict[str, int], seed: int, data
+) -> None:
+    before = corpus(sizes)
+    place = data.draw(st.integers(0, len(before) - 1))
+    old = before[place]
+    new = chunk(old.span.doc_id, 77)
+    after = Held([*before[:place], new, *before[place + 1 :]])
+    orders = [drawn(chunks, select(chunks, seed=seed, limits=ANY)) for chunks in (before, after)]
+    for doc in sizes:
+        kept = [[one for one in order if one.startswith(f"{doc}:")] for order in orders]
+        assert [one for one in kept[0] if one != old.chunk_id] == [one for one in kept[1] if one != new.chunk_id]
+    for count in range(len(before)):
+        assert len({*orders[0][:count]} - {*orders[1][:count]} - {old.chunk_id}) <= 1
+
+
+def test_chunks_that_begin_alike_are_told_apart_whatever_their_order() -> None:
+    head = "ACME irrigation controllers, service manual, confidential, version four, all rights reserved. "
+    chunks = Held(chunk("a", number, head + f"Part {number} is fixed with {number} screws.") for number in range(9))
+    order = drawn(chunks, select(chunks, seed=1, limits=ANY))
+    backwards = Held(reversed(chunks))
+    assert order == drawn(backwards, select(backwards, seed=1, limits=ANY)) != sorted(order)
 
 
 def test_of_near_duplicates_one_is_drawn_and_all_are_named() -> None:

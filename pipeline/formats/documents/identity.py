@@ -1,4 +1,8 @@
-"""Ids of documents, which depend only on a file's place below the folder given and on its text; and which are taken."""
+"""Ids of documents, and which are taken.
+
+A whole file's id depends only on its place below the folder given, so it stays when its text is edited. A row's id
+depends on its table's place and on its text, unless it brings an id of its own.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,14 @@ Keys = npt.NDArray[np.uint64]
 _OTHER = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
 
 
-def document_id(source: str, text: str) -> str:
-    """Return the id of a whole document: its file's name, and 10 hexadecimal digits of its source and text."""
-    return f"{slug(source)}-{digest(source, text).hex()[:10]}"
+def document_id(source: str, *apart: str) -> str:
+    """Return the id of a whole document: its file's name, and 10 hexadecimal digits of its source.
+
+    Args:
+        source: The document's source.
+        apart: What tells it from other documents of the same source; nothing if it is the only one.
+    """
+    return f"{slug(source)}-{digest(source, *apart).hex()[:10]}"
 
 
 def row_id(source: str, row_digest: bytes, occurrence: int) -> str:
@@ -54,7 +63,8 @@ class Register:
     """The ids given so far and the file of each, as fingerprints: 8 bytes per row of a table with its own ids."""
 
     def __init__(self) -> None:
-        self._documents: dict[int, tuple[Path, bytes]] = {}
+        self._documents: dict[int, Path] = {}
+        self._texts: set[int] = set()
         self._document_keys = array.array("Q")
         self._tables: list[tuple[Path, Keys]] = []
         self._runs: list[Keys] = []
@@ -62,7 +72,7 @@ class Register:
         """How many characters that nobody sees were left out so far."""
 
     def add_document(self, doc_id: str, said: bytes, path: Path) -> bool:
-        """Take the id of a whole document; return False if the same text from the same source has it already.
+        """Take the id of a whole document; return False if the same text from the same source was taken already.
 
         Args:
             doc_id: The id.
@@ -72,17 +82,17 @@ class Register:
         Raises:
             Fault: Another document has this id.
         """
+        text = fingerprint(said)
+        if text in self._texts:
+            return False
         key = fingerprint(doc_id.encode())
-        before = self._documents.get(key)
-        if before is None and (holder := self._table_with(key)) is None:
-            self._documents[key] = (path, said)
-            self._document_keys.append(key)
-            return True
-        if before is not None:
-            if before[1] == said:
-                return False
-            holder = before[0]
-        raise Fault(f"its id {doc_id} was given before, in {shown(holder or '')}")
+        holder = self._documents.get(key) or self._table_with(key)
+        if holder is not None:
+            raise Fault(f"its id {doc_id} was given before, in {shown(holder)}")
+        self._texts.add(text)
+        self._documents[key] = path
+        self._document_keys.append(key)
+        return True
 
     def add_table(self, path: Path, keys: Keys) -> None:
         """Take the fingerprints of a table's ids."""
@@ -103,7 +113,7 @@ class Register:
             return None
         position = int(given.argmax())
         key = int(keys[position])
-        holder = self._documents[key][0] if key in self._documents else self._table_with(key)
+        holder = self._documents[key] if key in self._documents else self._table_with(key)
         assert holder is not None
         return position, holder
 

@@ -123,7 +123,7 @@ def _whole_document(file: SourceFile, title: str | None, text: str, register: Re
     text, in_text = without_unseen(text)
     if not text.strip():
         raise Fault("is empty")
-    doc_id = document_id(file.source, text)
+    doc_id = document_id(file.source, *file.apart)
     if register.add_document(doc_id, digest(file.source, text), file.path):
         register.unseen += in_title + in_text
         title = short_title(title) or short_title(stem(file.source))

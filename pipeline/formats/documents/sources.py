@@ -9,7 +9,8 @@ Three kinds of entries are not read:
 - *failures*: links that lead out of the folder given or nowhere, pipes and devices, folders that may not be listed.
 
 ``source`` is the path below the folder given (of a glob: below its part without wildcards; of a file: its name), in NFC
-and with ``/``. Ids are made from it, so moving the folder changes no id.
+and with ``/``. Ids are made from it, so moving the folder changes no id. Files that share a source and differ in
+content (``index.md`` below ``en`` and below ``de``) are told apart by the folders above them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import os
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from goldbench.pipeline.errors import InputError, UnreadableDocument, UsageError
@@ -44,12 +45,14 @@ KINDS: Mapping[str, str] = {
 class SourceFile:
     """A file to read. ``source`` is written into its documents as their origin.
 
-    ``table`` holds the rows if they are in memory; then ``path`` only names them in messages.
+    ``apart`` tells it from the other files of the same source: the end of its path, as far as they differ; empty if
+    it is the only one. ``table`` holds the rows if they are in memory; then ``path`` only names them in messages.
     """
 
     path: Path
     source: str
     table: Table | None = None
+    apart: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -248,7 +251,7 @@ def _source(relative: str) -> str:
 def _without_copies(files: Iterable[SourceFile]) -> tuple[list[SourceFile], list[str]]:
     """Return the files in order of source and content without copies of the same source, and the sources of the copies.
 
-    Two files with one source and different content are both kept: their ids differ by their text.
+    Two files with one source and different content are both kept, told apart by the folders above them.
     """
     by_source: dict[str, list[SourceFile]] = {}
     for file in files:
@@ -258,9 +261,20 @@ def _without_copies(files: Iterable[SourceFile]) -> tuple[list[SourceFile], list
     for source in sorted(by_source):
         same = by_source[source]
         distinct = {_fingerprint(file): file for file in reversed(same)} if len(same) > 1 else {"": same[0]}
-        kept += [file for _, file in sorted(distinct.items(), key=lambda item: item[0])]
+        kept += _told_apart([file for _, file in sorted(distinct.items(), key=lambda item: item[0])])
         copies += [source] * (len(same) - len(distinct))
     return kept, copies
+
+
+def _told_apart(files: list[SourceFile]) -> list[SourceFile]:
+    """Return files of one source with the shortest end of their paths in which all of them differ."""
+    if len(files) == 1:
+        return files
+    places = [_source(str(file.path.absolute())).split("/") for file in files]
+    longest = max(map(len, places))
+    ends = ([tuple(place[-count:]) for place in places] for count in range(1, longest + 1))
+    differing = next((found for found in ends if len(set(found)) == len(files)), map(tuple, places))
+    return [replace(file, apart=end) for file, end in zip(files, differing, strict=True)]
 
 
 def _fingerprint(file: SourceFile) -> str:

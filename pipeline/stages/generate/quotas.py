@@ -35,22 +35,16 @@ def quotas(shares: Mapping[S, float], count: int) -> dict[S, int]:
 def allotted(chunk_ids: Sequence[str], missing: Mapping[S, int], *, seed: int) -> list[S]:
     """Return the kind to ask for about each chunk, in the proportions of what is missing.
 
-    Each chunk draws among the kinds that still have room, by its id and the seed, so that another chunk among them
-    seldom changes what the others are asked.
+    The chunks are put in an order that their ids and the seed decide, and each kind takes a stretch of it. So another
+    chunk among them changes at most one of the others per kind: the one at the end of the kind's stretch.
 
     Args:
-        chunk_ids: Ids of the chunks, in drawing order.
+        chunk_ids: Ids of the chunks.
         missing: How many queries of each kind are missing, at least one in all.
         seed: Seed of the run.
     """
     room = quotas(missing, len(chunk_ids))
-    kinds = []
-    for chunk_id in chunk_ids:
-        place = number_of(seed, "quota", chunk_id) % sum(room.values())
-        for kind in sorted(room, key=str):
-            if place < room[kind]:
-                break
-            place -= room[kind]
-        room[kind] -= 1
-        kinds.append(kind)
-    return kinds
+    in_order = sorted(chunk_ids, key=lambda chunk_id: (number_of(seed, "quota", chunk_id), chunk_id))
+    kinds = (kind for kind in sorted(room, key=str) for _ in range(room[kind]))
+    given = dict(zip(in_order, kinds, strict=True))
+    return [given[chunk_id] for chunk_id in chunk_ids]

@@ -5,6 +5,7 @@ Reads: chunks (near-duplicates twice). Writes: a ``Selection`` of positions. Fai
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,12 @@ from goldbench.pipeline.stages.select.page_kinds import PAGE_RULES, page_fault
 from goldbench.pipeline.text.draws import number_of
 from goldbench.schemas.corpus import Chunk
 
-__all__ = ["READY", "Limits", "Selection", "chunk_fault", "fault", "select"]
+__all__ = ["READY", "Limits", "Selection", "chunk_fault", "draw_of", "fault", "select"]
+
+
+OPENING = 80
+"""Characters of a chunk, with single spaces for all white space, that say how it begins."""
+_BY_ID = 2**20 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,7 @@ def select(
     for position, chunk in enumerate(chunks):
         found = chunk_fault(chunk, limits, ready=ready)
         faults[position] = names.index(found) + 1 if found else 0
-        draws[position] = number_of(seed, chunk.chunk_id)
+        draws[position] = draw_of(chunk, seed=seed)
         sources[position] = number_of(chunk.span.doc_id)
         write_sketch(chunk.text, sketches, position)
         if advance:
@@ -112,6 +118,23 @@ def chunk_fault(chunk: Chunk, limits: Limits, *, ready: bool) -> str | None:
     return fault(chunk.text, limits) or (None if ready else page_fault(chunk))
 
 
+def draw_of(chunk: Chunk, *, seed: int) -> int:
+    """Return the 64 bits that place a chunk among those of its document, then among all.
+
+    They depend on the document's id and on how the chunk begins, so that a change further on in its text does not
+    place it anew; where several begin alike, the last 20 bits, which depend on the chunk's id, tell them apart.
+
+    Args:
+        chunk: The chunk; one that is a whole document is known by its id alone.
+        seed: Seed of the run.
+    """
+    own = number_of(seed, chunk.chunk_id)
+    if chunk.chunk_id == chunk.span.doc_id:
+        return own
+    opening = " ".join(unicodedata.normalize("NFC", chunk.text[: 2 * OPENING]).split())[:OPENING]
+    return number_of(seed, chunk.span.doc_id, opening) & ~_BY_ID | own & _BY_ID
+
+
 def _drawing_order(
     draws: npt.NDArray[np.uint64], sources: npt.NDArray[np.uint64], positions: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32]:
@@ -124,7 +147,7 @@ def _drawing_order(
     back, but never changes their order.
 
     Args:
-        draws: A 64-bit hash of the seed and every chunk's id.
+        draws: The 64 bits of `draw_of` for every chunk.
         sources: A 64-bit hash of the id of every chunk's document.
         positions: The chunks that may be drawn.
     """

@@ -53,7 +53,7 @@ def test_characters_that_nobody_sees_are_left_out_of_files_and_rows_and_counted(
     assert found[0].unseen == 6
 
 
-def test_ids_come_from_content_and_relative_path_only(tmp_path: Path) -> None:
+def test_ids_come_from_the_relative_path_and_of_rows_from_content_only(tmp_path: Path) -> None:
     for number in range(20):
         put(tmp_path / f"docs/{number % 3}/{number}.md", f"# Page {number}\n\ntext")
     put(tmp_path / "docs/rows.csv", "text,n\na,1\nb,2\n")
@@ -70,9 +70,34 @@ def test_one_more_document_changes_no_other(tmp_path: Path) -> None:
     assert read(tmp_path).documents[1:] == before
 
 
-def test_an_id_changes_with_the_text(tmp_path: Path) -> None:
+def test_an_edited_file_keeps_its_id_and_an_edited_row_does_not(tmp_path: Path) -> None:
     first = read(put(tmp_path / "a.txt", "one")).ids
-    assert read(put(tmp_path / "a.txt", "two")).ids != first
+    assert read(put(tmp_path / "a.txt", "two")).ids == first
+    before = read(put(tmp_path / "a.csv", "text,n\none,1\ntwo,2\n")).ids
+    after = read(put(tmp_path / "a.csv", "text,n\nnone,1\ntwo,2\n")).ids
+    assert before[0] != after[0]
+    assert before[1] == after[1]
+
+
+@pytest.mark.parametrize("folders", [("en", "de"), ("x/docs", "y/docs"), ("docs", "docs/old/docs")])
+def test_files_of_one_source_are_told_apart_by_their_folders_in_any_order_and_after_an_edit(
+    tmp_path: Path, folders: tuple[str, str]
+) -> None:
+    one, other = (tmp_path / folder / "guide" / "index.md" for folder in folders)
+    put(one, "The guide.")
+    put(other, "Die Anleitung.")
+    roots = [tmp_path / folder for folder in folders]
+
+    def ids() -> dict[str, str]:
+        outcomes = [read(*order) for order in (roots, roots[::-1])]
+        first, second = (dict(zip(outcome.texts, outcome.ids, strict=True)) for outcome in outcomes)
+        assert first == second
+        return first
+
+    before = ids()
+    put(one, "The new guide.")
+    after = ids()
+    assert before["The guide."] == after["The new guide."] != before["Die Anleitung."] == after["Die Anleitung."]
 
 
 def test_the_same_text_under_two_names_gives_two_documents(tmp_path: Path) -> None:
