@@ -1,10 +1,10 @@
 """Files found by ``sources.find_files`` to ``Document`` records, one at a time.
 
-A document's text is: of text and Markdown every visible character, decoded, with line ends as LF and without byte order
-mark (and of Markdown without front matter, of which the title is kept); of HTML, reStructuredText and office files the
-Markdown-like text they convert to, without the title; of a table the text of one row (``fields.py``). Characters that
-nobody sees are left out (``unseen.py``). Spans refer to this text. An unreadable file or row is reported, and the next
-one is read; so is a file of a type whose reader is not installed (extra ``documents``).
+A document's text is: of text and Markdown every character, decoded, with line ends as LF and without byte order mark
+(and of Markdown without front matter, of which the title is kept); of HTML, reStructuredText and office files the
+Markdown-like text they convert to, without the title and characters that nobody sees (``unseen.py``); of a table
+the text of one row (``fields.py``). Spans refer to this text. An unreadable file or row is reported, and the next one
+is read; so is a file of a type whose reader is not installed (extra ``documents``).
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _read(file: SourceFile, options: ReadOptions) -> Converted:
 
 def _whole_document(file: SourceFile, title: str | None, text: str, register: Register) -> Iterator[Document]:
     title, in_title = without_unseen(title or "")
-    text, in_text = without_unseen(text)
+    text, in_text = without_unseen(text) if file.kind in CONVERTED else (text, 0)
     if not text.strip():
         raise Fault("is empty")
     doc_id = document_id(file.source, *file.apart)

@@ -20,7 +20,6 @@ from goldbench.pipeline.formats.documents.titles import short_title
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.tables import Row, Table, open_table
 from goldbench.pipeline.text.display import shown
-from goldbench.pipeline.text.unseen import without_unseen
 from goldbench.schemas.corpus import Document
 from goldbench.schemas.record import Id
 
@@ -45,31 +44,27 @@ def table_documents(file: SourceFile, options: ReadOptions, register: Register) 
         _refuse_second_ids(table, fields, keys, register)
         register.add_table(file.path, keys)
     repeated = set(_repeated(keys).tolist())
-    for found, unseen in _documents(file.source, table, fields, repeated=repeated, ready=options.ready_chunks):
-        register.unseen += unseen
-        yield found
+    yield from _documents(file.source, table, fields, repeated=repeated, ready=options.ready_chunks)
 
 
 def _survey(source: str, table: Table, fields: Fields) -> Keys:
     """Return one fingerprint per row, in order: of its id, or of its source, title and text."""
     keys = array.array("Q")
     for row in table.rows():
-        doc_id, title, text, _ = _parts(row, fields)
+        doc_id, title, text = _parts(row, fields)
         keys.append(fingerprint(digest(source, title, text) if doc_id is None else doc_id.encode()))
     if not keys:
         raise Fault("holds no rows")
     return np.frombuffer(keys, dtype=np.uint64)
 
 
-def _parts(row: Row, fields: Fields) -> tuple[str | None, str, str, int]:
-    """Return the row's own id, if it brings one, its title, its text, and how many unseen characters they held."""
+def _parts(row: Row, fields: Fields) -> tuple[str | None, str, str]:
+    """Return the row's own id, if it brings one, its title and its text."""
     try:
         doc_id = None if fields.id is None else _valid_id(row_key(row, fields.id))
-        title, in_title = without_unseen(row_title(row, fields))
-        text, in_text = without_unseen(row_text(row, fields))
+        return doc_id, row_title(row, fields), row_text(row, fields)
     except Fault as fault:
         raise fault.at(row.place) from None
-    return doc_id, title, text, in_title + in_text
 
 
 def _valid_id(value: str) -> str:
@@ -90,12 +85,12 @@ def _valid_id(value: str) -> str:
 
 def _documents(
     source: str, table: Table, fields: Fields, *, repeated: set[int], ready: bool
-) -> Iterator[tuple[Document | Fault, int]]:
+) -> Iterator[Document | Fault]:
     occurrences: Counter[int] = Counter()
     for row in table.rows():
-        doc_id, title, text, unseen = _parts(row, fields)
+        doc_id, title, text = _parts(row, fields)
         if not (text.strip() or title.strip()):
-            yield Fault("has no text").at(row.place), unseen
+            yield Fault("has no text").at(row.place)
             continue
         if doc_id is None:
             said = digest(source, title, text)
@@ -103,14 +98,13 @@ def _documents(
             doc_id = row_id(source, said, occurrences.get(key, 0))
             if key in repeated:
                 occurrences[key] += 1
-        document = Document(
+        yield Document(
             doc_id=doc_id,
             title=short_title(title),
             text=text if text.strip() else title,
             source=f"{source}#{row.number}",
             ready=ready,
         )
-        yield document, unseen
 
 
 def _refuse_second_ids(table: Table, fields: Fields, keys: Keys, register: Register) -> None:
