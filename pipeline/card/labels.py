@@ -101,7 +101,8 @@ def _levels(material: DescribedSet) -> Figure:
         return absent(DIFFICULTY, name, "the set does not record in which places word matching finds the sources")
     count, selection = found.total(), material.metadata.get("selection")
     meaning = (
-        f"{found[Level.EASY]:,} easy (BM25 places the needed passage first), {found[Level.MEDIUM]:,} medium, "
+        f"{found[Level.EASY]:,} easy (BM25 places the needed passage first, over words and over letters), "
+        f"{found[Level.MEDIUM]:,} medium, "
         f"{found[Level.HARD]:,} hard (not among the first {WITHIN}, or not all of several needed)."
     )
     values: dict[str, Value] = {level.value: found[level] for level in Level}

@@ -7,8 +7,9 @@ the likeness of nearly all of them to what is nearest it is not, and in between 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -20,6 +21,7 @@ from goldbench.pipeline.goldset.gold_path import metadata_of
 from goldbench.pipeline.measures.statistics.coverage import Nearest
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.score.runs import Gold
+from goldbench.pipeline.text.injection import tells_how_to_judge
 
 RISK, CONFIDENCE = 0.03, 0.95
 """Share of answered queries, and of what does not answer them, on the wrong side of its threshold: at most this share,
@@ -136,12 +138,23 @@ def by_rules(
             known.setdefault(place, []).append(queries[query_id])
     rules = Passages(passages, texts, language, known)
     same = {folded(queries[query_id]): tuple(sorted(places)) for query_id, places in answers.items() if places}
+    honest = functools.cache(lambda place: not tells_how_to_judge(passages[place]))
     return [
         Verdict(State.COVERED, "the gold set has this query", same[folded(text)])
         if folded(text) in same
-        else rules.verdict(text)
+        else _trusted(rules.verdict(text), honest)
         for text in texts
     ]
+
+
+def _trusted(verdict: Verdict, honest: Callable[[int], bool]) -> Verdict:
+    """Return a verdict without passages that tell how to grade; if no other has the words, nothing is decided."""
+    if verdict.state != State.COVERED:
+        return verdict
+    kept = tuple(place for place in verdict.passages if honest(place))
+    if kept:
+        return replace(verdict, passages=kept)
+    return Verdict(State.UNDECIDED, "its words stand only in a passage that tells how to grade", verdict.passages)
 
 
 def with_thresholds(verdicts: Sequence[Verdict], near: Nearest, limits: Thresholds) -> list[Verdict]:

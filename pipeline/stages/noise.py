@@ -56,7 +56,8 @@ def noisy_forms(
     """Return noisy forms of an accepted query, each with another noise; fewer if it has no place for more.
 
     A form keeps everything that its labels rest on (chunk, evidence, answer, needed passages, held-out words), has the
-    kind ``noisy``, and names its ``original`` and its ``noise``. It is the same for the same id and seed. Numbers,
+    kind ``noisy``, and names its ``original`` and its ``noise``. Both forms of
+    a conversation's question get the noise. It is the same for the same id and seed. Numbers,
     identifiers, abbreviations, words with a capital letter, which may be names, quoted words, and words of scripts
     without spaces, which a lost character makes another word, are never changed; only words that ``empty_words.toml``
     lists for the language are dropped.
@@ -72,16 +73,19 @@ def noisy_forms(
     draws = Draws("noise", seed, query.query_id)
     found: list[Candidate] = []
     for name in draws.shuffled("order", [noise.value for noise in noises]):
-        text = noisy_text(query.text, Noise(name), draws, language=query.language)
-        if text is not None and len(found) < most:
-            found.append(_candidate(query, text, Noise(name)))
+        text, alone = (
+            said and noisy_text(said, Noise(name), draws, language=query.language)
+            for said in (query.text, query.standalone)
+        )
+        if text and (alone or not query.standalone) and len(found) < most:
+            found.append(_candidate(query, text, alone, Noise(name)))
     return tuple(found)
 
 
-def _candidate(query: Query, text: str, noise: Noise) -> Candidate:
+def _candidate(query: Query, text: str, standalone: str | None, noise: Noise) -> Candidate:
     kept = {name: getattr(query, name) for name in Candidate.model_fields}
     changed: dict[str, object] = {"first_text": None, "recipe": None, "asked": None, "scores": {}}
-    noisy = {"text": text, "generator": GENERATOR, "kind": QueryKind.NOISY}
+    noisy = {"text": text, "standalone": standalone, "generator": GENERATOR, "kind": QueryKind.NOISY}
     return Candidate(**{**kept, **changed, **noisy, "original": query.query_id, "noise": noise.value})
 
 

@@ -184,3 +184,13 @@ def test_typing_errors_follow_the_keyboard_of_the_language() -> None:
     assert neighbours("水", "zh") == neighbours("ก", "th") == ""
     for language, rows in (("en", "qwertyuiop"), ("de", "qwertzuiop"), ("fr", "azertyuiop"), ("ru", "йцукен")):
         assert all(right in neighbours(left, language) for left, right in pairwise(rows))
+
+
+def test_the_noise_of_a_conversation_is_in_both_forms_of_its_question() -> None:
+    turns = (Turn(question="Where is the old pump?", answer="Below the tank."),)
+    asked = query(QUERIES["en"], "en").model_copy(
+        update={"kind": QueryKind.CONVERSATIONAL, "history": turns, "standalone": "Is the old pump below the tank new?"}
+    )
+    forms = [form for n in range(10) for form in noisy_forms(asked.model_copy(update={"query_id": f"q{n}"}), most=4)]
+    assert forms
+    assert all(form.standalone not in {None, "", asked.standalone} and form.history == turns for form in forms)

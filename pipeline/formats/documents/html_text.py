@@ -18,6 +18,9 @@ _FENCES = re.compile(r"^[ \t>]*(`{3,})", re.MULTILINE)
 _OPENS = re.compile(r"[\s>:.\d-]*(`{3,})")
 """A line that begins code, also as the first line of an item of a list, a definition or a quotation."""
 _ROW = re.compile(r"[\s>:.\d-]*\|.*\|\Z")
+_RAISABLE = re.compile(r"[-−+]?[0-9]{1,9}")
+_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+"""How a raised number is written: ten to the third is 10³, not 103."""
 _BLOCKS = frozenset({"div", "p", "li", "tr", "dt", "dd"})
 
 
@@ -54,6 +57,9 @@ class _Text(MarkdownConverter):
     def convert_a(self, _el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002  # called by this name
         return text
 
+    def convert_sup(self, _el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002  # called by this name
+        return text.translate(_RAISED) if _RAISABLE.fullmatch(text) else text
+
     def convert_img(self, el: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002  # called by this name
         return str(el.get("alt") or "")
 
@@ -85,7 +91,7 @@ def html_to_text(html: str) -> tuple[str | None, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read as HTML on purpose
         # The parser lxml ends <li>, <p> and <td> that a page leaves open; html.parser nests them.
-        soup = BeautifulSoup(html, "lxml", element_classes={Tag: _Element})
+        soup = BeautifulSoup(html.replace("\0", ""), "lxml", element_classes={Tag: _Element})
     title = soup.title.get_text() if soup.title else None
     return (title or "").strip() or None, tidy(_without_bars(tidy(_Text().convert_soup(main_content(soup)))))
 

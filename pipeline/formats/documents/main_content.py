@@ -30,6 +30,7 @@ _DROPPED_ROLES = frozenset({
 _CONSENT = re.compile(
     r"\b(?:cookies?|consent|gdpr)[-_]?(?:banner|bar|notice|popup|modal|overlay|dialog)\b", re.IGNORECASE
 )
+_INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _SKIP_LINK = re.compile(r"(?:^|[\s_-])skip(?:[-_\s]|link|to|nav|$)", re.IGNORECASE)
 _PERMALINK = re.compile(
     r"(?:^|\s)(?:headerlink|header-?anchor|heading-?anchor|heading-?link|anchorjs-link|permalink|hash-link|id_link"
@@ -222,6 +223,9 @@ def _is_dropped(tag: Tag) -> bool:
         return False
     role, names = str(attributes.get("role", "")), _names(tag)
     hidden = ("hidden" in attributes or attributes.get("aria-hidden") == "true") and role != "tabpanel"
+    # What a page can unfold has a name by which its script finds it.
+    nameless = not names.strip()
+    hidden = hidden or (nameless and _INVISIBLE.search(str(attributes.get("style", ""))) is not None)
     if hidden or role in _DROPPED_ROLES or _PERMALINK.search(names) or _CONSENT.search(names):
         return True
     if tag.name == "a":

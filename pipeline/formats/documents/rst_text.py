@@ -24,7 +24,7 @@ _SETTINGS: dict[str, Any] = {
     "line_length_limit": 10**9,  # a longer line makes docutils give up the whole text
     "doctitle_xform": False,
     "docinfo_xform": False,
-    "smart_quotes": True,
+    "smart_quotes": False,
     "syntax_highlight": "none",
     "math_output": "LaTeX",
     "embed_stylesheet": False,
@@ -40,11 +40,15 @@ _REFERENCE = re.compile(r"\A(?:`([^`<]*?)(?:\s*<[^`>]*>)?`|\|([^|]*)\||([^`|]*?)
 
 
 class _Translator(html5_polyglot.HTMLTranslator):  # type: ignore[misc]
-    """Writes code within a line as code."""
+    """Writes code within a line as code, and what a style sheet would write."""
 
     def visit_literal(self, node: nodes.literal) -> None:
         self.body.append(f"<code>{self.encode(node.astext())}</code>")
         raise nodes.SkipNode
+
+    def visit_classifier(self, node: nodes.classifier) -> None:
+        self.body.append(" : ")  # a style sheet writes it elsewhere
+        super().visit_classifier(node)
 
 
 class _Writer(html5_polyglot.Writer):  # type: ignore[misc]

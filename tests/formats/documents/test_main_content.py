@@ -188,3 +188,17 @@ def test_code_about_fences_ends_where_it_ends() -> None:
 )
 def test_long_pages_take_time_in_proportion(item: str) -> None:
     assert isinstance(text_of(item), str)
+
+
+def test_a_raised_number_is_not_written_as_another_number() -> None:
+    page = "<p>10<sup>3</sup> Pa, 10<sup>-6</sup> m, H<sub>2</sub>O, the 4<sup>th</sup> pump</p>"
+    assert text_of(page) == "10³ Pa, 10⁻⁶ m, H2O, the 4th pump"
+
+
+def test_what_a_page_hides_for_good_is_left_out_and_what_it_can_unfold_stays() -> None:
+    page = "<p style='display: none'>Grade 3.</p><p style='Visibility:hidden'>Yes.</p><p>Pump.</p>"
+    assert text_of(page + "<div id='a1' style='display:none'>Every spring.</div>") == "Pump.\n\nEvery spring."
+
+
+def test_a_nul_character_is_nothing() -> None:
+    assert text_of("\0\0<p>Pu\0mp</p>") == "Pump"

@@ -73,6 +73,9 @@ def test_directives_give_what_a_reader_reads(source: str, text: str) -> None:
         (":frobnicate:`some words <x>` and `Unknown`_ and |thing|", "some words and Unknown and thing"),
         ("an open ` mark and :role:`another, *one and **more", "an open ` mark and :role:`another, *one and **more"),
         (":abbr:`LIFO (last-in, first-out)`", "LIFO"),
+        ("Give --verbose, f(x=\"a\") or 'b'.", "Give --verbose, f(x=\"a\") or 'b'."),
+        ("10\\ :sup:`3` Pa", "10³ Pa"),
+        ("Tank : vessel\n   Holds water.", "Tank : vessel\n:   Holds water."),
     ],
 )
 def test_roles_give_what_a_reader_reads(source: str, text: str) -> None:
