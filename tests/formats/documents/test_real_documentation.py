@@ -6,6 +6,7 @@ What the pages hold was marked by reading them and by counts of their raw HTML.
 from __future__ import annotations
 
 import re
+import unicodedata
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -189,4 +190,4 @@ def test_no_text_of_the_main_content_is_lost(folder: Path, main: str, step: int,
 
 
 def squeezed(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text)
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text))  # raised numbers too
