@@ -126,7 +126,8 @@ async def load(run: Run) -> Counts:
     if failed > FAILURES_SHOWN:
         run.progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
     left_out = next(iter(shared), LeftOut(0))
-    _tell(left_out, run.progress)
+    for note in left_out.notes():
+        run.progress.note(note)
     count = len(run.documents)
     if not count:
         raise _nothing_read(failures, failed)
@@ -134,13 +135,6 @@ async def load(run: Run) -> Counts:
     run.books.failures.extend(failures)
     parts = {"shared-lines": left_out.lines, "unseen-characters": left_out.unseen}
     return Counts(read=count + failed, written=count, failed=failed, left_out=parts, shared=left_out.shared)
-
-
-def _tell(left_out: LeftOut, progress: Progress) -> None:
-    if left_out.lines:
-        progress.note(f"left out {amount(left_out.lines, 'line')} that most pages of a site share")
-    if left_out.unseen:
-        progress.note(f"left out {amount(left_out.unseen, 'control or hidden character')}")
 
 
 def _nothing_read(failures: list[Failure], failed: int) -> InputError:

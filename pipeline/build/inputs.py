@@ -9,6 +9,7 @@ from goldbench.pipeline.config import KINDS, Config, PromptStyle
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
+from goldbench.pipeline.formats.documents.site_lines import LeftOut
 from goldbench.pipeline.formats.documents.sources import Found, SourceFile, find_files
 from goldbench.pipeline.formats.tables import Table
 from goldbench.pipeline.goldset.folder import GoldFolder
@@ -48,13 +49,20 @@ def reading(config: Config) -> ReadOptions:
     )
 
 
-def cut(config: Config, found: Found, *, on_failure: Callable[[UnreadableDocument], None]) -> Iterator[Chunk]:
+def cut(
+    config: Config,
+    found: Found,
+    *,
+    on_failure: Callable[[UnreadableDocument], None],
+    on_left_out: Callable[[LeftOut], None] = lambda _: None,
+) -> Iterator[Chunk]:
     """Yield the chunks of files without storing anything, as ``goldbench chunk`` prints them.
 
     Args:
         config: The configuration.
         found: The files.
         on_failure: Is told about each document that cannot be read, unless the configuration is strict.
+        on_left_out: Is told at the end what was left out of the texts.
     """
 
     def report(error: UnreadableDocument) -> None:
@@ -62,7 +70,7 @@ def cut(config: Config, found: Found, *, on_failure: Callable[[UnreadableDocumen
             raise error
         on_failure(error)
 
-    documents = read_documents(found.files, reading(config), on_failure=report)
+    documents = read_documents(found.files, reading(config), on_failure=report, on_left_out=on_left_out)
     return chunk_documents(documents, size=config.chunk.size, overlap=config.chunk.overlap_characters)
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from goldbench.pipeline.build.flow import Result
     from goldbench.pipeline.config import Config
+    from goldbench.pipeline.formats.documents.site_lines import LeftOut
     from goldbench.pipeline.grade.build_order import BuildOrder
 
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
@@ -128,6 +129,7 @@ def chunk(
     from goldbench.pipeline.text.display import amount
 
     messages, failures = console_for(stderr=True), []
+    left_out: list[LeftOut] = []
 
     def on_failure(error: GoldbenchError) -> None:
         failures.append(error)
@@ -137,7 +139,9 @@ def chunk(
     if out is not None and any(out.resolve() == file.path.resolve() for file in found.files):
         raise UsageError(f"--out {out}: is one of the documents; give another file")
     with explained(out or Path("standard output")):
-        count = write_lines(out, cut(settings, found, on_failure=on_failure))
+        count = write_lines(out, cut(settings, found, on_failure=on_failure, on_left_out=left_out.append))
+    for note in (note for one in left_out for note in one.notes()):
+        messages.print(note)
     messages.print(amount(count, "chunk") + (f" in {out}" if out else ""))
     if failures:
         raise typer.Exit(DONE_WITH_FAILURES)

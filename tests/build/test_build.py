@@ -368,6 +368,9 @@ def test_chunk_prints_chunks_and_nothing_else(goldbench: Goldbench, tmp_path: Pa
     assert [json.loads(line)["chunk_id"] for line in done.stdout.splitlines()]
     assert goldbench("chunk", "docs", "--out", "chunks.jsonl").returncode == 0
     assert (tmp_path / "chunks.jsonl").read_text(encoding="utf-8") == done.stdout
+    assert "left out" not in done.stderr
+    (tmp_path / "docs" / "page.html").write_text("<p>The pu\u200bmp starts by itself.</p>", encoding="utf-8")
+    assert "left out 1 control or hidden character\n" in goldbench("chunk", "docs").stderr
 
 
 def test_doctor_says_what_is_configured_and_what_can_be_reached(

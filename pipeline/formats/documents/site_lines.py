@@ -27,7 +27,7 @@ import numpy.typing as npt
 from goldbench.pipeline.formats.documents.sources import SourceFile
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.text import table
-from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.text.display import amount, one_line
 from goldbench.pipeline.text.words import word_count
 from goldbench.schemas.manifest import SharedLine
 
@@ -72,6 +72,12 @@ class LeftOut:
     lines: int
     shared: tuple[SharedLine, ...] = ()
     unseen: int = 0
+
+    def notes(self) -> list[str]:
+        """Return what was left out in a line each, without its text."""
+        lines, unseen = amount(self.lines, "line"), amount(self.unseen, "control or hidden character")
+        found = ((self.lines, f"left out {lines} that most pages of a site share"), (self.unseen, f"left out {unseen}"))
+        return [note for count, note in found if count]
 
 
 class SitePages:
