@@ -211,3 +211,14 @@ def console_for(*, stderr: bool = False, wide: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False, width=1000 if wide else None)
+
+
+def beside(folder: Path, ending: str) -> Path:
+    """Return the path of a new folder beside another, named like that with an ending; ``.`` and ``..`` have names too.
+
+    Args:
+        folder: The folder.
+        ending: What follows its name.
+    """
+    named = folder if folder.name not in {"", ".."} else folder.resolve()
+    return named.with_name(f"{named.name}{ending}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from goldbench.pipeline.cli.options import chunk_option, output_option, print_list
+from goldbench.pipeline.cli.options import beside, chunk_option, output_option, print_list
 from goldbench.pipeline.goldset.file_names import DATASET, REJECTIONS
 
 SHOWN = 10
@@ -34,7 +34,7 @@ def rechunk(
     from goldbench.pipeline.text.display import amount, queries
 
     overlap = chunk_size // 10 if chunk_overlap is None else chunk_overlap
-    place = out or folder.with_name(f"{folder.name}-{chunk_size}-{overlap}")
+    place = out or beside(folder, f"-{chunk_size}-{overlap}")
     outcome = write_rechunked(folder, place, size=chunk_size, overlap=overlap, replace=replace)
     typer.echo(f"{queries(outcome.manifest.queries)} in {place / DATASET}")
     if outcome.passages_lost:

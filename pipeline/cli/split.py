@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from goldbench.pipeline.cli.options import DONE_WITH_FAILURES, input_option, output_option, statistics_option
+from goldbench.pipeline.cli.options import DONE_WITH_FAILURES, beside, input_option, output_option, statistics_option
 
 
 def split(
@@ -32,7 +32,7 @@ def split(
     from goldbench.pipeline.goldset.folder import GoldFolder
     from goldbench.pipeline.text.display import amount, queries
 
-    place = out or folder.with_name(f"{folder.resolve().name}-parts")
+    place = out or beside(folder, "-parts")
     found = split_set(folder, place, shares=parse_shares(shares), by=by, seed=seed)
     for part in found.parts:
         unanswered = f", {queries(part.unanswerable)} without an answer" if part.unanswerable else ""

@@ -19,6 +19,9 @@ _EXAMPLE = 300
 _Key = str | tuple[str]
 """An id of the first set; in a tuple, an id of the second set that has no counterpart in the first."""
 
+_Texts = tuple[Mapping[str, str], Mapping[str, str]]
+"""What a reader recognises items by, in the first set and in the second."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
@@ -86,7 +89,7 @@ def compare_sets(
     """
     passages = counterparts(first.passages, second.passages)
     asked = counterparts(_digests(first), _digests(second))
-    texts = {**_texts(second), **_texts(first)}
+    texts = _texts(first), _texts(second)
     to_query, to_passage = _translation(asked, first.queries), _translation(passages, first.passages)
     sections = [
         _of_texts(PASSAGES, passages),
@@ -95,7 +98,7 @@ def compare_sets(
     ]
     if first.documents is not None and second.documents is not None:
         documents = counterparts(first.documents, second.documents, (_files(first), _files(second)))
-        sections.insert(0, _of_texts("documents", documents, {**second.sources, **first.sources}))
+        sections.insert(0, _of_texts("documents", documents, (first.sources, second.sources)))
     known = tuple(one or Decisions() for one in people)
     if any(people):
         grades = known[0].grades, known[1].grades
@@ -150,16 +153,16 @@ def _translation(found: Counterparts, first: Mapping[str, object]) -> dict[str, 
     return keys | {other: one for one, other in found.found.items()}
 
 
-def _of_texts(name: str, found: Counterparts, texts: Mapping[str, str] | None = None) -> Section:
-    said = texts or {}
+def _of_texts(name: str, found: Counterparts, texts: _Texts | None = None) -> Section:
+    before, after = texts or ({}, {})
     return Section(
         name=name,
         before=len(found.found) + len(found.removed),
         after=len(found.found) + len(found.added),
         same=len(found.same),
-        removed=tuple(Item((one,), (), text=said.get(one, "")) for one in found.removed),
-        added=tuple(Item((), (one,), text=said.get(one, "")) for one in found.added),
-        changed=tuple(Item((a,), (b,), "text", said.get(a, "")) for a, b in found.changed.items()),
+        removed=tuple(Item((one,), (), text=before.get(one, "")) for one in found.removed),
+        added=tuple(Item((), (one,), text=after.get(one, "")) for one in found.added),
+        changed=tuple(Item((a,), (b,), "text", before.get(a, "")) for a, b in found.changed.items()),
         renamed=len(found.renamed),
     )
 
@@ -201,7 +204,7 @@ def _changed_fields(
 
 
 def _of_labels(
-    name: str, labels: tuple[Labels, Labels], translations: tuple[Mapping[str, _Key], ...], texts: Mapping[str, str]
+    name: str, labels: tuple[Labels, Labels], translations: tuple[Mapping[str, _Key], ...], texts: _Texts
 ) -> Section:
     to_query, to_passage = translations
     before: dict[tuple[_Key, _Key], int] = {
@@ -209,28 +212,25 @@ def _of_labels(
     }
     same, added, changed = 0, [], []
     for query_id, found in labels[1].items():
-        text = texts.get(query_id, "")
         for doc_id, grade in found.items():
             key = to_query.get(query_id, query_id), to_passage.get(doc_id, doc_id)
             earlier = before.pop(key, None)
             here = query_id, doc_id
             if earlier is None:
-                added.append(Item((), here, str(grade), text))
+                added.append(Item((), here, str(grade), texts[1].get(query_id, "")))
             elif earlier == grade:
                 same += 1
             else:
-                changed.append(Item((str(key[0]), str(key[1])), here, f"{earlier} → {grade}", text))
+                pair = str(key[0]), str(key[1])
+                changed.append(Item(pair, here, f"{earlier} → {grade}", texts[0].get(pair[0], "")))
     left = (((str(one), str(other)), grade) for (one, other), grade in before.items())
-    removed = tuple(Item(pair, (), str(grade), texts.get(pair[0], "")) for pair, grade in left)
+    removed = tuple(Item(pair, (), str(grade), texts[0].get(pair[0], "")) for pair, grade in left)
     total = same + len(changed)
     return Section(name, total + len(removed), total + len(added), same, removed, tuple(added), tuple(changed))
 
 
 def _of_verdicts(
-    name: str,
-    verdicts: tuple[Mapping[str, str], Mapping[str, str]],
-    to_query: Mapping[str, _Key],
-    texts: Mapping[str, str],
+    name: str, verdicts: tuple[Mapping[str, str], Mapping[str, str]], to_query: Mapping[str, _Key], texts: _Texts
 ) -> Section:
     before: dict[_Key, str] = dict(verdicts[0].items())
     same, added, changed = 0, [], []
@@ -238,12 +238,12 @@ def _of_verdicts(
         key = to_query.get(query_id, query_id)
         earlier = before.pop(key, None)
         if earlier is None:
-            added.append(Item((), (query_id,), verdict, texts.get(query_id, "")))
+            added.append(Item((), (query_id,), verdict, texts[1].get(query_id, "")))
         elif earlier == verdict:
             same += 1
         else:
-            changed.append(Item((str(key),), (query_id,), f"{earlier} → {verdict}", texts.get(query_id, "")))
-    removed = tuple(Item((str(one),), (), said, texts.get(str(one), "")) for one, said in before.items())
+            changed.append(Item((str(key),), (query_id,), f"{earlier} → {verdict}", texts[0].get(str(key), "")))
+    removed = tuple(Item((str(one),), (), said, texts[0].get(str(one), "")) for one, said in before.items())
     return Section(name, len(verdicts[0]), len(verdicts[1]), same, removed, tuple(added), tuple(changed))
 
 

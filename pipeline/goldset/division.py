@@ -44,7 +44,7 @@ By = Literal["query", "source"]
 _R = TypeVar("_R", Pooled, Judgment)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
-_SHARE = re.compile(r"\d{0,6}\.?\d{1,12}|\d{1,6}/\d{1,6}")
+_SHARE = re.compile(r"\d{0,6}\.?\d{1,12}|\d{1,6}/0{0,5}[1-9]\d{0,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def parse_shares(text: str) -> dict[str, Fraction]:
     found: dict[str, Fraction] = {}
     for piece in text.split(","):
         name, _, share = (one.strip() for one in piece.partition("="))
-        if not _NAME.fullmatch(name) or not _SHARE.fullmatch(share) or share.endswith("/0"):
+        if not _NAME.fullmatch(name) or not _SHARE.fullmatch(share):
             raise UsageError(f"--shares: {shown(piece)!r} is not NAME=SHARE; give as dev=0.3,test=0.7")
         if name.lower() in map(str.lower, found):
             raise UsageError(f"--shares: {name} is named twice")

@@ -72,7 +72,7 @@ def merge_sets(first: Path, second: Path, out: Path, *, prefer: Prefer | None = 
     base, other = reversed(sides) if prefer == "second" else sides
     made = unite(base, other)
     same = len(base.every()) + len(other.every()) - len(made.left_out) - len(made.queries) - len(made.unanswerable)
-    untested = len(made.unanswerable) if made.new_documents else 0
+    untested = len(_in_other_corpus(made, made.unanswerable))
     if made.conflicts and prefer is None:
         return Merged(None, made.conflicts, same, made.left_out, untested)
     fingerprint = hashlib.sha256(
@@ -114,11 +114,18 @@ def _write(made: Union, place: Draft, noted: Mapping[str, Any]) -> None:
 
 
 def _measured(made: Union) -> list[Query]:
-    """Return the queries; what was measured by searching one of the corpora is left out if the union has another."""
-    if not made.new_documents and made.base.manifest.documents == made.other.manifest.documents:
-        return made.queries
+    """Return the queries; what was measured by searching another corpus than that of the union is left out."""
+    moved = _in_other_corpus(made, made.queries)
     unknown: dict[str, Any] = {"difficulty": None, "reached_by": None, "unreachable": None}
-    return [query.model_copy(update=unknown) for query in made.queries]
+    return [query.model_copy(update=unknown) if query.query_id in moved else query for query in made.queries]
+
+
+def _in_other_corpus(made: Union, queries: Iterable[Query]) -> set[str]:
+    """Return the ids of those queries whose own set lacks some of the union's documents."""
+    of_base = {query.query_id for query in made.base.every()}
+    shared = len(made.ids.documents) - len(made.new_documents)
+    lacking = {True: bool(made.new_documents), False: shared < made.base.manifest.documents}
+    return {query.query_id for query in queries if lacking[query.query_id in of_base]}
 
 
 def _both(first: Iterable[_T], second: Iterable[_T]) -> Iterator[_T]:

@@ -130,6 +130,9 @@ class _Union:
         self.unanswerable = {query.query_id: query for query in base.unanswerable}
         self.grades: Grades = {query.query_id: base.grades(query.query_id) for query in base.queries}
         self.derived = {query_id: list(found) for query_id, found in base.dataset.derived.items()}
+        self.here = {query.query_id: query for query in base.every()}
+        self.theirs = {query.query_id: query for query in other.every()}
+        self.answered_there = {query.query_id for query in other.queries}
 
     @property
     def ids(self) -> Ids:
@@ -197,39 +200,38 @@ class _Union:
 
     def join_queries(self) -> None:
         """Add the queries and labels of the other set, and find their present ids."""
-        here = {query.query_id: query for query in self.base.every()}
         found = counterparts(_wordings(self.base), _wordings(self.other))
         for one, other in found.changed.items():
             self._refuse(one, other, "wording")
         for other in found.added:
-            if other in here:
+            if other in self.here:
                 self._refuse(other, other, "wording")
         self.query_ids = {other: one for one, other in found.same.items()}
-        new = [one for one in self.other.every() if one.query_id in found.added and one.query_id not in here]
+        new = [one for one in self.other.every() if one.query_id in found.added and one.query_id not in self.here]
         self.query_ids |= {query.query_id: query.query_id for query in new}
-        self._join_same(found, here)
+        self._join_same(found)
         held_out = _HeldOut(self.base.queries)
         for query in new:
             self._add(query, held_out)
 
     def _refuse(self, one: str, other: str, kind: str) -> None:
-        texts = [{query.query_id: query.text for query in side.every()} for side in (self.base, self.other)]
-        self.conflicts.append(Conflict(kind, (one,), (other,), (texts[0][one], texts[1][other])))
+        self.conflicts.append(Conflict(kind, (one,), (other,), (self.here[one].text, self.theirs[other].text)))
         self.left_out[other] = kind
 
-    def _join_same(self, found: Counterparts, here: Mapping[str, Query]) -> None:
-        theirs = {query.query_id: query for query in self.other.every()}
+    def _join_same(self, found: Counterparts) -> None:
         for one, other in found.same.items():
-            answered = one in self.queries, other in {query.query_id for query in self.other.queries}
+            answered = one in self.queries, other in self.answered_there
             if answered[0] != answered[1]:
                 said = tuple("has an answer" if has else "has no answer" for has in answered)
                 self.conflicts.append(Conflict("answerable", (one,), (other,), (said[0], said[1])))
+                del self.query_ids[other]
+                self.left_out[other] = "answerable"
                 continue
-            before, after = (here[one].answer or "").strip(), (theirs[other].answer or "").strip()
+            before, after = (self.here[one].answer or "").strip(), (self.theirs[other].answer or "").strip()
             if before and after and before != after:
                 self.conflicts.append(Conflict("answer", (one,), (other,), (before, after)))
             if answered[0] and after and not before:
-                self.queries[one] = here[one].model_copy(update={"answer": theirs[other].answer})
+                self.queries[one] = self.here[one].model_copy(update={"answer": self.theirs[other].answer})
             if answered[0]:
                 self._join_labels(one, other)
 

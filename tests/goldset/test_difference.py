@@ -198,3 +198,14 @@ def test_changes_of_a_query_besides_its_wording_are_named(tmp_path: Path) -> Non
     assert changed.change == "answer, needs"
     (changed,) = compare_sets(made(), made(answerable=False)).sections[1].changed
     assert changed.change == "now has no answer"
+
+
+def test_every_item_is_shown_with_the_text_of_its_own_set(tmp_path: Path) -> None:
+    corpus = {"c1": "First text.", "c2": "Second."}
+    write_beir(tmp_path / "a", corpus, {"q1": "Which?", "q2": "Who?"}, [("q1", "c1", 3), ("q2", "c1", 3)])
+    write_beir(tmp_path / "b", corpus, {"q1": "Who?", "q2": "Which?"}, [("q1", "c2", 3), ("q2", "c1", 2)])
+    found = compare_sets(read_contents(tmp_path / "a"), read_contents(tmp_path / "b"))
+    labels = found.sections[-1]
+    said = [[(*one.before, *one.after, one.text) for one in kind] for kind in (labels.removed, labels.added)]
+    assert said == [[("q2", "c1", "Who?")], [("q1", "c2", "Who?")]]
+    assert [one.text for one in labels.changed] == ["Which?"]

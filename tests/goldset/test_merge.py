@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
@@ -17,6 +18,8 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.goldset.integrity import validate
+from goldbench.pipeline.goldset.merged_folder import merge_sets
+from goldbench.pipeline.goldset.union import Side, unite
 from tests.conftest import ROOT, Goldbench, posix
 from tests.goldset.test_difference import write_beir
 from tests.grade.graded_sets import write_set
@@ -167,6 +170,10 @@ def change(folder: Path, name: str, change: Callable[[list[dict[str, Any]]], obj
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
+def _append(rows: list[dict[str, Any]], row: dict[str, Any]) -> None:
+    rows.append(row)
+
+
 def test_special_queries_come_back_with_what_they_refer_to(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
     special = tmp_path / "special"
     shutil.copytree(built, special)
@@ -303,3 +310,33 @@ def test_killed_at_any_moment_the_merged_set_is_whole_or_missing(built: Path, tm
     assert subprocess.run(command, cwd=ROOT, check=False, capture_output=True).returncode == 0
     assert [path.name for path in out.parent.iterdir()] == ["merged"], "something was left beside the set"
     assert {path: path.read_bytes() for path in parts.rglob("*") if path.is_file()} == before
+
+
+def test_of_a_query_with_an_answer_in_one_set_only_nothing_is_kept_of_the_other_side(
+    goldbench: Goldbench, made: MakeSet, tmp_path: Path
+) -> None:
+    corpus = {"c1": "Pumps move water.", "c2": "Lamps shine."}
+    made("a", corpus, {"q1": "What moves?"}, [("q1", "c1", 3)])
+    made("b", corpus, {"q9": "Who painted it?", "q1": "What moves?"}, [("q9", "c1", 3), ("q1", "c1", 3)])
+    without = {"query_id": "u1", "chunk_id": "c1", "text": "Who painted it?", "generator": "made"}
+    change(tmp_path / "a", "3-unanswerable.jsonl", lambda rows: rows.append(without))
+    sides = Side.read(tmp_path / "a"), Side.read(tmp_path / "b")
+    found = unite(*sides)
+    assert [one.kind for one in found.conflicts] == ["answerable"]
+    assert found.ids.queries == {"q1": "q1"}
+    assert found.left_out == {"q9": "answerable"}
+
+
+def test_queries_without_an_answer_that_join_more_documents_are_counted(
+    goldbench: Goldbench, made: MakeSet, tmp_path: Path
+) -> None:
+    corpus = {"c1": "Pumps move water.", "c2": "Lamps shine."}
+    made("large", corpus, {"q1": "What moves?"}, [("q1", "c1", 3)])
+    made("small", {"c1": corpus["c1"]}, {"q1": "What moves?"}, [("q1", "c1", 3)])
+    for name in ("large", "small"):
+        row = {"query_id": name, "chunk_id": "c1", "text": f"Who painted the {name} one?", "generator": "made"}
+        change(tmp_path / name, "3-unanswerable.jsonl", functools.partial(_append, row=row))
+    for first, second in (("large", "small"), ("small", "large")):
+        found = merge_sets(tmp_path / first, tmp_path / second, tmp_path / f"{first}-first")
+        assert found.untested == 1, "only the small set lacks a document"
+    assert merge_sets(tmp_path / "large", tmp_path / "large", tmp_path / "twice").untested == 0
