@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from goldbench.pipeline.goldset.merged_folder import Merged
 
 CONFLICTS = 1
+
+_LEFT_OUT = {
+    "wording": "the preferred set words them differently",
+    "answerable": "they have an answer in one set only, and the preferred set stands",
+    "held-out": "they need words that a query of the preferred set holds out, or the other way round",
+    "passage-lost": "no passage of the merged set answers them",
+}
+"""Why queries of one set are left out, in words."""
+
 SHOWN = 10
 """Most conflicts that are named on the screen; --json lists them all."""
 
@@ -49,7 +58,7 @@ def merge(
     if not as_json:
         typer.echo(f"{queries(found.manifest.queries)}, {amount(found.manifest.documents, 'document')} in {out}")
     for reason, count in sorted(found.reasons().items()):
-        typer.echo(f"{queries(count)} left out: {reason}.", err=True)
+        typer.echo(f"{queries(count)} left out: {_LEFT_OUT.get(reason, reason)}.", err=True)
     if found.untested:
         typer.echo(
             f"{queries(found.untested)} without an answer: nobody judged them against the new passages.", err=True

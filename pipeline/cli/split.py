@@ -14,9 +14,9 @@ def split(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")],
     shares: Annotated[str, input_option(metavar="LIST", help="Parts and their shares, as dev=0.3,test=0.7.")],
     by: Annotated[
-        Literal["query", "source"], input_option("--by", help="source: one document, one part (default: query).")
+        Literal["query", "source"], input_option("--by", help="Keep together: linked queries, or whole documents.")
     ] = "query",
-    seed: Annotated[int, statistics_option(metavar="N", min=0, help="The same seed, the same parts (default: 0).")] = 0,
+    seed: Annotated[int, statistics_option(metavar="N", min=0, help="Seed of the random order (default: 0).")] = 0,
     out: Annotated[
         Path | None, output_option(metavar="DIR2", help="New folder of the parts (default: DIR-parts).")
     ] = None,

@@ -50,6 +50,8 @@ def _events(path: Path) -> list[Event]:
             rows = reading.execute(sa.select(*known).order_by(ledger_tables.event.c.seq)).all()
         return [Event.model_validate(dict(row._mapping)) for row in rows]  # noqa: SLF001  SQLAlchemy's public name
     except (SQLAlchemyError, ValueError):
-        raise InputError(shown(path), "is not a ledger, or is damaged") from None
+        raise InputError(
+            shown(path), "cannot be read as a ledger; stop the review server, or move the file away"
+        ) from None
     finally:
         engine.dispose()

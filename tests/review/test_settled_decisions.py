@@ -77,5 +77,5 @@ def test_a_ledger_from_before_a_column_was_added_is_read(tmp_path: Path) -> None
 def test_no_ledger_is_none_and_a_damaged_one_is_an_error(tmp_path: Path) -> None:
     assert settled_decisions(tmp_path) is None
     (tmp_path / "review.sqlite").write_bytes(b"not a database at all" * 100)
-    with pytest.raises(InputError, match="is not a ledger, or is damaged"):
+    with pytest.raises(InputError, match="stop the review server, or move the file away"):
         settled_decisions(tmp_path)
