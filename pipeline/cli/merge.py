@@ -12,6 +12,7 @@ from goldbench.pipeline.cli.options import input_option, output_option, print_li
 
 if TYPE_CHECKING:
     from goldbench.pipeline.goldset.merged_folder import Merged
+    from goldbench.pipeline.goldset.union import Conflict
 
 CONFLICTS = 1
 
@@ -49,7 +50,7 @@ def merge(
     found = merge_sets(first, second, out, prefer=prefer)
     if as_json:
         typer.echo(json.dumps(_record(found, swapped=prefer == "second"), ensure_ascii=False, indent=1))
-    lines = (_line(*one) for one in ((one.kind, (*one.base, *one.says)) for one in found.conflicts))
+    lines = (_line(one, swapped=prefer == "second") for one in found.conflicts)
     print_list(lines, shown=SHOWN, rest="more conflicts, listed by --json")
     if found.manifest is None:
         many = amount(len(found.conflicts), "conflict")
@@ -70,11 +71,13 @@ def merge(
             )
 
 
-def _line(kind: str, parts: tuple[str, ...]) -> str:
+def _line(conflict: Conflict, *, swapped: bool) -> str:
     from goldbench.pipeline.text.display import one_line
 
-    text = one_line(" | ".join(part for part in parts if part))
-    return f"conflict, {kind}: " + (text if len(text) <= 150 else text[:149] + "…")
+    names = ("B", "A") if swapped else ("A", "B")
+    said = sorted(f"{name}: {says}" for name, says in zip(names, conflict.says, strict=True) if says)
+    text = one_line(" | ".join((*conflict.base, *said)))
+    return f"conflict, {conflict.kind}: " + (text if len(text) <= 150 else text[:149] + "…")
 
 
 def _record(found: Merged, *, swapped: bool) -> dict[str, object]:

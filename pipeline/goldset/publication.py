@@ -32,6 +32,8 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(path.read_bytes())
     except FileNotFoundError:
+        if not folder.exists():
+            raise InputError(folder, "not found; give the folder of a gold set") from None
         raise InputError(path, "is missing: this is not the folder of a finished run") from None
     except NotADirectoryError:
         raise InputError(folder, "is a file, not the folder of a run") from None

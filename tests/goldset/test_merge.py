@@ -150,6 +150,7 @@ def test_conflicts_are_named_and_only_a_preference_settles_them(
         done = goldbench("merge", "a", "b", "--out", f"c-{prefer}", "--prefer", prefer)
         assert done.returncode == 0, done.stderr
         found = gold(tmp_path / f"c-{prefer}")
+        assert "conflict, grade: q1 | c1 | A: 3 | B: 2" in done.stderr
         assert "left out: the preferred set words them differently." in done.stderr
         assert found["relevance_scores"]["q1"] == {"c1": grade}
         assert found["corpus"]["c2"] == text

@@ -137,7 +137,7 @@ def test_what_is_asked_wrongly_is_one_line_and_writes_nothing(run: Path, tmp_pat
         (run, tmp_path / "x", 0, 0, "chunk size 0"),
         (run, tmp_path / "x", 100, 100, "overlap 100"),
         (run, run, 100, 10, "is the run itself"),
-        (tmp_path / "nowhere", tmp_path / "x", 100, 10, "not the folder of a finished run"),
+        (tmp_path / "nowhere", tmp_path / "x", 100, 10, "not found; give the folder of a gold set"),
         (run, tmp_path / "x", 1, 0, "no query can be projected"),
     ]:
         with pytest.raises(GoldbenchError, match=said) as raised:
