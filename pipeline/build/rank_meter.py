@@ -50,10 +50,6 @@ class RankMeter:
         """The names of the systems whose ranks are measured."""
         return (WORDS, CHARACTERS) if len(self.chunks) <= BOTH_UP_TO else (WORDS,)
 
-    def fits(self, queries: Sequence[Query]) -> bool:
-        """Whether the words that are held out for some queries are those that are held out here."""
-        return [one for one in queries if one.masked or one.masked_titles] == list(self.held_out)
-
     def measure(self, text: str, positions: Sequence[int]) -> Difficulty:
         """Return the difficulty of a query.
 

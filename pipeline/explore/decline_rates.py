@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import ModelError
-from goldbench.pipeline.explore.dialogue import LONGEST, PROMPT, STAGE, Chat, request_for, rests_on
+from goldbench.pipeline.errors import ModelError, NotAsked
+from goldbench.pipeline.explore.dialogue import LONGEST, PROMPT, STAGE, Chat, rejection_of, request_for, rests_on
 from goldbench.pipeline.llm.rehearsal import PlannedStage, Planning, recollect
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.measures.statistics.shares import wilson
@@ -99,9 +99,10 @@ def decline_rates(asked: Asked, chat: Chat, *, progress: Progress) -> tuple[dict
     with progress.stage(STAGE, len(requests)) as step:
         for part in _parts(list(requests)):
             for query_id, reply in zip(part, chat([requests[one] for one in part]), strict=True):
-                if isinstance(reply, ModelError):
-                    failures.append(reply)
-                else:
+                rejected = reply if isinstance(reply, ModelError) else rejection_of(reply.answer)
+                if rejected is not None:
+                    failures.append(rejected)
+                elif not isinstance(reply, ModelError):
                     declined[query_id] = not rests_on(reply.answer, len(asked.passages[query_id]))
             step.advance(len(part))
     rates = {}
@@ -132,7 +133,10 @@ def planned(asked: Asked, config: Config, answers: Path) -> Sequence[PlannedStag
         with recollect(answers) as known:
             model = Planning(settings=ModelSettings.of(config.model), store=known)
             requests = asked.requests().values()
-            await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
+            found = await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
+            for error in found:
+                if isinstance(error, BaseException) and not isinstance(error, NotAsked):
+                    raise error
             return model.report()
 
     return asyncio.run(rehearse())

@@ -131,10 +131,15 @@ class Dialogue:
         if isinstance(reply, ModelError):
             return None, (), str(reply)
         numbers = list(texts)
+        if (empty := rejection_of(reply.answer)) is not None:
+            return None, (), str(empty)
         used = tuple(numbers[place - 1] for place in rests_on(reply.answer, len(numbers)))
-        if not one_line(reply.answer.answer):
-            return None, (), str(AnswerRejected("empty", f"{STAGE}: the model gave an empty answer"))
         return reply.answer.answer, used, None
+
+
+def rejection_of(answer: GroundedAnswer) -> AnswerRejected | None:
+    """Return why an answer cannot be used, None if it can."""
+    return None if one_line(answer.answer) else AnswerRejected("empty", f"{STAGE}: the model gave an empty answer")
 
 
 def rests_on(answer: GroundedAnswer, passages: int) -> tuple[int, ...]:

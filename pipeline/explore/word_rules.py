@@ -90,11 +90,13 @@ def is_foreign(text: str, languages: Collection[str]) -> bool:
         text: The query.
         languages: ISO 639-1 codes; with none of them nothing can be said.
     """
+    if not languages:
+        return False
     letters = [letter for letter in text if letter.isalpha()]
     spaceless = sum(map(is_spaceless, letters))
     if 2 * spaceless > len(letters):
         return detect_language(text) not in languages
-    return bool(languages) and probability(text, languages) <= _STRANGE
+    return probability(text, languages) <= _STRANGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,7 +228,10 @@ def _cuts(chunks: Iterable[Chunk], relevance: Iterable[TextRelevance]) -> dict[s
 
 
 def _moved(query: Query, found: Projection) -> Query:
-    return query.model_copy(update={"chunk_id": found.source, "evidence": found.evidence, "needs": found.needs})
+    """Return a query about the new passages, without what was measured by searching the earlier ones."""
+    unknown = {"difficulty": None, "reached_by": None, "unreachable": None}
+    moved = {"chunk_id": found.source, "evidence": found.evidence, "needs": found.needs}
+    return query.model_copy(update={**moved, **unknown})
 
 
 def _rejections(relevance: Iterable[TextRelevance], left_out: Mapping[str, str]) -> Iterator[Rejection]:

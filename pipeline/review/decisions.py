@@ -116,6 +116,7 @@ def _edited(query: Query, edit: Event, taken: set[str]) -> Query:
         "reached_by": None,
         "unreachable": None,
         "too_broad": None,
+        "difficulty": None,
     }
     of_a_conversation = query.standalone is not None  # what people judge, and so what they put otherwise
     wording = {"standalone" if of_a_conversation else "text": _wording(edit), "first_text": query.alone}

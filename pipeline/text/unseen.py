@@ -23,7 +23,8 @@ _UNSEEN = (
     r"|[\u202a-\u202e\u2066-\u2069]"
     rf"|(?<!{_SPACELESS})\u200b|\u200b(?!{_SPACELESS})"
     rf"|(?<!{_JOINS})[\u200c\u200d]"
-    r"|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]+|(?<!\p{Han})[\U000e0100-\U000e01ef]"
+    r"|\U0001f3f4[\U000e0030-\U000e007a]{3,6}\U000e007f(*SKIP)(*FAIL)|[\U000e0000-\U000e007f]+"
+    r"|(?<!\p{Han})[\U000e0100-\U000e01ef]|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"
 )
 _ANYWHERE = regex.compile(_UNSEEN, regex.VERSION1)
 _NOT_TO_THE_LEFT = regex.compile(_UNSEEN + r"|[\u200e\u200f\u061c]", regex.VERSION1)

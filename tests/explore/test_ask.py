@@ -281,6 +281,12 @@ def test_questions_without_a_usable_reply_are_no_answers_and_no_declines(
     assert first.startswith("Unanswerable queries: 3 of 3 declined, 1.0000 [")
     assert first.endswith("; 1 query without a usable reply not counted.")
     model_server.reset()
+    replies(model_server, used=[], answer=" ")
+    empty = ask(with_unanswerable, b"", "--decline-rate", "--answers", "c.sqlite", *model(model_server))
+    assert empty.returncode == DONE_WITH_FAILURES
+    assert b"2 of 2 declined" not in empty.stdout, "an empty answer declines nothing"
+    assert empty.stdout.count(b"not counted") == 2
+    model_server.reset()
     replies(model_server, used=[], answer="The passages do not say.")
     cap = ["--decline-rate", "--max-requests", "2", "--answers", "b.sqlite", *model(model_server)]
     capped = ask(with_unanswerable, b"", *cap)

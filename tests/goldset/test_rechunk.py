@@ -61,7 +61,9 @@ def test_labels_follow_the_evidence_and_come_back_as_they_were(
     assert validate(other).problems == ()
     spans = {chunk["chunk_id"]: chunk["span"] for chunk in lines(other / "1-chunks.jsonl")}
     relevant = gold(other)["relevant_docs"]
+    assert all(query["difficulty"] for query in lines(run / "3-queries.jsonl"))
     for query in lines(other / "3-queries.jsonl"):
+        assert query.get("difficulty") is None, "measured on other passages"
         held = [[share(spans[c], e) for e in query["evidence"]] for c in relevant[query["query_id"]]]
         assert all(max(row) >= 0.5 for row in held), "a positive without half of any evidence"
         assert all(max(column) >= 0.5 for column in zip(*held, strict=True)), "evidence in no positive"

@@ -20,6 +20,8 @@ from goldbench.pipeline.text.unseen import without_unseen
         ("left\u200e and right\u200f", "left and right", 2),
         ("f\u200cl or f\u200dl", "fl or fl", 2),
         ("ok\U000e0049\U000e0067\U000e006e", "ok", 3),
+        ("\U0001f3f4" + "".join(chr(0xE0000 + ord(c)) for c in "grade 3"), "\U0001f3f4", 7),
+        ("❤\ufe0f\ufe0e\ufe01\ufe02!", "❤\ufe0f!", 3),
         ("one\x0ctwo\r\nthree\rfour\u2028five\x85six", "one\ntwo\nthree\nfour\nfive\nsix", 0),
     ],
 )

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice, takewhile
+from itertools import islice
 
 from bs4 import BeautifulSoup, Tag
 from bs4.element import NavigableString, PreformattedString
@@ -112,7 +112,10 @@ def main_content(soup: BeautifulSoup) -> Tag:
     root = _root(body, sizes)
     _take_out(_asides(root, sizes, inside=root is not body))
     _mark_code(root)
-    soft = _outermost(_tags(root), lambda tag: _is_furniture(tag, sizes))
+    inside = _tags(root)
+    first = next((place for place, tag in enumerate(inside) if tag.name in _MARKED), len(inside))
+    leading = {id(tag) for tag in inside[:first]} if root.find_previous(_MARKED) is None else set()
+    soft = _outermost(inside, lambda tag: _is_furniture(tag, sizes, leads=id(tag) in leading))
     if sizes.text[id(root)] - sum(sizes.text[id(tag)] for tag in soft) >= _LEAST:
         _take_out(soft)
     if len(titles) == 1 and root.find("h1") is None:
@@ -184,10 +187,18 @@ def _is_beside(tag: Tag) -> bool:
 
 def _turning_bars(links: Iterable[Tag]) -> list[Tag]:
     """Return the rows around links to the next and previous page that hold nothing but links and words of a site."""
-    found = {}
-    for link in links:
-        if _turns(link) and (rows := list(takewhile(_only_leads, islice(link.parents, 6)))):
-            found[id(rows[-1])] = rows[-1]
+    found: dict[int, Tag] = {}
+    leads: dict[int, bool] = {}
+    for link in filter(_turns, links):
+        last = None
+        for row in islice(link.parents, 6):
+            if id(row) not in leads:  # many links stand in one row
+                leads[id(row)] = _only_leads(row)
+            if not leads[id(row)]:
+                break
+            last = row
+        if last is not None:
+            found[id(last)] = last
     return list(found.values())
 
 
@@ -198,15 +209,21 @@ def _turns(link: Tag) -> bool:
 
 def _only_leads(row: Tag) -> bool:
     """Whether a row is short and shows nothing but links, arrows and words of a site."""
-    if row.name in {"body", "main", "article", "html"} or row.get("role") == "main" or row.find([*_MARKED, "pre"]):
+    if row.name in {"body", "main", "article", "html"} or row.get("role") == "main":
         return False
     size, words = 0, []
-    for text in row.find_all(string=True):
-        size += len(text)
-        if size > _MAX_BAR:
+    for number, node in enumerate(row.descendants):
+        if isinstance(node, Tag):
+            if node.name in _MARKED or node.name == "pre":
+                return False
+            continue
+        if not isinstance(node, NavigableString):
+            continue
+        size += len(node)
+        if size > _MAX_BAR or number > _MAX_BAR:
             return False
-        if text.find_parent("a") is None:
-            words += _words_of(text)
+        if node.find_parent("a") is None:
+            words += _words_of(str(node))
     turn, place = site_words()
     return all(word in turn or word in place for word in words)
 
@@ -258,7 +275,7 @@ def _is_button(link: Tag, address: str) -> bool:
         return True
     if len(text) > _MAX_LABEL or link.parent is None or link.parent.name != "div":
         return False
-    beside = [node for node in link.parent.children if isinstance(node, Tag) or str(node).strip()]
+    beside = list(islice((node for node in link.parent.children if isinstance(node, Tag) or str(node).strip()), 3))
     return len(beside) == 2 and beside[1] is link and isinstance(beside[0], Tag) and beside[0].name == "pre"
 
 
@@ -301,7 +318,14 @@ def _asides(root: Tag, sizes: _Sizes, *, inside: bool) -> list[Tag]:
     return found
 
 
-def _is_furniture(tag: Tag, sizes: _Sizes) -> bool:
+def _is_furniture(tag: Tag, sizes: _Sizes, *, leads: bool) -> bool:
+    """Whether an element leads from page to page.
+
+    Args:
+        tag: The element.
+        sizes: The characters in each element.
+        leads: Whether it stands before all headings.
+    """
     size = sizes.text[id(tag)]
     if tag.name not in _CONTAINERS or not size:
         return False
@@ -311,7 +335,7 @@ def _is_furniture(tag: Tag, sizes: _Sizes) -> bool:
         return False
     links = tag.find_all("a")
     return _is_row_of_languages(links) or (
-        (sizes.is_linked(tag) or _only_leads(tag)) and (_is_turning(tag, links) or _is_trail(tag, links))
+        (sizes.is_linked(tag) or _only_leads(tag)) and (_is_turning(tag, links) or (leads and _is_trail(tag, links)))
     )
 
 
@@ -343,8 +367,8 @@ def _is_turning(tag: Tag, links: list[Tag]) -> bool:
 
 
 def _is_trail(tag: Tag, links: list[Tag]) -> bool:
-    """Whether a row before all headings names the pages above this one, the outermost first."""
-    if len(links) < 2 or tag.name == "table" or tag.find_previous(_MARKED) is not None:
+    """Whether a row names the pages above this one, the outermost first."""
+    if len(links) < 2 or tag.name == "table":
         return False
     between = [text for text in tag.find_all(string=True) if text.strip() and text.find_parent("a") is None]
     return len(between) >= len(links) - 1 and all(map(_CRUMBS.fullmatch, between[: len(links) - 1]))

@@ -55,6 +55,8 @@ _VERSION = re.compile(r"\bv?\d+(?:\.\w+)+")
 _DATED = re.compile(r"(?=.*(?<!\d)(?:19|20)\d\d(?!\d))(?=.*\d+\D+\d|.*[©(])", re.DOTALL)
 _NUMBER = re.compile(r"\b[^\W\d]{3,10}\.? (?=\d)|\d+\.? [^\W\d]{3,10}\.?(?= \d)|\d+")
 """A number, and a word beside one that may be the name of a month."""
+_LONGEST_STAMP = 300
+"""Most characters of a line that may say when the page was made."""
 _LAST_LINES = 3
 """Lines at the end of a page, blank lines and rules not counted, among which a line may say when the page was made."""
 _ITEM = re.compile(r"\s*(?:[-*+:]|\d+[.)])\s")
@@ -193,12 +195,13 @@ def without_lines(text: str, common: frozenset[str], kept: set[str] | None = Non
     lines = text.split("\n")
     kinds = _kinds(lines)
     gone = [bool(kind) and normal_line(line) in common for line, kind in zip(lines, kinds, strict=True)]
-    for place, form in _stamps(lines, kinds):
-        gone[place] = gone[place] or form in common
+    stamped = {place for place, form in _stamps(lines, kinds) if form in common}
+    for place in stamped:
+        gone[place] = True
     if not any(gone):
         return text, []
     _keep_tables(kinds, gone)
-    added = _keep_paragraphs(lines, kinds, gone, set() if kept is None else kept)
+    added = _keep_paragraphs(lines, kinds, gone, stamped, set() if kept is None else kept)
     _keep_headings(lines, kinds, gone)
     rest = "\n".join(line for line, left_out in zip(lines, gone, strict=True) if not left_out)
     rest = re.sub(r"\n{3,}", "\n\n", rest).strip("\n")
@@ -266,7 +269,10 @@ def _stamps(lines: Sequence[str], kinds: Sequence[str]) -> list[tuple[int, str]]
     return [
         (place, _NUMBERED + _NUMBER.sub("0", normal_line(lines[place])))
         for place in last
-        if kinds[place] == "text" and _DATED.match(lines[place]) and _stamp_words().search(lines[place])
+        if kinds[place] == "text"
+        and len(lines[place]) <= _LONGEST_STAMP
+        and _stamp_words().search(lines[place])
+        and _DATED.match(lines[place])
     ]
 
 
@@ -304,15 +310,22 @@ def _keep_tables(kinds: Sequence[str], gone: list[bool]) -> None:
             start = place + 1
 
 
-def _keep_paragraphs(lines: Sequence[str], kinds: Sequence[str], gone: list[bool], kept: set[str]) -> set[str]:
-    """Keep paragraphs of which a line stays, and sentences that stand on no earlier page; return the sentences."""
+def _keep_paragraphs(
+    lines: Sequence[str], kinds: Sequence[str], gone: list[bool], stamped: set[int], kept: set[str]
+) -> set[str]:
+    """Keep paragraphs of which a line stays, and sentences that stand on no earlier page; return the sentences.
+
+    A paragraph that says when the page was made is another sentence on each page, and is not kept as one.
+    """
     added: set[str] = set()
     for start, end in _paragraphs(lines, kinds):
         if not all(gone[start:end]):
             gone[start:end] = [False] * (end - start)
             continue
         text = normal_line(" ".join(lines[start:end]))
-        if text not in kept | added and _SENTENCE.search(text) and word_count(text) >= _FEWEST_WORDS:
+        if not stamped.isdisjoint(range(start, end)) or text in kept or text in added:
+            continue
+        if _SENTENCE.search(text) and word_count(text) >= _FEWEST_WORDS:
             added.add(text)
             gone[start:end] = [False] * (end - start)
     return added

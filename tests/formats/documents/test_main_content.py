@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 
 import pytest
 
@@ -202,3 +204,24 @@ def test_what_a_page_hides_for_good_is_left_out_and_what_it_can_unfold_stays() -
 
 def test_a_nul_character_is_nothing() -> None:
     assert text_of("\0\0<p>Pu\0mp</p>") == "Pump"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        lambda count: "<p><a href='x'>x</a> / <a href='y'>y</a></p>" * count,
+        lambda count: "<div>" + "<a rel='next' href='x'></a>" * count + "</div>",
+        lambda count: "<div>" + "<a rel='prev' href='x'>x</a>" * count + "</div>",
+        lambda count: "<div>" + "<a href='x'>x</a>" * count + "</div>",
+    ],
+)
+def test_a_page_of_links_takes_time_by_its_length(page: Callable[[int], str]) -> None:
+    def seconds(count: int) -> float:
+        times = []
+        for _ in range(2):
+            start = time.process_time()
+            text_of(page(count))
+            times.append(time.process_time() - start)
+        return min(times)
+
+    assert seconds(1600) < 8 * seconds(400) + 0.05  # 16 times if it were quadratic

@@ -96,6 +96,7 @@ def test_a_paragraph_goes_as_a_whole_or_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "stamp",
     [
+        "This page was last modified on {n} March 202{n}, at 12:0{n}.",
         "This page last modified on 202{n}-12-14 11:5{n}:20 UTC",
         "Generated on February {n}, 2023 by texi2any",
         "Zuletzt aktualisiert: {n}. März 2021",
