@@ -14,7 +14,7 @@ _ENDS = regex.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _TO_THE_LEFT = regex.compile(r"[[\p{Bidi_Class=R}\p{Bidi_Class=AL}]&&\p{L}]", regex.VERSION1)
 _SPACELESS = r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Javanese}\p{Balinese}\p{Tai_Tham}]"
 _JOINS = (
-    r"[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f\p{M}"
+    r"[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f[\p{M}--[\U000e0100-\U000e01ef]]"
     r"[\p{L}--[\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Armenian}\p{Georgian}]]]"
 )
 _UNSEEN = (
@@ -24,8 +24,11 @@ _UNSEEN = (
     rf"|(?<!{_SPACELESS})\u200b|\u200b(?!{_SPACELESS})"
     rf"|(?<!{_JOINS})[\u200c\u200d]"
     r"|\U0001f3f4[\U000e0030-\U000e007a]{3,6}\U000e007f(*SKIP)(*FAIL)|[\U000e0000-\U000e007f]+"
-    r"|(?<!\p{Han})[\U000e0100-\U000e01ef]|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"
+    r"|(?<!\p{Han})[\U000e0100-\U000e01ef]"
 )
+_SELECTOR, _JOINER = r"\ufe00-\ufe0f\U000e0100-\U000e01ef", r"\u200c\u200d"
+_REPEATED = regex.compile(rf"(?<=[{_SELECTOR}])[{_SELECTOR}]+|(?<=[{_JOINER}])[{_SELECTOR}{_JOINER}]+")
+"""Variation selectors after another one or a joiner, which change no character and can spell hidden text."""
 _ANYWHERE = regex.compile(_UNSEEN, regex.VERSION1)
 _NOT_TO_THE_LEFT = regex.compile(_UNSEEN + r"|[\u200e\u200f\u061c]", regex.VERSION1)
 
@@ -39,4 +42,5 @@ def without_unseen(text: str) -> tuple[str, int]:
         return text, 0
     text = _ENDS.sub("\n", text)
     kept = (_ANYWHERE if _TO_THE_LEFT.search(text) else _NOT_TO_THE_LEFT).sub("", text)
+    kept = _REPEATED.sub("", kept)  # after what stood between them was left out
     return kept, len(text) - len(kept)

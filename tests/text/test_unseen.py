@@ -22,6 +22,8 @@ from goldbench.pipeline.text.unseen import without_unseen
         ("ok\U000e0049\U000e0067\U000e006e", "ok", 3),
         ("\U0001f3f4" + "".join(chr(0xE0000 + ord(c)) for c in "grade 3"), "\U0001f3f4", 7),
         ("❤\ufe0f\ufe0e\ufe01\ufe02!", "❤\ufe0f!", 3),
+        ("葛\ufe00\u200b\ufe01\u2060\ufe02", "葛\ufe00", 4),
+        ("❤\ufe0f\u200d\ufe0f\u200d\ufe0f\u200c🔥", "❤\ufe0f\u200d🔥", 4),
         ("one\x0ctwo\r\nthree\rfour\u2028five\x85six", "one\ntwo\nthree\nfour\nfive\nsix", 0),
     ],
 )
@@ -40,6 +42,7 @@ def test_what_nobody_sees_is_left_out_and_counted(text: str, expected: str, coun
         "ភាសា\u200bខ្មែរ",
         "שלום C++\u200e!",
         "葛\U000e0100",
+        "🏴\u200d☠\ufe0f 1\ufe0f\u20e3 ≨\ufe00",
         "naïve — “quoted” 日本語",
     ],
 )
@@ -49,5 +52,11 @@ def test_what_a_script_or_an_emoji_needs_stays(text: str) -> None:
 
 @given(st.text())
 def test_a_second_time_changes_nothing(text: str) -> None:
+    kept, _ = without_unseen(text)
+    assert without_unseen(kept) == (kept, 0)
+
+
+@given(st.text(alphabet="a葛❤🔥\ufe00\ufe0f\U000e0100\u200c\u200d\u200b\U0001f3f4\U000e0067\U000e007f"))
+def test_hidden_characters_in_any_order_are_left_out_at_once(text: str) -> None:
     kept, _ = without_unseen(text)
     assert without_unseen(kept) == (kept, 0)

@@ -315,17 +315,15 @@ def _keep_paragraphs(
 ) -> set[str]:
     """Keep paragraphs of which a line stays, and sentences that stand on no earlier page; return the sentences.
 
-    A paragraph that says when the page was made is another sentence on each page, and is not kept as one.
+    A line that says when the page was made is another sentence on each page, and does not count as one.
     """
     added: set[str] = set()
     for start, end in _paragraphs(lines, kinds):
         if not all(gone[start:end]):
             gone[start:end] = [False] * (end - start)
             continue
-        text = normal_line(" ".join(lines[start:end]))
-        if not stamped.isdisjoint(range(start, end)) or text in kept or text in added:
-            continue
-        if _SENTENCE.search(text) and word_count(text) >= _FEWEST_WORDS:
+        text = normal_line(" ".join(lines[place] for place in range(start, end) if place not in stamped))
+        if text not in kept and text not in added and _SENTENCE.search(text) and word_count(text) >= _FEWEST_WORDS:
             added.add(text)
             gone[start:end] = [False] * (end - start)
     return added

@@ -115,6 +115,16 @@ def test_a_line_that_says_when_a_page_was_made_is_left_out_at_its_end_alone(tmp_
     assert lines == 6
 
 
+def test_a_sentence_in_the_paragraph_of_a_stamp_stays_on_the_first_page(tmp_path: Path) -> None:
+    warning = "Switch the pump off before you open it."
+    for number in range(6):
+        made = f"This page was last modified on {number} March 2021, at 12:03."
+        (tmp_path / f"{number}.html").write_text(f"<p>{own(number)}</p><p>{warning}<br>{made}</p>")
+    documents, _ = read(tmp_path)
+    assert warning in documents[0].text
+    assert [document.text for document in documents[1:]] == [own(number) for number in range(1, 6)]
+
+
 @pytest.mark.parametrize("end", ["Since: 2.{n}", "Bought in May 200{n}", "<h2>Version of 2020-01-0{n}</h2>"])
 def test_a_line_at_the_end_that_says_something_of_its_page_stays(tmp_path: Path, end: str) -> None:
     for number in range(6):
