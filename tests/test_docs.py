@@ -152,6 +152,7 @@ def test_the_python_of_the_readme_and_of_its_page_runs() -> None:
 MADE = pytest.mark.skipif(not (ROOT / ".venv" / ".runtime").exists(), reason="made by make install")
 
 
+@pytest.mark.slow
 @MADE
 @pytest.mark.timeout(300)
 def test_make_dataset_without_the_model_simulates_and_says_so(tmp_path: Path) -> None:

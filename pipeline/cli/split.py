@@ -14,7 +14,8 @@ def split(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")],
     shares: Annotated[str, input_option(metavar="LIST", help="Parts and their shares, as dev=0.3,test=0.7.")],
     by: Annotated[
-        Literal["query", "source"], input_option("--by", help="Keep together: linked queries, or whole documents.")
+        Literal["query", "source"],
+        input_option("--by", help="Keep linked queries or documents together (default: query)."),
     ] = "query",
     seed: Annotated[int, statistics_option(metavar="N", min=0, help="Seed of the random order (default: 0).")] = 0,
     out: Annotated[

@@ -228,10 +228,9 @@ def _cuts(chunks: Iterable[Chunk], relevance: Iterable[TextRelevance]) -> dict[s
 
 
 def _moved(query: Query, found: Projection) -> Query:
-    """Return a query about the new passages, without what was measured by searching the earlier ones."""
-    unknown = {"difficulty": None, "reached_by": None, "unreachable": None}
+    """Return a query about the new passages, without the difficulty, which was measured on the earlier ones."""
     moved = {"chunk_id": found.source, "evidence": found.evidence, "needs": found.needs}
-    return query.model_copy(update={**moved, **unknown})
+    return query.model_copy(update={**moved, "difficulty": None})
 
 
 def _rejections(relevance: Iterable[TextRelevance], left_out: Mapping[str, str]) -> Iterator[Rejection]:

@@ -268,6 +268,7 @@ def test_the_rates_of_declining_are_counted_over_the_queries_of_a_set_and_paid_f
     assert len(model_server.requests()) == 7
 
 
+@pytest.mark.slow
 def test_questions_without_a_usable_reply_are_no_answers_and_no_declines(
     with_unanswerable: Path, model_server: ServerHandle
 ) -> None:

@@ -137,6 +137,7 @@ def test_what_changed_is_counted_and_shown(goldbench: Goldbench, tmp_path: Path)
     assert goldbench("diff", "a", "b").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_built_set_and_its_copies_are_the_same(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
     for copy in ("dataset.json", "beir"):
         done = goldbench("diff", built, built / copy, "--exit-code")

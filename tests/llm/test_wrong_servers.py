@@ -41,6 +41,7 @@ async def test_a_server_that_never_sends_json_is_given_up_soon(
     assert model_server.stats()["requests"] < 30
 
 
+@pytest.mark.slow
 async def test_one_page_among_good_answers_ends_nothing(open_path: Opener, model_server: ServerHandle):
     async with open_path() as path:
         await path.complete(verdict_request(99))

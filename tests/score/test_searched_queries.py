@@ -68,6 +68,7 @@ def test_a_retriever_in_python_is_asked_in_the_form_that_is_chosen(tmp_path: Pat
     assert told == f"search: 2 conversations searched by {TOLD[conversation]} (conversation = {conversation})."
 
 
+@pytest.mark.slow
 def test_the_form_that_is_chosen_is_what_commands_search_for_and_tell(
     tmp_path: Path, goldbench_inside: Goldbench
 ) -> None:
