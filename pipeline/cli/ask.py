@@ -86,6 +86,8 @@ def ask(
         raise InputError(gold, "holds no texts of passages to retrieve; name the folder of a build")
     described = dict(bench.described) if bench else {}
     name = _with_rerank(described, system, rerank)
+    if dry_run and rerank == "listwise":
+        raise UsageError("--dry-run: cannot plan the calls of --rerank listwise; leave one of them out")
     store = answers or answers_of(Path(gold))
     with contextlib.ExitStack() as stack:
         systems = stack.enter_context(

@@ -302,6 +302,7 @@ def test_questions_without_a_usable_reply_are_no_answers_and_no_declines(
         (["--decline-rate"], "asks a model every query of the set; give --model"),
         (["--decline-rate", "--model", "m", "--no-model"], "no --question or --no-model"),
         (["--dry-run", "--model", "m"], "--dry-run: needs --decline-rate"),
+        (["--decline-rate", "--dry-run", "--model", "m", "--rerank", "listwise"], "cannot plan the calls"),
     ],
 )
 def test_a_rate_needs_a_model_and_the_queries_of_the_set(gold: Path, arguments: list[str], says: str) -> None:
