@@ -79,15 +79,13 @@ def ask(
     bench = load_bench(config, level=1, given=given) if config else None
     settings = bench.config if bench else load_config(None, given)
     asks = not no_model and _asks(settings, replay=replay)
-    _check_rate(settings, asks=asks, decline_rate=decline_rate, dry_run=dry_run, question=bool(question))
+    _check_rate(settings, rerank, asks=asks, decline_rate=decline_rate, dry_run=dry_run, question=bool(question))
     loaded = load_gold(gold)
     corpus = loaded.corpus()
     if not corpus:
         raise InputError(gold, "holds no texts of passages to retrieve; name the folder of a build")
     described = dict(bench.described) if bench else {}
     name = _with_rerank(described, system, rerank)
-    if dry_run and rerank == "listwise":
-        raise UsageError("--dry-run: cannot plan the calls of --rerank listwise; leave one of them out")
     store = answers or answers_of(Path(gold))
     with contextlib.ExitStack() as stack:
         systems = stack.enter_context(
@@ -129,14 +127,27 @@ def _asks(settings: Config, *, replay: bool) -> bool:
     return asks
 
 
-def _check_rate(settings: Config, *, asks: bool, decline_rate: bool, dry_run: bool, question: bool) -> None:
-    """Refuse --decline-rate without a model or with other questions, and --dry-run without it.
+def _check_plan(*, dry_run: bool, decline_rate: bool, rerank: str | None) -> None:
+    """Refuse --dry-run where the number of calls is not known beforehand.
 
     Raises:
         UsageError: The options contradict one another.
     """
     if dry_run and not decline_rate:
         raise UsageError("--dry-run: needs --decline-rate, which asks a known number of questions; give both")
+    if dry_run and rerank == "listwise":
+        raise UsageError("--dry-run: cannot plan the calls of --rerank listwise; leave one of them out")
+
+
+def _check_rate(
+    settings: Config, rerank: str | None, *, asks: bool, decline_rate: bool, dry_run: bool, question: bool
+) -> None:
+    """Refuse --decline-rate without a model or with other questions, and a plan that cannot be made.
+
+    Raises:
+        UsageError: The options contradict one another.
+    """
+    _check_plan(dry_run=dry_run, decline_rate=decline_rate, rerank=rerank)
     if decline_rate and (question or not (asks or (dry_run and settings.model.name))):
         raise UsageError(
             "--decline-rate: asks a model every query of the set; give --model, and no --question or --no-model"
