@@ -140,6 +140,7 @@ def test_there_is_no_other_kind_of_command() -> None:
     assert not [command for command in COMMANDS if command and not command.startswith(("goldbench ", "make "))]
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme_and_of_its_page_runs() -> None:
     page = re.findall(
         r"^```python\n(.*?)^```$", (ROOT / "docs" / "python.md").read_text("utf-8"), re.MULTILINE | re.DOTALL

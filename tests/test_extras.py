@@ -77,6 +77,7 @@ def bare(bare_python: Path, tmp_path: Path) -> Goldbench:
 HINT = "is not installed: run pip install -e '.[{}]' in the checkout of goldbench"
 
 
+@pytest.mark.slow
 def test_every_module_can_be_imported_but_those_of_an_extra(bare_python: Path) -> None:
     code = """
 import importlib, pathlib, sys

@@ -310,6 +310,7 @@ print(gold.path)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.slow
 def test_a_child_process_leaves_the_folder_to_its_parent() -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKS]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

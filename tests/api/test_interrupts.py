@@ -47,7 +47,7 @@ def started(folder: Path, code: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 @posix
-@pytest.mark.parametrize("where", ["loop", "script"])
+@pytest.mark.parametrize("where", ["loop", pytest.param("script", marks=pytest.mark.slow)])
 def test_an_interrupt_during_calls_leaves_nothing_and_loses_no_answer(
     tmp_path: Path, model_server: ServerHandle, where: str
 ) -> None:
@@ -70,6 +70,7 @@ def test_an_interrupt_during_calls_leaves_nothing_and_loses_no_answer(
 
 
 @posix
+@pytest.mark.slow
 def test_an_interrupt_during_a_stage_without_calls_ends_it(tmp_path: Path) -> None:
     process = started(tmp_path, DURING_A_STAGE)
     assert process.stdout is not None

@@ -63,6 +63,7 @@ def test_the_ten_lines_of_the_readme_run_in_a_notebook(environment: dict[str, st
     assert "30 queries, 53 passages" in tables[1]["text/html"]
 
 
+@pytest.mark.slow
 def test_a_silent_build_shows_nothing_and_a_failing_one_one_line(environment: dict[str, str], tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>"
     cells = [
@@ -92,6 +93,7 @@ def kernel(environment: dict[str, str], tmp_path: Path) -> Iterator[tuple[Any, A
     manager.shutdown_kernel(now=True)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_a_retriever_and_the_kernel_goes_on(kernel: tuple[Any, Any], tmp_path: Path) -> None:
     manager, client = kernel
     code = """

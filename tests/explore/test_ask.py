@@ -241,6 +241,7 @@ def with_unanswerable(gold: Path) -> Path:
     return gold
 
 
+@pytest.mark.slow
 def test_the_rates_of_declining_are_counted_over_the_queries_of_a_set_and_paid_for_once(
     with_unanswerable: Path, model_server: ServerHandle
 ) -> None:

@@ -232,6 +232,7 @@ def test_a_log_of_another_kind_diverges_by_more_than_chance(gold: Path) -> None:
     assert "Add queries put as keywords: 100% of the log, 0% of the gold set." in advice(found)
 
 
+@pytest.mark.slow
 def test_real_questions_left_out_of_the_gold_set_are_as_near_as_its_own(collections: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (collections / "xquad_en" / "queries.jsonl").read_text().splitlines()]
     corpus = [json.loads(line) for line in (collections / "xquad_en" / "corpus.jsonl").read_text().splitlines()]

@@ -129,6 +129,7 @@ def test_a_model_decides_only_what_rules_leave_undecided(drift: Any, model_serve
     assert "model m: judge checks passed, " in done.stdout
 
 
+@pytest.mark.slow
 def test_a_plan_sends_nothing_and_a_second_run_costs_nothing(
     drift: Any, model_server: ServerHandle, small: Path
 ) -> None:

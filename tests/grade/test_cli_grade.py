@@ -30,6 +30,7 @@ def untested(tmp_path: Path) -> tuple[str, ...]:
     return ("--config", "untested.toml")
 
 
+@pytest.mark.slow
 def test_a_set_is_built_and_graded_at_once_and_needs_a_model_to_be(
     goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...], untested: tuple[str, ...]
 ) -> None:

@@ -148,7 +148,9 @@ def _build(server: ServerHandle, store: Path, count: int) -> subprocess.Popen[st
 
 
 @posix
-@pytest.mark.parametrize("after", [1, 5, 17])
+@pytest.mark.parametrize(
+    "after", [pytest.param(1, marks=pytest.mark.slow), 5, pytest.param(17, marks=pytest.mark.slow)]
+)
 def test_an_answer_that_was_used_survives_kill_9(model_server: ServerHandle, tmp_path: Path, after: int):
     model_server.script(latency_ms=10)
     process = _build(model_server, tmp_path / "a.sqlite", 200)

@@ -103,6 +103,7 @@ async def test_a_call_takes_no_longer_than_its_timeout(open_path: Opener, model_
     assert time.monotonic() - start < 3
 
 
+@pytest.mark.slow
 async def test_a_server_that_works_slowly_is_waited_for_ever_longer_and_never_called_down(
     open_path: Opener, model_server: ServerHandle
 ):

@@ -142,6 +142,7 @@ def test_a_batch_is_answered_in_any_order_with_its_errors_apart(model_server: Se
     assert [row["custom_id"] for row in rows] == ["2", "0"]
 
 
+@pytest.mark.slow
 def test_the_server_ends_with_whoever_started_it():
     code = (
         "import os; from tests.model_server.fixture import start_server; "

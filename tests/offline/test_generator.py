@@ -82,6 +82,7 @@ def test_another_seed_gives_other_queries() -> None:
     assert same <= 1
 
 
+@pytest.mark.slow
 def test_one_more_document_changes_few_queries_of_the_others(collections: Path) -> None:
     texts = load(collections / "cystic_fibrosis").documents
     kept = total = 0
@@ -163,6 +164,7 @@ def test_real_text_in_five_scripts_gives_queries_in_its_own_script(
             assert candidate.evidence[0].quote in asked.text
 
 
+@pytest.mark.slow
 def test_chinese_queries_obey_the_strictest_constraints_in_use(collections: Path) -> None:
     rules = Constraints(language="zh", max_characters=15, punctuation=False, banned=("这", "那", "根据", "依据"))
     documents = load(collections / "xquad_zh").documents

@@ -76,6 +76,7 @@ def run(elsewhere: dict[str, str], folder: Path, *arguments: object) -> subproce
     )
 
 
+@pytest.mark.slow
 def test_every_module_can_be_imported(elsewhere: dict[str, str], tmp_path: Path) -> None:
     done = run(elsewhere, tmp_path, "-c", EVERYTHING)
     assert done.returncode == 0, done.stderr

@@ -261,6 +261,7 @@ def test_threads_that_a_function_leaves_behind_do_not_keep_the_command(tmp_path:
 
 
 @posix
+@pytest.mark.slow
 def test_a_command_that_is_ended_leaves_no_process(tmp_path: Path) -> None:
     (tmp_path / "stuck.py").write_text(
         "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\n"

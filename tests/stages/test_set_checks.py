@@ -148,7 +148,7 @@ def test_the_index_finds_what_comparing_every_pair_finds(texts: list[str]):
     assert kept(texts) == brute_force(texts)
 
 
-@pytest.mark.parametrize("language", ["en", "zh", "th"])
+@pytest.mark.parametrize("language", ["en", "zh", pytest.param("th", marks=pytest.mark.slow)])
 def test_the_index_finds_every_duplicate_among_human_questions(collections: Path, language: str):
     lines = (collections / f"xquad_{language}" / "queries.jsonl").read_text(encoding="utf-8").splitlines()
     texts = [json.loads(line)["text"] for line in lines[:250]]

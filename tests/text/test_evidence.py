@@ -74,6 +74,7 @@ def test_a_quotation_longer_than_the_text_is_not_in_it():
     assert find_quote("one two three four five six seven eight nine ten", "three four five six") is None
 
 
+@pytest.mark.slow
 def test_a_changed_quotation_is_found_in_a_giant_text_soon():
     filler = "".join(f"Paragraph {number} tells of something else entirely. " for number in range(40_000))
     sentence = "The lighthouse keeper counted nineteen grey herons on the northern breakwater."

@@ -110,6 +110,7 @@ def test_several_writers_lose_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
+@pytest.mark.slow
 def test_a_killed_writer_leaves_a_history_that_can_be_read_and_written(tmp_path: Path) -> None:
     history = tmp_path / "history.jsonl"
     for _ in range(3):
