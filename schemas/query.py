@@ -170,6 +170,10 @@ class Query(Candidate):
 
     ``difficulty`` is None if it was not measured: nothing answers the query, or the collection is too large.
 
+    ``frequency`` is how often users asked the query in the log that it comes from, ``traffic`` how many of the log's
+    searches it stands for: those of its band (head, torso, tail), shared among the queries drawn from it. Both are None
+    if the query comes from no log.
+
     The other fields are None until a judge has graded its pool. ``reached_by`` lists the built-in retrievers that have
     a chunk with the evidence in their top 20; ``unreachable`` means that none has one in its top 100. ``source_grade``
     is the judge's grade of the source chunk when shown the answer as well. ``too_broad`` means that at least 8 chunks
@@ -179,6 +183,8 @@ class Query(Candidate):
     query_id: Id
     overlap: float | None = None
     difficulty: Difficulty | None = None
+    frequency: int | None = Field(default=None, ge=1)
+    traffic: float | None = Field(default=None, gt=0)
     reached_by: tuple[str, ...] | None = None
     unreachable: bool | None = None
     source_grade: Relevance | None = None

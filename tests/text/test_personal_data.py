@@ -1,0 +1,102 @@
+"""Rules for personal data in users' queries: what each finds, what goes through, and that no line takes long."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from goldbench.pipeline.text.personal_data import RULES, Names, personal_data
+
+FOUND = {
+    "mail": [
+        "write to anna.berg@example.org please",
+        "ANNA@EXAMPLE.ORG",
+        "anna＠example.org",
+        "anna @ example.org",
+        "anna (at) example dot org",
+        "anna[at]example.org",
+        "пошта іван@приклад.укр",
+        "an\u200bna@exam\u200bple.org",
+    ],
+    "secret": [
+        "https://anna:hunter2@intranet.example/wiki",
+        "ftp://anna@host/file",
+        "reset example.org/x?access_token=abc",
+        "https://example.org/?a=1&PHPSESSID=77ab",
+        "example.org/login?password=hunter2",
+        "https://example.org/#api_key=s3",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx",
+        "Bearer abcdef0123456789abcdef",
+    ],
+    "account": ["NO93 8601 1117 947", "mt84malt011000012345mtlcast001s", "transfer to GB29 NWBK 6016 1331 9268 19"],
+    "number": [
+        "order 123456",
+        "+49 (0)30 12 34 56",
+        "card 4111-1111-1111-1111",
+        "born 24.12.1999",
+        "1 2 3 4 5 6",
+        "12\u200b34\u00a056",
+        "١٢٣٤٥٦",
+        "१२३४५६",
+        "１２３４５６",
+        "电话 一三八零零一三八零零零",
+        "1̲2̲3̲4̲5̲6̲",
+    ],
+    "name": [
+        "is ANNA BERG in",
+        "Anna-Berg leave",
+        "anna\u200b berg",
+        "Ａｎｎａ berg's desk",
+        "o’brien sick",
+        "请问王小明的电话",
+        "ÖZİL",
+    ],
+}
+NAMES = Names.of(["Anna Berg", "O'Brien", "王小明", "özi̇l", "!!"])
+
+CLEAN = [
+    "when does the pump start",
+    "E17 error on model TX20 dual core",
+    "5 pumps, 12 seals and 99 lamps in 2024",
+    "what is in the year 12345",
+    "token bucket algorithm",
+    "https://example.org/search?keywords=pump&page=2",
+    "anna went up the berg",
+    "annaberg",
+    "Anna and Berg",
+    "@anna on the forum",
+    "basic characterization of seals",
+    "what is c@t",
+    "小明",
+    "",
+]
+
+
+@pytest.mark.parametrize(("rule", "text"), [(rule, text) for rule, texts in FOUND.items() for text in texts])
+def test_a_query_with_personal_data_meets_its_rule(rule: str, text: str) -> None:
+    assert personal_data(text, NAMES) == rule
+
+
+@pytest.mark.parametrize("text", CLEAN)
+def test_a_query_without_it_goes_through(text: str) -> None:
+    assert personal_data(text, NAMES) is None
+
+
+def test_every_rule_is_described_and_names_need_a_list() -> None:
+    assert list(RULES) == ["secret", "mail", "account", "number", "name"]
+    assert personal_data("is anna berg in") is None
+
+
+PIECES = ["@", "a@", "a@a", "1 ", "1..", "://", "://a", "?a=", "?" + "a" * 30, "eyj-", "ab12 ", "gb29nwbk", "bearer a"]
+
+
+@pytest.mark.parametrize("piece", [*PIECES, "(at", "an", "anna ", "\u0301"])
+def test_no_line_takes_longer_than_its_length(piece: str) -> None:
+    def seconds(length: int) -> float:
+        text = piece * (length // len(piece))
+        start = time.process_time()
+        personal_data(text, NAMES)
+        return time.process_time() - start
+
+    assert seconds(200_000) < 1.0  # a quadratic rule takes minutes
