@@ -172,7 +172,7 @@ class QueryGenerator(Protocol):
 
     @property
     def evidence_level(self) -> str:
-        """``smoke`` for simulated queries, ``model`` for queries of a model."""
+        """``smoke`` for simulated queries, ``model`` for queries of a model, ``users`` for those of a log."""
 
     async def propose(self, brief: Brief) -> Proposal:
         """Return candidates for one chunk."""

@@ -90,6 +90,7 @@ class Origin(StrEnum):
     """Why a chunk is in the pool even if no retriever found it."""
 
     SOURCE = "source"
+    FEEDBACK = "feedback"
     NEAR_DUPLICATE = "near-duplicate"
 
 
@@ -97,8 +98,9 @@ class Pooled(Record):
     """One query-chunk pair that gets a grade.
 
     ``ranks`` is the rank, from 1, at each retriever that found the chunk within the pool's depth; ``origin`` says that
-    the chunk holds the query's evidence, or that it is in the pool only as a near-duplicate. Near-duplicates share one
-    grade: ``shared_from`` is the chunk that is judged instead of this one, None if this one is judged.
+    the chunk holds the query's evidence, that users clicked it or voted on it, or that it is in the pool only as a
+    near-duplicate. Near-duplicates share one grade: ``shared_from`` is the chunk that is judged instead of this one,
+    None if this one is judged.
     """
 
     query_id: Id
@@ -111,7 +113,8 @@ class Pooled(Record):
 class Feedback(Record):
     """Users' clicks and votes on a passage for a query, counted for and against.
 
-    They are not judgments, because people click on what is shown first and few vote, and never enter the qrels.
+    They are not judgments, because people click on what is shown first and few vote, and never enter the qrels. They
+    may bring the passage into the pool, to be judged first.
     """
 
     query_id: Id

@@ -133,7 +133,8 @@ class Grading(Record):
 
     ``pairs`` counts pairs of a query and a chunk, ``spread`` the same by highest minus lowest grade. ``escalated``
     pairs went to every assessor; ``capped`` pairs had a grade of 2 or 3 without a quote; ``unjudged`` pairs have no
-    grade. ``agreement_measured`` says whether this way of judging was compared with people.
+    grade. ``feedback`` pairs are in the pool because users clicked or voted on the passage. ``agreement_measured`` says
+    whether this way of judging was compared with people.
     """
 
     assessors: list[str]
@@ -142,6 +143,7 @@ class Grading(Record):
     passages_per_call: int
     retrievers: list[str]
     runs: list[str] = Field(default_factory=list)
+    feedback: int = Field(default=0, ge=0)
     pairs: int = Field(ge=0)
     judged: int = Field(ge=0)
     shared: int = Field(ge=0)

@@ -56,7 +56,7 @@ class DescribedSet:
 
     @property
     def level_of_evidence(self) -> str | None:
-        """The set's own level of evidence: ``smoke``, ``model``, ``human``, or None."""
+        """The set's own level of evidence: ``smoke``, ``model``, ``users``, ``human``, or None."""
         if self.manifest is not None:
             return self.manifest.evidence_level
         found = self.metadata.get("evidence_level")

@@ -39,6 +39,9 @@ def grade(
     run: Annotated[
         list[str] | None, input_option("--run", metavar="NAME=FILE", help="Also judge the results of this run.")
     ] = None,
+    feedback: Annotated[
+        Path | None, input_option("--feedback", metavar="FILE", help="Clicks and votes: passages to judge first.")
+    ] = None,
     answers: Answers = None,
     replace: Annotated[bool, output_option("--replace", help="Replace the grades of another judge.")] = False,
     force: Force = False,
@@ -48,11 +51,12 @@ def grade(
 ) -> None:
     """Grade a pool of passages for every query.
 
-    A model grades the results of several retrievers from 0 to 3. Graded labels replace the labels of the set.
+    A model grades the results of several retrievers from 0 to 3. Graded labels replace the labels of the set. What
+    users clicked or voted on (the file of goldbench feedback) is judged, too, but never taken for a label.
     """
     from goldbench.pipeline.grade.graded_folder import How
 
-    how = How(tuple(run or ()), replay=replay, batch=batch, replace=replace, force=force)
+    how = How(tuple(run or ()), replay=replay, batch=batch, replace=replace, force=force, feedback=feedback)
     _go(folder, settings, answers, how, dry_run=dry_run)
 
 

@@ -27,7 +27,7 @@ from goldbench.schemas.query import Query, QueryKind
 STAGE = "merge"
 SAME = "same-query"
 Prefer = Literal["first", "second"]
-LEVELS = ("smoke", "model", "human")
+LEVELS = ("smoke", "model", "users", "human")
 """Levels of evidence, the weakest first; a merged set has the weaker one of its two."""
 
 _R = TypeVar("_R", Pooled, Judgment)
@@ -254,12 +254,17 @@ def _manifest(made: Union, fingerprint: str, same: int) -> Manifest:
     )
 
 
+_COUNTED = (
+    "feedback", "pairs", "judged", "shared", "unjudged", "escalated", "capped", "too_broad", "unreachable",
+)  # fmt: skip
+
+
 def _grading(one: Grading | None, other: Grading | None) -> Grading | None:
     """Return how the pools of both sets were judged, counts added; None unless both were."""
     if one is None or other is None or one == other:
         return one if one == other else None
     added: dict[str, Any] = {}
-    for name in ("pairs", "judged", "shared", "unjudged", "escalated", "capped", "too_broad", "unreachable"):
+    for name in _COUNTED:
         added[name] = getattr(one, name) + getattr(other, name)
     for name in ("flagged", "spread", "grades"):
         added[name] = dict(Counter(getattr(one, name)) + Counter(getattr(other, name)))

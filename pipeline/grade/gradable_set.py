@@ -127,6 +127,22 @@ def carried_rankings(folder: GoldFolder) -> Rankings:
     return {name: by_query for name, by_query in found.items() if name in names}
 
 
+def carried_feedback(folder: GoldFolder) -> dict[str, list[str]]:
+    """Return what users' clicks and votes brought into the pool of a graded folder: the chunks by query."""
+    if not folder.is_finished() or not is_graded(folder.manifest()):
+        return {}
+    return feedback_of(folder.pool.read())
+
+
+def feedback_of(pool: Iterable[Pooled]) -> dict[str, list[str]]:
+    """Return the chunks that users clicked or voted on, by query."""
+    found: dict[str, list[str]] = {}
+    for row in pool:
+        if row.origin is Origin.FEEDBACK:
+            found.setdefault(row.query_id, []).append(row.chunk_id)
+    return found
+
+
 def rankings_of(pool: Iterable[Pooled]) -> Rankings:
     """Return the rankings that a pool was made of."""
     ranked: dict[str, dict[str, dict[int, str]]] = {}

@@ -65,6 +65,7 @@ def described(metadata: Mapping[str, Any], grading: Grading) -> dict[str, Any]:
         "depth": grading.depth,
         "retrievers": grading.retrievers,
         "runs": grading.runs,
+        **({"feedback": grading.feedback} if grading.feedback else {}),
         "canaries": grading.canary_verdict.value,
         "unjudged": grading.unjudged,
         **({"notice": notice} if notice else {}),

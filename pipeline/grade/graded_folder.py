@@ -28,6 +28,7 @@ class How:
         force: Whether the grades of a judge that fails the judge checks are used.
         again: Whether an earlier pool stays, and only the runs are added.
         depth: Results of each run; None takes the number of the configuration.
+        feedback: The file of users' clicks and votes whose passages are judged first, or None.
     """
 
     runs: tuple[str, ...] = ()
@@ -37,6 +38,7 @@ class How:
     force: bool = False
     again: bool = False
     depth: int | None = None
+    feedback: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,15 @@ async def _opened(
     how: How, config: Config, answers: Path, *, progress: Progress, say: Callable[[str], None], dry_run: bool = False
 ) -> AsyncIterator[Work]:
     panel = ModelPanel(config, answers, replay=how.replay, batches=say if how.batch else None)
-    opened = pools(config, answers, how.runs, replay=how.replay, again=how.again, depth=how.depth, dry_run=dry_run)
+    opened = pools(
+        config,
+        answers,
+        how.runs,
+        replay=how.replay,
+        again=how.again,
+        depth=how.depth,
+        dry_run=dry_run,
+        feedback=how.feedback,
+    )
     with opened as chosen:
         yield Work(panel=panel, pools=chosen, progress=progress, say=say, replace=how.replace, force=how.force)

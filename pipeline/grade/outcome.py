@@ -12,7 +12,7 @@ from goldbench.pipeline.grade.gradable_set import GradableSet
 from goldbench.pipeline.grade.retriever_pool import Pool
 from goldbench.pipeline.grade.slots import Answers
 from goldbench.pipeline.stages.canaries import findings, tally
-from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Pooled, Relevance, settled
+from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Origin, Pooled, Relevance, settled
 from goldbench.schemas.manifest import CanaryCount, Grading, StageReport
 from goldbench.schemas.query import DroppedQuery, Query
 
@@ -167,6 +167,7 @@ def figures(settings: GradeSettings, assessors: Sequence[str], pool: Pool, answe
         passages_per_call=settings.passages_per_call,
         retrievers=list(pool.retrievers),
         runs=list(pool.runs),
+        feedback=sum(row.origin is Origin.FEEDBACK for row in _rows(pool)),
         pairs=len(pool) - shared,
         judged=len(pairs),
         shared=shared,

@@ -11,9 +11,10 @@ from pathlib import Path
 from goldbench.pipeline.build.flow import Finish
 from goldbench.pipeline.build.writers import only_model, with_local_models
 from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder
-from goldbench.pipeline.grade.gradable_set import carried_rankings
+from goldbench.pipeline.grade.gradable_set import carried_feedback, carried_rankings
 from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pools
 from goldbench.pipeline.grade.session import Graded, Work, grade_place
@@ -21,6 +22,7 @@ from goldbench.pipeline.ports import Progress, Retriever
 from goldbench.pipeline.retrieval.system_settings import BM25Settings, LSISettings, SystemSettings
 from goldbench.pipeline.score.runs import named_runs
 from goldbench.pipeline.systems import Systems, open_systems
+from goldbench.schemas.judgment import Feedback
 from goldbench.schemas.manifest import Manifest, StageUsage
 
 NEEDS_A_MODEL = "grading needs a model: give --model and --base-url (or set {key} or OPENAI_BASE_URL), or --model local"
@@ -73,8 +75,9 @@ def pools(
     again: bool = False,
     depth: int | None = None,
     dry_run: bool = False,
+    feedback: Path | None = None,
 ) -> Iterator[Pools]:
-    """Open what a pool is made of: retrievers of three families, and the runs.
+    """Open what a pool is made of: retrievers of three families, the runs, and users' feedback.
 
     A dry run sends no request, so LSI stands in for the embedding model.
 
@@ -86,15 +89,17 @@ def pools(
         again: As in `Pools`.
         depth: As in `Pools`.
         dry_run: Whether no request may be sent.
+        feedback: The file of ``goldbench feedback``, or None.
 
     Raises:
-        InputError: A run cannot be read.
+        InputError: A run or the feedback cannot be read.
         UsageError: Two runs have one name.
         RetrieverFailed: A retriever cannot be built.
     """
     dense = "embedding" if config.model.embedding and not dry_run else "lsi"
     names = ("bm25", "ngrams", dense)
     named = named_runs(runs)
+    used = {} if feedback is None else _feedback_in(feedback)
     opened: list[Systems] = []
     with contextlib.ExitStack() as stack:
 
@@ -112,7 +117,16 @@ def pools(
         def usage() -> dict[str, StageUsage]:
             return opened[-1].usage() if opened else {}
 
-        yield Pools(names, build, named, again=again, depth=depth, usage=usage)
+        yield Pools(names, build, named, again=again, depth=depth, feedback=used, usage=usage)
+
+
+def _feedback_in(path: Path) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in RecordFile.open(path, Feedback):
+        found.setdefault(one.query_id, []).append(one.chunk_id)
+    if not found:
+        raise InputError(path, "holds no feedback; make it with goldbench feedback")
+    return found
 
 
 def pool_settings(language: str | None) -> dict[str, SystemSettings]:
@@ -153,7 +167,11 @@ def finishing(
             left = _later(config, (time.monotonic() - started) / 60)
             work = Work(
                 panel=ModelPanel(left, answers, replay=replay, batches=say if batch else None),
-                pools=replace(chosen, carried=carried_rankings(GoldFolder(out))),
+                pools=replace(
+                    chosen,
+                    carried=carried_rankings(GoldFolder(out)),
+                    carried_feedback=carried_feedback(GoldFolder(out)),
+                ),
                 progress=progress,
                 say=say,
                 spent=manifest.usage,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from goldbench.pipeline.build.progress import counted
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.goldset.folder import is_graded
-from goldbench.pipeline.grade.gradable_set import GradableSet, Rankings, rankings_of
+from goldbench.pipeline.grade.gradable_set import GradableSet, Rankings, feedback_of, rankings_of
 from goldbench.pipeline.ports import Progress, Retriever
 from goldbench.pipeline.score.runs import Gold, Run, top_documents
 from goldbench.pipeline.stages.pool import SOUGHT_WITHIN, Reach, language_of, pool_query, reach
@@ -44,6 +44,8 @@ class Pools:
         again: Whether the pool of an earlier grading stays as it is, and only the runs are added.
         depth: How many results of each retriever are taken; None takes the number of the configuration.
         carried: What users' runs brought into the pool of the set that is replaced.
+        feedback: The chunks that users clicked or voted on, by query; they are judged first.
+        carried_feedback: The same, in the pool of the set that is replaced.
         usage: Returns what the retrievers themselves cost.
     """
 
@@ -53,14 +55,16 @@ class Pools:
     again: bool = False
     depth: int | None = None
     carried: Rankings = field(default_factory=dict)
+    feedback: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    carried_feedback: Mapping[str, Sequence[str]] = field(default_factory=dict)
     usage: Callable[[], Mapping[str, StageUsage]] = dict
 
 
 def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) -> Pool:
     """Return the pool of a set.
 
-    What users' runs brought into an earlier pool stays in. The built-in retrievers are not asked again if the earlier
-    pool has the same depth and the same retrievers.
+    What users' runs and their feedback brought into an earlier pool stays in. The built-in retrievers are not asked
+    again if the earlier pool has the same depth and the same retrievers.
 
     Args:
         gold: The set.
@@ -71,7 +75,7 @@ def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) 
     Raises:
         RetrieverFailed: A retriever cannot index or search.
         UsageError: A run has the name of another run or retriever.
-        InputError: A run names a chunk that is not in the corpus.
+        InputError: A run names a chunk that is not in the corpus, or feedback is about another set.
     """
     names = tuple(sorted(pools.names))
     old = rankings_of(gold.earlier.pool)
@@ -82,6 +86,7 @@ def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) 
     theirs = {name: old[name] for name in (grading.runs if grading else ()) if name in old}
     theirs |= {name: _still_there(by, gold) for name, by in pools.carried.items()}
     theirs |= _checked_runs(pools.runs, depth, gold, {*names, *theirs}, theirs)
+    used = _used(gold, pools)
     cluster_of = near_duplicates(gold, progress)
     if same:
         built_in = {name: old.get(name, {}) for name in names}
@@ -101,13 +106,30 @@ def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) 
             rankings={name: by.get(query.query_id, []) for name, by in rankings.items()},
             sources=gold.sources[query.query_id],
             cluster_of=cluster_of,
+            feedback=used.get(query.query_id, ()),
         )
         for query in gold.queries
     }
     return Pool(pairs, reached, names, tuple(sorted(theirs)))
 
 
-def _still_there(by_query: Mapping[str, list[str]], gold: GradableSet) -> dict[str, list[str]]:
+def _used(gold: GradableSet, pools: Pools) -> dict[str, list[str]]:
+    """Return the chunks that users clicked or voted on, by query: those of earlier pools, and those given now."""
+    asked = {query.query_id for query in gold.queries}
+    for query_id, chunk_ids in pools.feedback.items():
+        unknown = next((one for one in chunk_ids if one not in gold.positions), None)
+        if query_id not in asked or unknown is not None:
+            what = f"query {query_id!r}" if query_id not in asked else f"passage {unknown!r}"
+            problem = f"{what} is not in this set; make the file again with goldbench feedback"
+            raise InputError("--feedback", problem)
+    found: dict[str, list[str]] = {}
+    for by_query in (feedback_of(gold.earlier.pool), _still_there(pools.carried_feedback, gold), pools.feedback):
+        for query_id, chunk_ids in by_query.items():
+            found.setdefault(query_id, []).extend(chunk_ids)
+    return found
+
+
+def _still_there(by_query: Mapping[str, Sequence[str]], gold: GradableSet) -> dict[str, list[str]]:
     return {key: [chunk_id for chunk_id in ids if chunk_id in gold.positions] for key, ids in by_query.items()}
 
 

@@ -29,6 +29,7 @@ def written_by(evidence_level: str | None) -> str:
     known = {
         SMOKE: "queries simulated or of a small model (smoke)",
         "model": "queries written by a model",
+        "users": "queries that users asked",
         "human": "queries written by people",
     }
     return known.get(evidence_level or "", f"evidence level {evidence_level or 'not named'}")

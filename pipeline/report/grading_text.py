@@ -38,6 +38,8 @@ def graded_lines(record: Manifest | RefusedGrading) -> Iterator[str]:
         f"pool: {amount(grading.pairs, 'pair')} from {', '.join([*grading.retrievers, *grading.runs])}, depth "
         f"{grading.depth}; {amount(grading.shared, 'near-duplicate')} with the grade of the judged copy"
     )
+    if grading.feedback:
+        yield f"feedback: {amount(grading.feedback, 'pair')} that users clicked or voted on; no click is a label"
     mix = ", ".join(f"{grade}: {grading.grades.get(grade, 0):,}" for grade in (3, 2, 1, 0))
     yield f"grades: {mix}" + (f", unjudged {grading.unjudged:,}" if grading.unjudged else "")
     apart = sum(count for spread, count in grading.spread.items() if spread)

@@ -117,7 +117,8 @@ class Trust:
 def facts(card: Scorecard) -> Iterator[Fact]:
     """Yield the facts that say how far the scores of a card can be trusted."""
     level, count = card.gold.evidence_level, card.gold.queries
-    yield Fact("evidence", {SMOKE: "simulated queries", None: "not stated"}.get(level, level or ""), level == SMOKE)
+    said = {SMOKE: "simulated queries", "users": "users' queries", None: "not stated"}
+    yield Fact("evidence", said.get(level, level or ""), level == SMOKE)
     yield Fact("judged queries", f"{count:,}", count < FEW_QUERIES)
     holes = max(1 - share for system in card.systems for share in system.judged.values())
     yield Fact("of top results unjudged, at most", f"{holes:.0%}", holes > HOLE_RATE)

@@ -166,8 +166,9 @@ def error_scores(
     """Return lane B's score of each pair: the higher, the likelier the judge's grade is wrong and matters to scores.
 
     1.0 spread/3 + 0.5 [grade >= 2] + 0.8 [source graded < 2] + 0.5 [not the source, graded 3] + 0.4 [cover >= 0.8 and
-    grade >= 2] + 0.3 [a quote that was not there] + 0.3 impact. The impact is the discounted gain that the pair
-    can add, summed over systems, as a share of the highest. Pairs without a grade have their impact alone.
+    grade >= 2] + 0.3 [a quote that was not there] + 0.5 [users clicked or voted on it, graded < 2] + 0.3 impact. The
+    impact is the discounted gain that the pair can add, summed over systems, as a share of the highest. Pairs without a
+    grade have their impact, and 1.0 if users clicked or voted on them.
 
     Args:
         pool: The pairs.
@@ -181,7 +182,11 @@ def error_scores(
     impacts = _impacts(pooled, runs or {})
     return {
         pair: 0.3 * impacts[pair]
-        + (_suspicion(one, grades[pair], said[pair], cover.get(pair, 0.0)) if pair in grades else 0.0)
+        + (
+            _suspicion(one, grades[pair], said[pair], cover.get(pair, 0.0))
+            if pair in grades
+            else 1.0 * (one.origin is Origin.FEEDBACK)
+        )
         for one in pooled
         for pair in [_pair(one)]
     }
@@ -197,6 +202,7 @@ def _suspicion(one: Pooled, grade: Relevance, said: Sequence[Judgment], cover: f
         + 0.5 * (not source and grade == Relevance.ANSWERS)
         + 0.4 * (cover >= 0.8 and grade >= RELEVANT)
         + 0.3 * any(each.capped for each in said)
+        + 0.5 * (one.origin is Origin.FEEDBACK and grade < RELEVANT)
     )
 
 

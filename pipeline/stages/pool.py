@@ -39,31 +39,36 @@ def pool_query(
     rankings: Mapping[str, Ranking],
     sources: Iterable[str],
     cluster_of: Callable[[str], Sequence[str]],
+    feedback: Iterable[str] = (),
 ) -> list[Pooled]:
-    """Return the pool of one query, in the order of judging: shuffled, so that no rank shows.
+    """Return the pool of one query, in the order of judging: shuffled, so that no rank shows, feedback first.
 
     Args:
         query_id: Id of the query; it seeds the order.
         rankings: What each retriever found, by its name, cut to the depth of the pool.
         sources: Chunks known to answer the query, the most important first; they are pooled even if not retrieved.
         cluster_of: Returns the ids of a chunk's near-duplicates, its own included, in a fixed order.
+        feedback: Chunks that users clicked or voted on; they are pooled even if not retrieved, and judged first.
     """
     ranks: dict[str, dict[str, int]] = {}
     for name in sorted(rankings):
         for rank, chunk_id in enumerate(rankings[name], start=1):
             ranks.setdefault(chunk_id, {})[name] = rank
     known = list(dict.fromkeys(sources))
-    own = ranks.keys() | set(known)
+    used = [item for item in dict.fromkeys(feedback) if item not in known]
+    own = ranks.keys() | {*known, *used}
     judged: dict[str, str] = {}
     origins: dict[str, Origin] = {}
-    for chunk_id in [*known, *sorted(ranks, key=lambda item: (min(ranks[item].values()), item))]:
+    for chunk_id in [*known, *used, *sorted(ranks, key=lambda item: (min(ranks[item].values()), item))]:
         if chunk_id in judged:
             continue
         cluster = cluster_of(chunk_id)
         shares = cluster if len(cluster) <= SHARED_BY else [item for item in cluster if item in own]
         judged.update(dict.fromkeys(shares, chunk_id))
         origins |= {item: Origin.NEAR_DUPLICATE for item in shares if item in known or item not in ranks}
+        origins |= {item: Origin.FEEDBACK for item in shares if item in used}
         origins |= {chunk_id: Origin.SOURCE} if chunk_id in known else {}
+    first = {judged[item] for item in used}
     return [
         Pooled(
             query_id=query_id,
@@ -72,7 +77,7 @@ def pool_query(
             origin=origins.get(chunk_id),
             shared_from=None if judged[chunk_id] == chunk_id else judged[chunk_id],
         )
-        for chunk_id in shuffled(query_id, judged)
+        for chunk_id in sorted(shuffled(query_id, judged), key=lambda item: judged[item] not in first)
     ]
 
 

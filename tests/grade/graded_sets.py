@@ -6,7 +6,7 @@ Written as a build writes it, so that grading reads it as it reads any build.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,7 @@ def grade(
     replace: bool = False,
     force: bool = False,
     said: list[str] | None = None,
+    feedback: Mapping[str, Sequence[str]] | None = None,
 ) -> Graded:
     """Grade a folder in this process, over real HTTP."""
     store = store or folder.parent / "answers.sqlite"
@@ -138,6 +139,7 @@ def grade(
         lambda _: retrievers(),
         {name: load_run(path) for name, path in (runs or {}).items()},
         again=again,
+        feedback=feedback or {},
     )
     work = Work(
         panel=ModelPanel(config, store),

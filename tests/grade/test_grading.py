@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import JudgeFailed, ModelUnfit, NothingKept, OutputError, UsageError
+from goldbench.pipeline.errors import InputError, JudgeFailed, ModelUnfit, NothingKept, OutputError, UsageError
 from goldbench.pipeline.goldset.dataset import read_dataset
 from goldbench.pipeline.goldset.folder import Claim, GoldFolder
 from goldbench.pipeline.goldset.integrity import validate
@@ -444,6 +444,36 @@ def test_a_topup_judges_only_the_holes_and_comes_to_what_grading_with_the_run_wo
     again = grade(known.folder, plain)
     assert again.grading.runs == ["new"]
     assert artifacts(known.folder) == artifacts(tmp_path / "other")
+
+
+def test_what_users_clicked_is_judged_and_no_click_is_a_label(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth})
+    plain = settings(model_server, canaries=0, depth=1)
+    other = known.folder.parent / "other"
+    shutil.copytree(known.folder, other)
+    before = grade(other, plain, store=known.folder.parent / "other.sqlite")
+    first, *_ = known.ids
+    pooled = {row["chunk_id"] for row in rows(other / "4-pool.jsonl") if row["query_id"] == first}
+    clicked = min({key for ids in known.ids.values() for key in ids} - pooled)
+    done = grade(known.folder, plain, feedback={first: [clicked]})
+    (row,) = [row for row in rows(known.folder / "4-pool.jsonl") if row.get("origin") == "feedback"]
+    assert (row["query_id"], row["chunk_id"]) == (first, clicked)
+    assert (done.grading.feedback, done.grading.pairs) == (1, before.grading.pairs + 1)
+    assert qrels(known.folder)[first][clicked] == known.ids[first].get(clicked, 0)
+    assert any(line.startswith("feedback: 1 pair that users clicked") for line in graded_lines(done.manifest))
+    assert read_dataset(known.folder / "dataset.json").metadata["grading"]["feedback"] == 1
+    assert grade(known.folder, plain).grading.feedback == 1  # what feedback brought stays
+
+
+@pytest.mark.parametrize("feedback", [{"nobody": ["x"]}, {"q-pump": ["x"]}])
+def test_feedback_on_another_set_is_refused_and_nothing_changes(
+    known: KnownSet, model_server: ServerHandle, feedback: dict[str, list[str]]
+) -> None:
+    before = artifacts(known.folder)
+    with pytest.raises(InputError, match=r"is not in this set; make the file again with goldbench feedback"):
+        grade(known.folder, settings(model_server), feedback=feedback)
+    assert artifacts(known.folder) == before
+    assert model_server.stats()["requests"] == 0
 
 
 @pytest.mark.slow

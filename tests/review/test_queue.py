@@ -125,6 +125,25 @@ def test_the_score_adds_up_what_speaks_for_an_error() -> None:
     assert scores["q", "ranked"] == pytest.approx(0.3)
 
 
+def test_what_users_clicked_comes_first_where_nobody_judged_and_sooner_where_the_judge_says_no() -> None:
+    pool = [
+        Pooled(query_id="q", chunk_id="clicked", origin=Origin.FEEDBACK),
+        Pooled(query_id="q", chunk_id="ranked", ranks={"x": 1}),
+        Pooled(query_id="q", chunk_id="refused", origin=Origin.FEEDBACK),
+        Pooled(query_id="q", chunk_id="praised", origin=Origin.FEEDBACK),
+    ]
+    said = [
+        Judgment(query_id="q", chunk_id="refused", relevance=Relevance(0), assessor="a"),
+        Judgment(query_id="q", chunk_id="praised", relevance=Relevance(2), assessor="a"),
+    ]
+    assert error_scores(pool, said) == {
+        ("q", "clicked"): pytest.approx(1.0),
+        ("q", "ranked"): pytest.approx(0.3),
+        ("q", "refused"): pytest.approx(0.5),
+        ("q", "praised"): pytest.approx(0.5),
+    }
+
+
 @settings(max_examples=40)
 @given(share=st.integers(0, 100), passages=st.integers(1, 12))
 def test_exactly_the_share_is_for_two_people(share: int, passages: int) -> None:

@@ -58,6 +58,25 @@ def test_one_of_near_duplicates_is_judged_and_the_source_stands_for_its_cluster(
     assert pool["x"].origin is None
 
 
+def test_what_users_clicked_is_pooled_and_judged_first_and_a_source_stays_a_source() -> None:
+    cluster = ("clicked", "copy")
+    rows = pool_query(
+        "q",
+        rankings={"a": ["b", "c", "d", "copy", "e"]},
+        sources=["source"],
+        cluster_of=lambda chunk_id: cluster if chunk_id in cluster else (chunk_id,),
+        feedback=["clicked", "source", "clicked"],
+    )
+    pool = by_id(rows)
+    assert next(row.chunk_id for row in rows if row.shared_from is None) == "clicked"
+    assert pool["clicked"].origin is Origin.FEEDBACK
+    assert pool["source"].origin is Origin.SOURCE
+    assert (pool["copy"].shared_from, pool["copy"].ranks) == ("clicked", {"a": 4})
+    plain = [row.chunk_id for row in pool_query("q", rankings={"a": ["b", "c"]}, sources=["s"], cluster_of=alone)]
+    later = pool_query("q", rankings={"a": ["b", "c"]}, sources=["s"], cluster_of=alone, feedback=["x"])
+    assert [row.chunk_id for row in later] == ["x", *plain]
+
+
 def test_boilerplate_that_stands_everywhere_does_not_fill_the_pool() -> None:
     many = tuple(f"c{number}" for number in range(SHARED_BY + 1))
     pool = pool_query(
