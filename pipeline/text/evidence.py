@@ -66,6 +66,50 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     return _original(text, folded, *aligned) if aligned else None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where a stretch stands in a changed text; of two places, the greater one has more unchanged surroundings.
+
+    ``alike`` is the number of unchanged characters around it, 0 to 400; ``sure`` means that they tell this place from
+    others.
+    """
+
+    alike: int
+    sure: bool
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of a text, with what stands before and after it in one line, as it is looked for in a changed text."""
+
+    quote: str
+    before: str
+    after: str
+
+    @classmethod
+    def of(cls, text: str, start: int, end: int) -> Stretch:
+        """Return a stretch of a text.
+
+        Args:
+            text: The text.
+            start: First character of the stretch, from 0.
+            end: Character after the stretch.
+        """
+        return cls(text[start:end], *_around(text, start, end))
+
+    def places(self, changed: str) -> list[Place]:
+        """Return all places of the stretch in a text, unchanged but for white space and Unicode composition."""
+        return [self._compared(changed, *place) for place in _places(self.quote, changed)]
+
+    def _compared(self, changed: str, start: int, end: int) -> Place:
+        left, right = _around(changed, start, end)
+        same = _common(self.before[::-1], left[::-1]), _common(self.after, right)
+        whole = same == (len(self.before), len(self.after)) == (len(left), len(right))
+        return Place(sum(same), whole or max(same) >= _FEWEST_AROUND, start, end)
+
+
 def find_again(text: str, start: int, end: int, changed: str) -> tuple[int, int] | None:
     """Return where a stretch of a text stands after the text was changed; None if it is not in exactly one place.
 
@@ -78,18 +122,12 @@ def find_again(text: str, start: int, end: int, changed: str) -> tuple[int, int]
         end: Character after the stretch.
         changed: The text after the change.
     """
-    places = _places(text[start:end], changed)
-    if len(places) < 2:
-        return places[0] if places else None
-    before, after = _around(text, start, end)
-    alike = []
-    for first, last in places:
-        left, right = _around(changed, first, last)
-        same = _common(before[::-1], left[::-1]), _common(after, right)
-        whole = same == (len(before), len(after)) == (len(left), len(right))
-        alike.append((sum(same), whole or max(same) >= _FEWEST_AROUND, (first, last)))
-    best, second = sorted(alike, reverse=True)[:2]
-    return best[2] if best[0] > second[0] and best[1] else None
+    places = sorted(Stretch.of(text, start, end).places(changed), reverse=True)
+    if not places:
+        return None
+    if len(places) > 1 and not (places[0].sure and places[0].alike > places[1].alike):
+        return None
+    return places[0].start, places[0].end
 
 
 def _places(quote: str, text: str) -> list[tuple[int, int]]:

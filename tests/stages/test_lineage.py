@@ -14,6 +14,7 @@ from goldbench.pipeline.stages.lineage import Passage, passages_of, successors
 from goldbench.pipeline.text.similarity import wording_digest
 from goldbench.schemas.corpus import Chunk, Document
 from tests.conftest import ROOT
+from tests.document_edits import edited
 
 EXAMPLE = sorted((ROOT / "data" / "example" / "documents").rglob("*.md"))
 
@@ -103,30 +104,6 @@ def test_an_id_of_its_own_is_not_the_same_passage_if_the_text_is_another() -> No
         Passage("row-2", "row-2", "rows.csv#2", b"d"),
     ]
     assert successors(earlier, later) == {"row-2": "row-2"}
-
-
-def edited(files: dict[str, str], chance: random.Random, edits: int) -> dict[str, str]:
-    """Return the files after random edits: paragraphs inserted, deleted, moved; files renamed, split, joined."""
-    found = {name: text.split("\n\n") for name, text in files.items()}
-    for number in range(edits):
-        name = chance.choice(sorted(found))
-        parts = found[name]
-        place = chance.randrange(len(parts))
-        kind = chance.choice(["insert", "delete", "move", "rename", "split", "join"])
-        if kind == "insert":
-            parts.insert(place, f"Notice {number}: the gate is closed on the {place + 1} of each month, whoever asks.")
-        elif kind == "delete" and len(parts) > 1:
-            del parts[place]
-        elif kind == "move":
-            parts.insert(chance.randrange(len(parts)), parts.pop(place))
-        elif kind == "rename":
-            found[f"renamed-{number}.md"] = found.pop(name)
-        elif kind == "split" and place:
-            found[name], found[f"rest-{number}.md"] = parts[:place], parts[place:]
-        elif kind == "join" and len(found) > 1:
-            other = chance.choice(sorted(found.keys() - {name}))
-            found[other] = found[other] + found.pop(name)
-    return {name: "\n\n".join(parts) for name, parts in found.items()}
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6))
