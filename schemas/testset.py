@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -39,7 +39,8 @@ class TestSet(Record):
     are not in ``queries`` and so in no mean; ``answers`` ids to reference answers; ``history`` ids to the earlier turns
     of a conversation, the oldest first; ``standalone`` ids to the last turn put so that it needs no earlier one;
     ``originals`` ids of noisy queries to those of the queries they were made from; ``derived`` ids to the chunks that
-    nobody read for the query, and that are labelled because a sentence of theirs gives the same answer.
+    nobody read for the query, and that are labelled because a sentence of theirs gives the same answer; ``frequency``
+    ids to how often users asked the query, and ``traffic`` ids to how many searches of the log it stands for.
     """
 
     __test__ = False  # not a pytest class, whatever its name
@@ -57,6 +58,8 @@ class TestSet(Record):
     standalone: dict[Id, str] = Field(default_factory=dict)
     originals: dict[Id, Id] = Field(default_factory=dict)
     derived: dict[Id, list[Id]] = Field(default_factory=dict)
+    frequency: dict[Id, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    traffic: dict[Id, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
 
     @field_validator("metadata")
     @classmethod
@@ -125,8 +128,9 @@ class TestSet(Record):
         for query_id, doc_ids in self.derived.items():
             if not set(doc_ids) <= set(self.relevant_docs.get(query_id, ())):
                 yield f"derived of query {query_id!r} names a document that is not among its relevant_docs"
-        for query_id in {one for pair in self.originals.items() for one in pair} - self.queries.keys():
-            yield f"originals names query {query_id!r}, which is not in queries"
+        originals = {one for pair in self.originals.items() for one in pair}
+        for name, ids in (("originals", originals), ("frequency", set(self.frequency)), ("traffic", set(self.traffic))):
+            yield from (f"{name} names query {one!r}, which is not in queries" for one in ids - self.queries.keys())
 
     def _problems_of_answers(self) -> Iterator[str]:
         for query_id, answer in self.answers.items():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.ports import Progress
     from goldbench.pipeline.retrieval.foreign_results import Returns
     from goldbench.pipeline.retrieval.guard import Guarded
-    from goldbench.pipeline.score.runs import Gold, Match
+    from goldbench.pipeline.score.runs import Gold, Match, Weight
     from goldbench.pipeline.score.runs import Run as RunFile
     from goldbench.pipeline.text.asked_query import Conversation
 
@@ -40,6 +40,7 @@ class EvaluateOptions(TypedDict, total=False):
     scores: Scores
     match: Match
     conversation: Conversation
+    weight: Weight | None
     timeout: float
     progress: bool
 
@@ -54,6 +55,7 @@ class Scoring(NamedTuple):
         match: Whether retrieved passages are recognised by id or by text.
         conversation: What a retriever searches with for the last question of a conversation.
         k: Results asked of a retriever per query.
+        weight: What a query counts in means, or None where every query counts the same.
         timeout: Seconds that a retriever may take for one query.
         progress: Shows how many queries are done.
     """
@@ -64,6 +66,7 @@ class Scoring(NamedTuple):
     match: Match
     conversation: Conversation
     k: int
+    weight: Weight | None
     timeout: float
     progress: Progress
 

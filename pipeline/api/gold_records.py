@@ -129,6 +129,16 @@ class GoldRecords:
         return self._member("originals")
 
     @property
+    def frequency(self) -> dict[str, int]:
+        """How often users asked a query, by query; only queries that come from a log."""
+        return self._member("frequency")
+
+    @property
+    def traffic(self) -> dict[str, float]:
+        """How many searches of the log a query stands for, by query; only queries that were drawn from a log."""
+        return self._member("traffic")
+
+    @property
     def derived(self) -> dict[str, list[str]]:
         """The passages that nobody read for a query, labelled because a sentence of theirs gives the same answer."""
         return self._member("derived")

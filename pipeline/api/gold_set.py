@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.api.temporary_folder import TemporaryFolder
     from goldbench.pipeline.measures.assessment import Missing
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
-    from goldbench.pipeline.score.runs import Gold, Match
+    from goldbench.pipeline.score.runs import Gold, Match, Weight
     from goldbench.pipeline.text.asked_query import Conversation
 
 Kind = Literal["beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "ir_datasets", "hf"]
@@ -230,6 +230,7 @@ class GoldSet(GoldRecords):
         scores: Scores = "float64",
         match: Match = "id",
         conversation: Conversation = "last",
+        weight: Weight | None = None,
         timeout: float = 30.0,
         progress: bool = True,
     ) -> Evaluation | Evaluations:
@@ -252,11 +253,14 @@ class GoldSet(GoldRecords):
             match: Whether strings that a run or a retriever holds are ids or the passages' texts.
             conversation: What a retriever is asked for the last question of a conversation: that question as it was
                 asked (``last``), its stand-alone form (``standalone``), or all turns, a line each (``joined``).
+            weight: What a query counts in means: as often as users asked it (``frequency``), or as many searches of the
+                log as it stands for (``traffic``); every query the same by default, and in comparisons always.
             timeout: Seconds that a retriever may take for one query; ``math.inf`` for no limit.
             progress: Show how many queries a retriever has answered.
 
         Raises:
-            InputError: A run is not valid, does not fit the set, or the set has no texts to search.
+            InputError: A run is not valid, does not fit the set, the set has no texts to search, or a query has no
+                such weight.
             RetrieverFailed: A retriever failed, or its answer is not a ranking.
             UnknownMeasure: A measure cannot be understood.
             UsageError: A parameter has a value that is not offered.
@@ -265,7 +269,7 @@ class GoldSet(GoldRecords):
 
         asked = scoring(
             measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
-            conversation=conversation, timeout=timeout, progress=progress,
+            conversation=conversation, weight=weight, timeout=timeout, progress=progress,
         )  # fmt: skip
         return evaluate_all(self._gold, systems, asked, notice=self._notice)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.api.run_comparison import RunComparison
     from goldbench.pipeline.measures.assessment import Missing
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
-    from goldbench.pipeline.score.runs import Gold, Match
+    from goldbench.pipeline.score.runs import Gold, Match, Weight
     from goldbench.pipeline.text.asked_query import Conversation
     from goldbench.schemas.scorecard import GoldReference, Method
 
@@ -127,6 +127,7 @@ def scoring(
     scores: Scores = "float64",
     match: Match = "id",
     conversation: Conversation = "last",
+    weight: Weight | None = None,
     timeout: float = 30.0,
     progress: bool = False,
     compares: bool = False,
@@ -142,6 +143,7 @@ def scoring(
         scores: How scores are compared.
         match: How retrieved passages are recognised.
         conversation: What a retriever searches with for the last question of a conversation.
+        weight: What a query counts in means, or None.
         timeout: Seconds that a retriever may take for one query.
         progress: Whether the progress of retrievers is shown.
         compares: Whether the default measures are those of a comparison.
@@ -154,9 +156,11 @@ def scoring(
     from goldbench.pipeline.measures.evaluation import measures_of
     from goldbench.pipeline.measures.names import default_measures
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
-    from goldbench.pipeline.score.runs import Match
+    from goldbench.pipeline.score.runs import Match, Weight
     from goldbench.pipeline.text.asked_query import Conversation
 
+    if weight is not None:
+        choice_of(weight, "weight", Weight)
     for name, value, offered in (
         ("missing", missing, Missing), ("scores", scores, Scores), ("match", match, Match),
         ("conversation", conversation, Conversation),
@@ -177,6 +181,7 @@ def scoring(
         match=match,
         conversation=conversation,
         k=deepest(asked, k),
+        weight=weight,
         timeout=_seconds(timeout),
         progress=progress_for(shown=progress),
     )
@@ -220,11 +225,12 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
 
 
 def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str | None = None) -> Evaluation:
+    from goldbench.pipeline.score.runs import weighted
     from goldbench.pipeline.score.special_queries import special_by
 
     scored = score(gold, given, name, asked)
     return Evaluation(
-        scored.result,
+        weighted(gold, scored.result, asked.weight),
         system=name,
         run=scored.run,
         level=gold.level,

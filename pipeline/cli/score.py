@@ -25,9 +25,20 @@ from goldbench.pipeline.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.measures.ranks.judged_ranks import Scores
     from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.measures.statistics.special_figures import Special
+    from goldbench.pipeline.report.text_tables import Rows
+    from goldbench.pipeline.score.runs import Gold, Match, Run
     from goldbench.schemas.calibrated import Calibration
+    from goldbench.schemas.scorecard import Method
+
+
+WeightOption = Annotated[
+    Literal["frequency", "traffic"] | None,
+    measure_option("--weight", help="Weigh queries by how often users asked them."),
+]
 
 
 def score(
@@ -48,6 +59,7 @@ def score(
     html: Annotated[
         Path | None, output_option("--html", metavar="FILE", help="Write a page, and scorecard.json beside it.")
     ] = None,
+    weight: WeightOption = None,
     calibrated: Annotated[
         bool, measure_option("--calibrated", help="Also correct the scores by people's judgments.")
     ] = False,
@@ -55,16 +67,21 @@ def score(
         str | None, input_option("--ledger", metavar="URL", help="People's judgments (default: in the set's folder).")
     ] = None,
 ) -> None:
-    """Score runs with trec_eval's measures."""
+    """Score runs with trec_eval's measures.
+
+    ``--weight`` needs queries of a log: ``frequency`` counts a query as often as users asked it, ``traffic`` as many
+    searches of the log as it stands for. Comparisons and gates count every query once.
+    """
     import gc
 
     from goldbench.pipeline.formats.runs.scorecard_files import scorecard_beside
     from goldbench.pipeline.goldset.gold_path import check_apart
-    from goldbench.pipeline.score.runs import load_gold, named_runs, score_run
+    from goldbench.pipeline.score.runs import load_gold, named_runs, score_run, weighted
     from goldbench.pipeline.score.special_queries import special_of
 
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
     _check_calibrated(form, missing, ledger, calibrated=calibrated)
+    _check_weight(weight, html, calibrated=calibrated)
     runs = named_runs(run)
     loaded = load_gold(gold)
     asked = chosen(measure, k, loaded)
@@ -74,14 +91,11 @@ def score(
         [gold, *(one.path for one in runs.values())],
     )
     results = {
-        name: score_run(loaded, one, asked, missing=missing, scores=scores, match=match) for name, one in runs.items()
+        name: weighted(loaded, score_run(loaded, one, asked, missing=missing, scores=scores, match=match), weight)
+        for name, one in runs.items()
     }
-    corrected = None
-    if calibrated:
-        from goldbench.pipeline.review.corrected_scores import Reading, calibrate
-
-        deciding = chosen(["ndcg@10", "mrr@10", "r@10"], None, loaded) if measure is None and k is None else asked
-        corrected = calibrate(loaded, runs, deciding, ledger=ledger, reading=Reading(scores, match))
+    named = None if measure is None and k is None else asked
+    corrected = _corrected(loaded, runs, named, ledger, scores=scores, match=match) if calibrated else None
     special = special_of(loaded, runs, results)
     if per_query is not None:
         _write(per_query, results)
@@ -91,19 +105,43 @@ def score(
         _print(results, special, form, gold=gold, missing=missing, scores=scores, match=match)
         if special and form in {"table", "markdown"}:
             _print_special(special, list(next(iter(results.values())).values), len(loaded.unanswerable()), form)
+    if weight is not None and form in {"table", "markdown"}:
+        _print_weighted(results, form)
     if corrected is not None and form != "json":
         _print_calibrated(corrected)
     warn(loaded)
     if html is not None:
-        from goldbench.pipeline.report.charts import check_installed
-        from goldbench.pipeline.score.page_data import write_report
-        from goldbench.pipeline.score.scorecards import DECIDING
         from goldbench.schemas.scorecard import Method
 
-        check_installed()
-        shown = chosen(list(DECIDING), None, loaded) if measure is None and k is None else asked
-        written = write_report(html, loaded, runs, shown, match=match, method=Method(missing=missing, scores=scores))
-        typer.echo(f"Written: {', '.join(map(str, written))}", err=True)
+        _write_page(html, loaded, runs, named, match=match, method=Method(missing=missing, scores=scores))
+
+
+def _corrected(
+    gold: Gold,
+    runs: Mapping[str, Run],
+    named: list[Measure] | None,
+    ledger: str | None,
+    *,
+    scores: Scores,
+    match: Match,
+) -> Calibration:
+    from goldbench.pipeline.review.corrected_scores import Reading, calibrate
+
+    deciding = chosen(["ndcg@10", "mrr@10", "r@10"], None, gold) if named is None else named
+    return calibrate(gold, runs, deciding, ledger=ledger, reading=Reading(scores, match))
+
+
+def _write_page(
+    path: Path, gold: Gold, runs: Mapping[str, Run], named: list[Measure] | None, *, match: Match, method: Method
+) -> None:
+    from goldbench.pipeline.report.charts import check_installed
+    from goldbench.pipeline.score.page_data import write_report
+    from goldbench.pipeline.score.scorecards import DECIDING
+
+    check_installed()
+    shown = chosen(list(DECIDING), None, gold) if named is None else named
+    written = write_report(path, gold, runs, shown, match=match, method=method)
+    typer.echo(f"Written: {', '.join(map(str, written))}", err=True)
 
 
 def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated: bool) -> None:
@@ -118,15 +156,35 @@ def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated
         )
 
 
+def _print_weighted(results: Mapping[str, Result], form: str) -> None:
+    from goldbench.pipeline.report.weighted_text import table_rows
+    from goldbench.pipeline.score.scorecards import means_of
+
+    rows = table_rows(results, {name: means_of(result, list(result.values)) for name, result in results.items()})
+    _print_table("Weighted means", rows, form)
+
+
+def _check_weight(weight: str | None, html: Path | None, *, calibrated: bool) -> None:
+    """Refuse weights with what counts every query once, before anything is read."""
+    other = "--calibrated" if calibrated else "--html" if html is not None else None
+    if weight is not None and other is not None:
+        raise UsageError(f"--weight: {other} counts every query once; leave out one of the two")
+
+
 def _print_special(special: Mapping[str, Special], measures: list[str], asked: int, form: str) -> None:
     from goldbench.pipeline.report.special_text import tables, unanswerable_lines
-    from goldbench.pipeline.report.text_tables import aligned, markdown_table
 
     for title, rows in tables(special, measures):
-        lines = aligned(rows, words=2) if form == "table" else ["", markdown_table(rows, words=2)]
-        typer.echo("\n".join(["", f"{title}:", *lines]))
+        _print_table(title, rows, form)
     for line in unanswerable_lines(special, asked):
         typer.echo(f"\n{line}")
+
+
+def _print_table(title: str, rows: Rows, form: str) -> None:
+    from goldbench.pipeline.report.text_tables import aligned, markdown_table
+
+    lines = aligned(rows, words=2) if form == "table" else ["", markdown_table(rows, words=2)]
+    typer.echo("\n".join(["", f"{title}:", *lines]))
 
 
 def _print_both(
@@ -159,8 +217,16 @@ def _write(path: Path, results: Mapping[str, Result]) -> None:
 def _json(results: Mapping[str, Result], special: Mapping[str, Special], **method: str) -> str:
     from goldbench.pipeline.report.score_text import as_json
     from goldbench.pipeline.report.special_text import as_members
+    from goldbench.pipeline.report.weighted_text import as_member
+    from goldbench.pipeline.score.scorecards import means_of
 
-    return as_json(results, more={name: as_members(one) for name, one in special.items()}, **method)
+    more = {name: as_members(one) for name, one in special.items()}
+    for name, result in results.items():
+        if result.weighted_by is not None:
+            means = means_of(result, list(result.values))
+            more[name] = {**more.get(name, {}), "weighted": as_member(result, means)}
+            method["weight"] = result.weighted_by
+    return as_json(results, more=more, **method)
 
 
 def _print(results: Mapping[str, Result], special: Mapping[str, Special], form: str, **method: str) -> None:

@@ -75,6 +75,8 @@ _OF_QUERIES: Columns = {
     "history": ({"question": "string", "answer": "string"},),
     "standalone": "string",
     "original_text": "string",
+    "frequency": "int64",
+    "traffic": "float64",
 }
 """The metadata of queries that only some sets have."""
 

@@ -105,7 +105,9 @@ class GoldContents:
             original = texts.get(query.original or "")
             asked = AskedQuery(query.text, query.history, query.standalone, original)
             answer = {"answer": answers[query.query_id]} if query.query_id in answers else {}
-            found[query.query_id] = {**answer, **asked.metadata()}
+            asked_often = {"frequency": query.frequency, "traffic": query.traffic}
+            known = {name: value for name, value in asked_often.items() if value is not None}
+            found[query.query_id] = {**answer, **asked.metadata(), **known}
         return found
 
     def members(self) -> Iterator[tuple[str, list[tuple[str, object]]]]:
@@ -120,6 +122,8 @@ class GoldContents:
             "standalone": [(query.query_id, query.standalone) for query in asked if query.standalone],
             "derived": [(query_id, list(found)) for query_id, found in self.derived.items() if query_id in here],
             "originals": [(query.query_id, query.original) for query in self.queries if query.original in here],
+            "frequency": [(query.query_id, query.frequency) for query in self.queries if query.frequency],
+            "traffic": [(query.query_id, query.traffic) for query in self.queries if query.traffic],
         }
         return (named for named in members.items() if named[1])
 

@@ -18,7 +18,7 @@ from goldbench.pipeline.formats.interchange_names import (
 MANIFEST = "manifest.json"
 DATASET = "dataset.json"
 CONFIG = "0-config.toml"
-MEMBERS = ("needs", "unanswerable", "answers", "history", "standalone", "derived", "originals")
+MEMBERS = ("needs", "unanswerable", "answers", "history", "standalone", "derived", "originals", "frequency", "traffic")
 """The members of ``dataset.json`` that only some sets have."""
 
 DOCUMENTS = "0-documents.jsonl"

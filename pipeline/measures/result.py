@@ -32,7 +32,8 @@ class Result:
     in the order of ``query_ids``: NaN where the measure is not defined for the query (all@k), which the mean leaves
     out. ``strange`` says that no document that the run retrieved is judged, for any query, a sign that run and
     judgments use different ids. ``empty`` is the number of judged queries that the run answers with no results; they
-    score 0 and are not missing.
+    score 0 and are not missing. ``weights`` are what the queries count in means, above 0, in the order of
+    ``query_ids``, ``weighted_by`` names what they are; both are None where every query counts the same.
     """
 
     query_ids: Sequence[str]
@@ -40,9 +41,11 @@ class Result:
     counts: Counts
     strange: bool = False
     empty: int = 0
+    weights: Sequence[float] | None = None
+    weighted_by: str | None = None
 
     def mean(self, measure: str) -> float:
-        """Return the arithmetic mean over the queries of a measure, in any spelling of its name.
+        """Return the mean over the queries of a measure, in any spelling of its name: arithmetic, or by weight.
 
         Raises:
             KeyError: The measure was not computed.
@@ -54,6 +57,9 @@ class Result:
             values = self.values.get(parse_measure(measure).name)
         if values is None:
             raise KeyError(f"{measure} was not measured; measured were {', '.join(self.values)}")
+        if self.weights is not None:
+            pairs = [(value, weight) for value, weight in zip(values, self.weights, strict=True) if not isnan(value)]
+            return fsum(value * weight for value, weight in pairs) / fsum(weight for _, weight in pairs)
         defined = [value for value in values if not isnan(value)]
         return fsum(defined) / len(defined)
 

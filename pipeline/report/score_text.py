@@ -104,6 +104,8 @@ def per_query(results: Mapping[str, Result], suffix: str) -> str:
 def remarks(name: str, result: Result) -> Iterator[str]:
     """Yield a sentence for each thing that a reader of a run's scores must know."""
     counts, name = result.counts, printable(name)
+    if result.weighted_by is not None:
+        yield f"{name}: {said_of_weights(result)}"
     if result.strange:
         yield f"{name}: no retrieved document is judged, so every score is 0: do run and judgments use the same ids?"
     if result.empty:
@@ -124,6 +126,18 @@ def remarks(name: str, result: Result) -> Iterator[str]:
             f"{name}: {counts.holes:,} of {queries(counts.queries)} {have} unjudged results{_top(result)}; "
             "they count as not relevant."
         )
+
+
+WEIGHTS = {
+    "frequency": "by frequency, how often users asked each query",
+    "traffic": "by traffic, the searches of the log that each query stands for",
+}
+
+
+def said_of_weights(result: Result) -> str:
+    """Return what weighs the means of a result, and what does not."""
+    by = WEIGHTS[result.weighted_by or ""]
+    return f"means are weighted {by}; figures on kinds of queries and values by query are not."
 
 
 def _over(result: Result) -> dict[str, int]:

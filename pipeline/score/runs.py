@@ -27,9 +27,13 @@ from goldbench.pipeline.measures.ranks.judged_ranks import (
 )
 from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.text.display import queries, shown
 
 if TYPE_CHECKING:
     import polars as pl
+
+Weight = Literal["frequency", "traffic"]
+"""A query counts in means as often as users asked it, or as many searches of the log as it stands for."""
 
 Match = Literal["id", "text"]
 """A retrieved passage is matched with the judgments by its document id, or by its text."""
@@ -71,6 +75,11 @@ class Gold:
         """Return the text of each query that nothing in the corpus answers; these are in no mean."""
         texts: dict[str, str] = self.members().get("unanswerable", {})
         return texts
+
+    def weights(self, weight: Weight) -> dict[str, float]:
+        """Return what each query that has such a weight counts; empty if its queries come from no log."""
+        found: dict[str, float] = self.members(search=True).get(weight, {})
+        return found
 
     def needs(self) -> dict[str, list[str]]:
         """Return the passages that are all needed, by query; empty if one passage is enough for every query."""
@@ -276,6 +285,28 @@ def without_unanswerable(gold: Gold, result: Result, query_ids: Callable[[], Col
         return result
     extra = result.counts.extra - len(known & set(query_ids()))
     return replace(result, counts=replace(result.counts, extra=extra))
+
+
+def weighted(gold: Gold, result: Result, weight: Weight | None) -> Result:
+    """Return a result whose means are by weight; the result itself if the weight is None.
+
+    Args:
+        gold: The gold set.
+        result: The result of a run.
+        weight: What a query counts in means.
+
+    Raises:
+        InputError: A query has no such weight.
+    """
+    if weight is None:
+        return result
+    weights = gold.weights(weight)
+    without = sum(query_id not in weights for query_id in result.query_ids)
+    if without:
+        problem = f"{without:,} of {queries(len(result.query_ids))} have no {weight}, which only queries of a log have"
+        raise InputError(shown(gold.path), f"{problem}: leave the weight out")
+    counts = [float(weights[query_id]) for query_id in result.query_ids]
+    return replace(result, weights=counts, weighted_by=weight)
 
 
 def read_results(run: Run) -> Mapping[str, Mapping[str, float]]:

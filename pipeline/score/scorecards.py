@@ -16,7 +16,7 @@ from goldbench.pipeline.goldset.gold_path import metadata_of
 from goldbench.pipeline.goldset.gold_path import notice_of as said_of
 from goldbench.pipeline.measures.names import Measure, parse_measure
 from goldbench.pipeline.measures.statistics.comparison import scorecard
-from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, score_of
+from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, score_of, weighted_intervals
 from goldbench.pipeline.score.runs import Gold, Match, Run, score_run
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.scorecard import Baseline, GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
@@ -209,11 +209,18 @@ def entry_of(
 
 
 def means_of(result: Result, measures: Sequence[str]) -> dict[str, Score]:
-    """Return the mean of each measure, with a bootstrap interval from 2 queries on."""
+    """Return the mean of each measure, by weight if the result has weights, with an interval from 2 queries on."""
     columns = [np.asarray(result.values[measure], dtype=np.float64) for measure in measures]
     if any(np.isnan(column).any() for column in columns) and len(measures) > 1:
         return {measure: means_of(result, [measure])[measure] for measure in measures}
     table = np.stack(columns, axis=1)
-    table = table[~np.isnan(table).any(axis=1)]
-    ends = bootstrap_intervals(table[:, None, :], [], resamples=10_000, seed=0) if len(table) > 1 else None
+    known = ~np.isnan(table).any(axis=1)
+    table = table[known]
+    if len(table) < 2:
+        ends = None
+    elif result.weights is None:
+        ends = bootstrap_intervals(table[:, None, :], [], resamples=10_000, seed=0)
+    else:
+        weights = np.asarray(result.weights, dtype=np.float64)[known]
+        ends = weighted_intervals(table[:, None, :], weights, resamples=10_000, seed=0)
     return {measure: score_of(result.mean(measure), ends, 0, column) for column, measure in enumerate(measures)}

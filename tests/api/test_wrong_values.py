@@ -68,6 +68,7 @@ TAKEN: dict[str, list[str]] = {  # by repr; every other value is refused
     "seed": ["0", "1", repr(10**400), "array(1)", "np.int64(3)"],
     "alpha": ["Fraction(1, 3)"],
     "progress": ["True"],
+    "weight": ["None"],
 }
 FEW = {"permutations": 10, "resamples": 100}
 SIGNATURES = {

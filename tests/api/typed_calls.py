@@ -23,6 +23,8 @@ def sets(path: Path) -> None:
     assert_type(gold.qrels, dict[str, dict[str, int]])
     assert_type(gold.needs, dict[str, list[str]])
     assert_type(gold.unanswerable, dict[str, str])
+    assert_type(gold.frequency, dict[str, int])
+    assert_type(gold.traffic, dict[str, float])
     assert_type(gold.history, dict[str, list[dict[str, Any]]])
     assert_type(gold.standalone, dict[str, str])
     assert_type(gold.originals, dict[str, str])

@@ -58,6 +58,42 @@ def bootstrap_intervals(
     return Intervals(low[:systems], high[:systems], low[systems:], high[systems:])
 
 
+def weighted_intervals(
+    scores: Floats, weights: Floats, *, resamples: int, seed: int, confidence: float = 0.95
+) -> Intervals:
+    """Return intervals of weighted means from resamples of the queries, each drawn with its weight.
+
+    A mean is a ratio of two sums that change together, so both are taken in every resample. The intervals are widened
+    as those of `bootstrap_intervals`, for the number of queries of equal weight that would be as precise.
+
+    Args:
+        scores: Shape (queries, systems, measures), finite, at least 2 queries.
+        weights: What each query counts, above 0, in the order of ``scores``.
+        resamples: As in `bootstrap_intervals`.
+        seed: As in `bootstrap_intervals`.
+        confidence: As in `bootstrap_intervals`.
+
+    Source: Efron and Tibshirani (1993), chapter 13, for the bootstrap of a ratio; Kish, Survey sampling (1965), section
+        11.7, for the effective number of queries.
+    """
+    queries, systems, measures = scores.shape
+    share = (weights / weights.mean())[:, None, None]
+    table = np.concatenate([scores * share, np.broadcast_to(share, (queries, systems, 1))], axis=2)
+    grid = on_grid(table)
+    grid.steps[:, :, measures] = np.maximum(grid.steps[:, :, measures], 1.0)  # a weight never rounds to nothing
+    sums = np.concatenate(list(resample_sums(grid.steps, draws=resamples, seed=seed))) * grid.unit
+    below = rank_below(resamples, widened_tail((1 - confidence) / 2, max(2, int(effective_number(weights)))))
+    low, high = _between(sums[:, :, :measures] / sums[:, :, measures:], below)
+    none = np.empty((0, measures))
+    return Intervals(low, high, none, none)
+
+
+def effective_number(weights: Floats) -> float:
+    """Return how many queries of equal weight give a mean that is as precise (Kish 1965, section 11.7)."""
+    share = weights / weights.max()
+    return float(share.sum() ** 2 / (share**2).sum())
+
+
 def score_of(mean: float, ends: Intervals | None, row: int, column: int) -> Score:
     """Return a mean with its interval.
 
