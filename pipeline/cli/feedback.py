@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldbench.pipeline.cli.options import output_option, print_list
+from goldbench.pipeline.cli.options import input_option, output_option, print_list
 from goldbench.pipeline.cli.run_options import SearchedGold
 from goldbench.pipeline.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from goldbench.pipeline.formats.feedback_files import Vote
 
@@ -22,16 +22,21 @@ SHOWN = 20
 
 def feedback(
     gold: SearchedGold,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Rows of query, chunk_id, +1 or -1: CSV, JSON Lines.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Rows of query, chunk_id, +1 or -1, or UBI events.")],
     out: Annotated[Path, output_option("--out", metavar="FILE", help="Output file, as feedback.jsonl.")],
+    searches: Annotated[
+        str | None, input_option("--searches", metavar="FILE", help="UBI searches of the events (default: in FILE).")
+    ] = None,
 ) -> None:
     """Count users' clicks and thumbs per passage.
 
-    The counts go into a file of their own and never change the judgments.
+    The counts go into a file of their own and never change the judgments. FILE may be an export of OpenSearch's User
+    Behavior Insights (ubi_events), whose object_id is the id of a passage of the set.
     """
     from goldbench.pipeline.errors import explained
-    from goldbench.pipeline.formats.feedback_files import gather, read_votes
+    from goldbench.pipeline.formats.feedback_files import clicks_in, gather, read_votes
     from goldbench.pipeline.formats.jsonl import write_lines
+    from goldbench.pipeline.formats.packed_files import Source
     from goldbench.pipeline.score.runs import load_gold
 
     _check_target(out, gold, file)
@@ -39,10 +44,16 @@ def feedback(
     queries, corpus = loaded.queries(), loaded.corpus()
     if not queries or not corpus:
         raise InputError(gold, "holds no texts of queries and passages to match; name the folder of a build")
-    found = gather(read_votes(file), queries, corpus)
+    source = Source(file)
+    clicks = clicks_in(source, None if searches is None else Source(searches))
+    if clicks is None and searches is not None:
+        raise UsageError(f"--searches {searches}: {file} holds no events of User Behavior Insights")
+    found = gather(clicks.votes() if clicks else read_votes(source), queries, corpus)
+    if clicks is not None:
+        _count(clicks.passed_over, unmatched=len(found.unmatched))
     if not found.rows:
         raise InputError(file, "holds no feedback")
-    _name("whose query is not in the gold set", found.unmatched, by_query=True)
+    _name("whose query is not in the gold set", () if clicks else found.unmatched, by_query=True)
     _name("whose passage is not in the gold set", found.unknown, by_query=False)
     if not found.feedback:
         raise InputError(file, f"no row is about a query and a passage of {gold}; nothing was written")
@@ -67,6 +78,20 @@ def _check_target(out: Path, gold: str, file: str) -> None:
             raise OutputError(f"{out}: exists and holds no feedback; give another --out") from None
     if Path(gold).is_dir() and out.resolve().parent == Path(gold).resolve() and out.suffix != ".jsonl":
         raise UsageError(f"--out {out}: in the folder of a gold set, give feedback.jsonl")
+
+
+def _count(passed_over: Mapping[str, int], *, unmatched: int) -> None:
+    """Print how many events are no feedback on the set; what users asked is not printed."""
+    said = {
+        "events for or against no result (views, impressions and other actions)": passed_over["other-action"],
+        "events that name no search or no result": passed_over["no-result"],
+        "events of a search that is not in the export": passed_over["no-search"],
+        "repeated events of one search on one result": passed_over["again"],
+        "clicks and votes on queries that are not in the gold set": unmatched,
+    }
+    for what, count in said.items():
+        if count:
+            typer.echo(f"{what}: {count:,}", err=True)
 
 
 def _name(what: str, votes: Sequence[Vote], *, by_query: bool) -> None:

@@ -1,17 +1,22 @@
-"""Logged feedback: a query, a passage and +1 or -1 in each row of CSV, TSV or JSON Lines."""
+"""Logged feedback: a query, a passage and +1 or -1 in each row of CSV, TSV or JSON Lines, or events of users' searches.
+
+Events are those of OpenSearch's User Behavior Insights; the text of their query stands in the export of searches.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from goldbench.pipeline.formats.behaviour_insights import event_of, is_event, is_search, records, search_id, vote_of
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
 from goldbench.pipeline.formats.lines import all_lines, csv_records, json_objects
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.query_logs import folded
 from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.draws import number_of
 from goldbench.schemas.judgment import Feedback
 
 _QUERY = ("query_id", "query", "question", "q")
@@ -39,19 +44,95 @@ class Gathered:
     unknown: tuple[Vote, ...]
 
 
-def read_votes(path: Path | str) -> Iterator[Vote]:
+def read_votes(source: Source) -> Iterator[Vote]:
     """Yield every row; columns are known by name, or in a file without header by order: query, passage, +1 or -1.
 
     Raises:
         InputError: A row is malformed, names no query or passage, or its vote is neither +1 nor -1.
     """
-    source = Source(path)
     with in_file(source.name):
         if source.suffix in {".jsonl", ".ndjson", ".json"}:
             yield from read_rows(json_objects(source), _vote_of_object)
         else:
             records = csv_records(all_lines(source), delimiter="\t" if source.suffix == ".tsv" else ",")
             yield from read_rows(_triples(records), lambda line, cells: _vote(line, *cells))
+
+
+@dataclass(slots=True)
+class Clicks:
+    """Events of User Behavior Insights as votes; ``passed_over`` counts the others by reason once they were read.
+
+    The reasons: ``other-action`` is neither for nor against a result, ``no-result`` names no search or no result,
+    ``no-search`` belongs to a search that is not in the export, ``again`` repeats an action in the same search.
+    """
+
+    events: Source
+    searches: Source
+    passed_over: Counter[str] = field(default_factory=Counter)
+
+    def votes(self) -> Iterator[Vote]:
+        """Yield a vote for each search and result that an action was for or against.
+
+        Raises:
+            InputError: A file cannot be read or is malformed, or the searches hold none.
+        """
+        texts = _texts_of_searches(self.searches)
+        seen: set[int] = set()
+        for line, row in _rows(self.events):
+            if not is_event(row):
+                continue
+            event = event_of(row)
+            value = vote_of(event.action) if event else 0
+            if event is None or not value:
+                self.passed_over["no-result" if event is None else "other-action"] += 1
+            elif event.query_id not in texts:
+                self.passed_over["no-search"] += 1
+            elif (key := number_of(*event[::2], value)) in seen:
+                self.passed_over["again"] += 1
+            else:
+                seen.add(key)
+                yield Vote(texts[event.query_id], event.object_id, value, line)
+
+
+def clicks_in(source: Source, searches: Source | None = None) -> Clicks | None:
+    """Return the events of a file of User Behavior Insights, None if its rows are other feedback.
+
+    Args:
+        source: JSON Lines or CSV.
+        searches: The export of searches; None if they stand in the same file.
+
+    Raises:
+        InputError: The file cannot be read or is malformed.
+    """
+    first = next((row for _, row in _rows(source)), {})
+    if not (is_event(first) or is_search(first)):
+        return None
+    return Clicks(source, source if searches is None else searches)
+
+
+def _texts_of_searches(source: Source) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for _, row in _rows(source):
+        query_id, text = search_id(row), row.get("user_query")
+        if query_id is not None and isinstance(text, str) and text.strip():
+            texts.setdefault(query_id, text)
+    if not texts:
+        raise Fault("holds no search with its text; name the export of ubi_queries with --searches").of(source.name)
+    return texts
+
+
+def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the records of JSON Lines or CSV, whatever they are about."""
+    if source.suffix in {".jsonl", ".ndjson", ".json"}:
+        for line, row in json_objects(source):
+            yield from ((line, record) for record in records(row))
+        return
+    header: list[str] = []
+    with in_file(source.name):
+        for line, cells in csv_records(all_lines(source), delimiter="\t" if source.suffix == ".tsv" else ","):
+            if header:
+                yield line, dict(zip(header, cells, strict=False))
+            header = header or [cell.strip() for cell in cells]
 
 
 def gather(votes: Iterator[Vote], queries: Mapping[str, str], chunk_ids: Mapping[str, object]) -> Gathered:

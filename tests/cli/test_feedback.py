@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,9 @@ from hypothesis import strategies as st
 from goldbench.pipeline.cli import app
 from goldbench.pipeline.errors import GoldbenchError, InputError
 from goldbench.pipeline.formats.feedback_files import Vote, gather, read_votes
+from goldbench.pipeline.formats.packed_files import Source
 from tests.conftest import Goldbench
+from tests.formats.test_query_logs import event, search
 
 QUERIES = {"q1": "Who is she?", "q2": "why"}
 CHUNKS = {"c1": "one", "c2": "two"}
@@ -96,7 +100,7 @@ def test_the_same_votes_are_read_from_every_form_packed_or_not(tmp_path: Path, n
     (tmp_path / name).write_text(FORMS[name])
     (tmp_path / f"{name}.gz").write_bytes(gzip.compress(FORMS[name].encode()))
     for path in (tmp_path / name, tmp_path / f"{name}.gz"):
-        assert [vote[:3] for vote in read_votes(path)] == [("why", "c1", 1), ("why", "c2", -1)]
+        assert [vote[:3] for vote in read_votes(Source(path))] == [("why", "c1", 1), ("why", "c2", -1)]
 
 
 @pytest.mark.parametrize(
@@ -118,8 +122,89 @@ def test_the_same_votes_are_read_from_every_form_packed_or_not(tmp_path: Path, n
 def test_whatever_is_malformed_is_named_by_its_line(tmp_path: Path, name: str, text: bytes, says: str) -> None:
     (tmp_path / name).write_bytes(text)
     with pytest.raises(InputError) as refused:
-        list(read_votes(tmp_path / name))
+        list(read_votes(Source(tmp_path / name)))
     assert says in str(refused.value)
+
+
+EVENTS = [
+    event("s1", "click", "c1"),
+    event("s1", "click", "c1"),
+    event("s2", "purchase", "c1"),
+    event("s2", "thumbs_down", "c2"),
+    event("s1", "impression", "c2"),
+    event("s3", "click", "c1"),
+    event("s9", "click", "c1"),
+    {"action_name": "login", "timestamp": "2026-01-05T08:00:05Z"},
+    event("s2", "click", 77),
+]
+SEARCHES = [search("s1", "who is SHE"), search("s2", "why"), search("s3", "call anna on 0170 123456")]
+TOLD = {
+    "events for or against no result (views, impressions and other actions): 1",
+    "events that name no search or no result: 1",
+    "events of a search that is not in the export: 1",
+    "repeated events of one search on one result: 1",
+    "clicks and votes on queries that are not in the gold set: 1",
+    "1 row whose passage is not in the gold set:",
+    "  line 9: 77",
+}
+
+
+def lines(path: Path, found: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in found), "utf-8")
+
+
+@pytest.mark.parametrize("form", ["apart", "hits", "together", "table"])
+def test_clicks_of_user_behavior_insights_are_joined_with_their_searches(
+    goldbench: Goldbench, gold: Path, form: str
+) -> None:
+    more: tuple[str, ...] = ("--searches", "searches.ndjson")
+    name = "events.ndjson"
+    lines(gold / "searches.ndjson", SEARCHES)
+    lines(gold / name, EVENTS)
+    if form == "hits":
+        lines(gold / name, [{"_index": "ubi_events", "_source": row} for row in EVENTS])
+    elif form == "together":
+        lines(gold / name, [*EVENTS, *({"hits": {"hits": [{"_source": row}]}} for row in SEARCHES)])
+        more = ()
+    elif form == "table":
+        name = "events.csv"
+        cells = [(row.get("query_id", ""), row["action_name"], _object(row)) for row in EVENTS]
+        text = "\n".join(",".join(row) for row in cells)
+        (gold / name).write_text(f"query_id,action_name,event_attributes.object.object_id\n{text}\n")
+    done = goldbench("feedback", "dataset.json", name, *more, "--out", "feedback.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert rows(gold / "feedback.jsonl") == [
+        {"query_id": "q1", "chunk_id": "c1", "positive": 1, "negative": 0},
+        {"query_id": "q2", "chunk_id": "c1", "positive": 1, "negative": 0},
+        {"query_id": "q2", "chunk_id": "c2", "positive": 0, "negative": 1},
+    ]
+    told = set(done.stderr.splitlines())
+    assert told == {line.replace("line 9", "line 10") if form == "table" else line for line in TOLD}
+    assert "anna" not in done.stderr + done.stdout
+
+
+def _object(row: dict[str, Any]) -> str:
+    return str(row.get("event_attributes", {}).get("object", {}).get("object_id", ""))
+
+
+def test_events_without_their_searches_say_what_is_missing(goldbench: Goldbench, gold: Path) -> None:
+    lines(gold / "events.ndjson", EVENTS)
+    (gold / "f.csv").write_text(VOTES)
+    done = goldbench("feedback", "dataset.json", "events.ndjson", "--out", "feedback.jsonl")
+    assert done.returncode != 0
+    assert "holds no search with its text; name the export of ubi_queries with --searches" in done.stderr
+    done = goldbench("feedback", "dataset.json", "f.csv", "--searches", "events.ndjson", "--out", "feedback.jsonl")
+    assert "--searches events.ndjson: f.csv holds no events of User Behavior Insights" in done.stderr
+    assert not (gold / "feedback.jsonl").exists()
+
+
+def test_feedback_from_a_pipe_is_read_whole(goldbench: Goldbench, gold: Path) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"who is SHE,c1,+1\nwhy,c2,-1\n")
+    os.close(writing)
+    done = goldbench("feedback", "dataset.json", f"/dev/fd/{reading}", "--out", "feedback.jsonl")
+    os.close(reading)
+    assert "2 of 2 rows kept" in done.stdout, done.stderr
 
 
 @given(
