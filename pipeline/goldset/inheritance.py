@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from goldbench.pipeline.goldset.whereabouts import Corpus, Key, Whereabouts, key_of
 from goldbench.pipeline.stages.project import Cuts, holding, judged_passage
@@ -24,6 +24,7 @@ from goldbench.schemas.corpus import Chunk, Evidence, TitlePart
 from goldbench.schemas.judgment import RELEVANT, Judgment, Pooled, Relevance
 from goldbench.schemas.query import Query
 
+_Pair = TypeVar("_Pair", Pooled, Judgment)
 Labels: TypeAlias = Mapping[str, Mapping[str, Relevance]]
 
 _NO_CUTS = Cuts((), ())
@@ -37,6 +38,7 @@ class Estate:
         corpus: Its documents and chunks.
         queries: Its queries, with the noisy forms of others.
         unanswerable: The queries that nothing in it answers.
+        left_out: The queries that grading or a review left out; they may have no labels.
         labels: The grades by query and chunk.
         derived: The chunks, by query, that are labelled although nobody read them.
         quotes: What judges quoted from a chunk, by query and chunk.
@@ -45,6 +47,7 @@ class Estate:
     corpus: Corpus
     queries: Sequence[Query]
     unanswerable: Sequence[Query] = ()
+    left_out: Sequence[Query] = ()
     labels: Labels = field(default_factory=dict)
     derived: Mapping[str, Sequence[str]] = field(default_factory=dict)
     quotes: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
@@ -60,6 +63,7 @@ class Kept:
         derived: The chunks among them that are labelled although nobody read them.
         moved: Whether the text of the passage that it was written from changed.
         positions: The positions of the chunks that it needs in the corpus, from 0, the source first.
+        origins: The earlier chunk that each grade comes from, by the chunk of today.
         unjudged: How many of its earlier grades were dropped, because the passage is gone or changed.
     """
 
@@ -68,6 +72,7 @@ class Kept:
     derived: tuple[str, ...]
     moved: bool
     positions: tuple[int, ...]
+    origins: Mapping[str, str]
     unjudged: int
 
 
@@ -86,11 +91,13 @@ class Inheritance:
     Args:
         queries: Its queries in their order, each kept or retired.
         unanswerable: The queries that nothing answered; all are kept.
+        left_out: The queries that grading or a review left out, each kept if its evidence stands, or retired.
         passages: The id of today of each earlier chunk whose text is still there.
     """
 
     queries: tuple[Kept | Retired, ...]
     unanswerable: tuple[Query, ...]
+    left_out: tuple[Kept | Retired, ...]
     passages: Mapping[str, str]
 
     @property
@@ -104,27 +111,41 @@ class Inheritance:
         return [one for one in self.queries if isinstance(one, Retired)]
 
     def pooled(self, records: Iterable[Pooled]) -> Iterator[Pooled]:
-        """Yield the pairs of a pool whose query is kept and whose passage has the same text, with the ids of today."""
-        asked = self._asked()
-        for record in records:
-            if record.query_id in asked and record.chunk_id in self.passages:
-                yield record.model_copy(update=self._ids(record))
+        """Yield the pairs of a pool that are still there, as `judged` does."""
+        yield from self._moved(records)
 
     def judged(self, records: Iterable[Judgment]) -> Iterator[Judgment]:
-        """Yield the judgments whose query is kept and whose passage has the same text, with the ids of today.
+        """Yield the judgments that hold today, with the ids of today.
 
-        Use it for judgments of pairs, for checks of sources, and for those that show that nothing answers a query.
+        They are those of the queries here about passages whose text is still there, and those behind a grade that the
+        evidence gave to another passage. Judge checks only hold for a text that is still there. Use it for judgments of
+        pairs, for checks of sources, and for those that show that nothing answers a query.
         """
-        asked = self._asked()
+        yield from self._moved(records)
+
+    def _moved(self, records: Iterable[_Pair]) -> Iterator[_Pair]:
+        heirs, asked = self._heirs(), {query.query_id for query in self.unanswerable}
+        asked |= {one.query.query_id for one in (*self.queries, *self.left_out) if isinstance(one, Kept)}
+        chosen: dict[tuple[str, str], str] = {}
         for record in records:
-            if record.query_id in asked and record.chunk_id in self.passages:
-                yield record.model_copy(update=self._ids(record))
+            if record.query_id not in asked:
+                continue
+            same = self.passages.get(record.chunk_id)
+            targets = [] if same is None else [same]
+            if not (isinstance(record, Judgment) and record.canary is not None):
+                targets = heirs.get((record.query_id, record.chunk_id), targets)
+            for chunk_id in targets:
+                if chosen.setdefault((record.query_id, chunk_id), record.chunk_id) == record.chunk_id:
+                    shared = self.passages.get(record.shared_from or "")
+                    yield record.model_copy(update={"chunk_id": chunk_id, "shared_from": shared})
 
-    def _asked(self) -> set[str]:
-        return {one.query.query_id for one in self.kept} | {query.query_id for query in self.unanswerable}
-
-    def _ids(self, record: Pooled | Judgment) -> dict[str, str | None]:
-        return {"chunk_id": self.passages[record.chunk_id], "shared_from": self.passages.get(record.shared_from or "")}
+    def _heirs(self) -> dict[tuple[str, str], list[str]]:
+        """Return the chunks of today that have the grade of an earlier one, by query and earlier chunk."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for one in (*self.kept, *(one for one in self.left_out if isinstance(one, Kept))):
+            for chunk_id, origin in one.origins.items():
+                found.setdefault((one.query.query_id, origin), []).append(chunk_id)
+        return found
 
 
 def inherited(earlier: Estate, later: Corpus) -> Inheritance:
@@ -142,6 +163,7 @@ def inherited(earlier: Estate, later: Corpus) -> Inheritance:
     return Inheritance(
         queries=tuple(_with_original(one, gone) for one in queries),
         unanswerable=tuple(heirs.unanswerable(query) for query in earlier.unanswerable),
+        left_out=tuple(heirs.of(query, has_answer=False) for query in earlier.left_out),
         passages=whereabouts.same,
     )
 
@@ -165,7 +187,7 @@ def _promises(earlier: Estate, same: Mapping[str, str]) -> dict[tuple[str, str],
         if chunk.chunk_id in changed:
             texts[chunk.chunk_id] = chunk
     found = {}
-    for query in earlier.queries:
+    for query in (*earlier.queries, *earlier.left_out):
         for chunk_id, grade in earlier.labels.get(query.query_id, {}).items():
             if chunk_id in texts and grade >= RELEVANT:
                 quotes = earlier.quotes.get((query.query_id, chunk_id), ())
@@ -175,11 +197,27 @@ def _promises(earlier: Estate, same: Mapping[str, str]) -> dict[tuple[str, str],
 
 
 def _wanted(earlier: Estate, promises: Mapping[tuple[str, str], tuple[Evidence, ...]]) -> Iterator[Evidence]:
-    for query in (*earlier.queries, *earlier.unanswerable):
+    for query in (*earlier.queries, *earlier.left_out, *earlier.unanswerable):
         yield from query.evidence
         yield from query.masked
     for evidence in promises.values():
         yield from evidence
+
+
+@dataclass(frozen=True, slots=True)
+class _Grade:
+    """A grade of today, the earlier chunk it comes from, and whether nobody read that chunk."""
+
+    grade: Relevance
+    origin: str
+    derived: bool
+
+
+def _raise(grades: dict[str, _Grade], chunk_id: str, found: _Grade) -> None:
+    """Give a chunk a grade unless it has as high a one from a chunk that somebody read."""
+    known = grades.get(chunk_id)
+    if known is None or (found.grade, not found.derived) > (known.grade, not known.derived):
+        grades[chunk_id] = found
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +229,13 @@ class _Heirs:
     promises: Mapping[tuple[str, str], tuple[Evidence, ...]]
     places: Mapping[Key, Evidence | str]
 
-    def of(self, query: Query) -> Kept | Retired:
-        """Return what becomes of a query."""
-        before = self.earlier.labels.get(query.query_id, {})
+    def of(self, query: Query, *, has_answer: bool = True) -> Kept | Retired:
+        """Return what becomes of a query.
+
+        Args:
+            query: The query.
+            has_answer: Whether it must have a relevant passage.
+        """
         evidence = [(one, self.places[key_of(one)]) for one in query.evidence]
         for one, place in evidence:
             if isinstance(place, str) and self._is_essential(query, one):
@@ -203,13 +245,13 @@ class _Heirs:
             if isinstance(place, str):
                 return Retired(query, f"the words that were held out for it are {place}")
         standing = [(one, place) for one, place in evidence if isinstance(place, Evidence)]
-        labels, derived = self._labels(query, standing)
-        source = self._source(query, labels, [place for _, place in standing])
+        grades = self._grades(query, standing)
+        labels = {chunk_id: grade.grade for chunk_id, grade in grades.items()}
+        source = self._source(query, labels, [place for _, place in standing], has_answer=has_answer)
         if source is None:
             return Retired(query, self._why_without(query, labels))
-        same = self.whereabouts.same
         needs = self._needs(query, labels, source, [place for _, place in standing])
-        moved = query.chunk_id not in same
+        moved = query.chunk_id not in self.whereabouts.same
         changes: dict[str, object] = {
             "chunk_id": source,
             "evidence": tuple(dict.fromkeys(place for _, place in standing)),
@@ -219,58 +261,61 @@ class _Heirs:
         }
         if moved:
             changes.update(difficulty=None, source_grade=None)
-        lost = sum(same.get(chunk_id) not in labels and not self._stands(query, chunk_id) for chunk_id in before)
-        positions = tuple(self.whereabouts.positions[one] for one in needs or (source,))
-        return Kept(query.model_copy(update=changes), labels, derived, moved, positions, lost)
+        return Kept(
+            query=query.model_copy(update=changes),
+            labels=labels,
+            derived=tuple(chunk_id for chunk_id, grade in grades.items() if grade.derived),
+            moved=moved,
+            positions=tuple(self.whereabouts.positions[one] for one in needs or (source,)),
+            origins={chunk_id: grade.origin for chunk_id, grade in grades.items()},
+            unjudged=self._unjudged(query),
+        )
 
     def unanswerable(self, query: Query) -> Query:
         """Return a query that nothing answers, about the passage of today if there is one."""
-        return query.model_copy(update={"chunk_id": self.whereabouts.same.get(query.chunk_id, query.chunk_id)})
+        places = [self.places[key_of(one)] for one in query.evidence]
+        evidence = tuple(place for place in places if isinstance(place, Evidence))
+        chunk_id = self.whereabouts.same.get(query.chunk_id, query.chunk_id)
+        return query.model_copy(update={"chunk_id": chunk_id, "evidence": evidence})
 
     def _is_essential(self, query: Query, evidence: Evidence) -> bool:
-        """Whether the query was written from the evidence: no other is in its passages, or this one is."""
+        """Whether the query was written from the evidence: it is its first, or in one of the passages it needs."""
         named = {query.chunk_id, *query.needs}
         return evidence == query.evidence[0] or any(
             chunk_id in named for chunk_id, _ in self.whereabouts.earlier_cuts(evidence)
         )
 
-    def _stands(self, query: Query, chunk_id: str) -> bool:
-        promised = self.promises.get((query.query_id, chunk_id), ())
-        return any(isinstance(self.places[key_of(one)], Evidence) for one in promised)
+    def _unjudged(self, query: Query) -> int:
+        """Return how many grades have neither the text nor the evidence they were given for."""
+        promised = (
+            self.promises.get((query.query_id, chunk_id), ())
+            for chunk_id in self.earlier.labels.get(query.query_id, ())
+            if chunk_id not in self.whereabouts.same
+        )
+        return sum(all(isinstance(self.places[key_of(one)], str) for one in evidence) for evidence in promised)
 
-    def _labels(
-        self, query: Query, standing: Sequence[tuple[Evidence, Evidence]]
-    ) -> tuple[dict[str, Relevance], tuple[str, ...]]:
-        """Return the grades of today and the derived ones among them: by equal text first, then by the evidence."""
+    def _grades(self, query: Query, standing: Sequence[tuple[Evidence, Evidence]]) -> dict[str, _Grade]:
+        """Return the grades of today: those of passages with the same text, then those that the evidence gives."""
         before, same = self.earlier.labels.get(query.query_id, {}), self.whereabouts.same
         unread = set(self.earlier.derived.get(query.query_id, ()))
-        kept: dict[str, Relevance] = {}
+        kept: dict[str, _Grade] = {}
         for chunk_id, grade in before.items():
             if chunk_id in same:
-                kept[same[chunk_id]] = max(grade, kept.get(same[chunk_id], grade))
-        read = {same[chunk_id] for chunk_id in before if chunk_id in same and chunk_id not in unread}
-        found: dict[str, Relevance] = {}
+                _raise(kept, same[chunk_id], _Grade(grade, chunk_id, chunk_id in unread))
+        held = {chunk_id: grade.grade for chunk_id, grade in kept.items()}
+        found: dict[str, _Grade] = {}
         for chunk_id, grade in before.items():
-            if grade >= RELEVANT and chunk_id not in same and chunk_id not in unread:
-                for one in self.promises.get((query.query_id, chunk_id), ()):
-                    self._give(self.places[key_of(one)], grade, kept, found)
-        for one, place in standing:
-            meeting = [before.get(chunk_id) for chunk_id, _ in self.whereabouts.earlier_cuts(one)]
-            grades = [grade for grade in meeting if grade is not None and grade >= RELEVANT]
-            if grades:
-                self._give(place, max(grades), kept, found)
-        labels = {**found, **kept}
-        return labels, tuple(sorted(one for one in kept if one not in read and one not in found))
+            if grade >= RELEVANT and chunk_id not in unread:
+                promised = [self.places[key_of(one)] for one in self.promises.get((query.query_id, chunk_id), ())]
+                own = [now for one, now in standing if self._meets(one, chunk_id)]
+                for place in (*promised, *own):
+                    for holder in self._holding(place, held) if isinstance(place, Evidence) else ():
+                        if holder not in kept:
+                            _raise(found, holder, _Grade(grade, chunk_id, derived=False))
+        return {**found, **kept}
 
-    def _give(
-        self, place: Evidence | str, grade: Relevance, kept: Mapping[str, Relevance], found: dict[str, Relevance]
-    ) -> None:
-        """Grade the chunks that hold a stretch, unless their own grade is kept."""
-        if isinstance(place, str):
-            return
-        for chunk_id in self._holding(place, kept):
-            if chunk_id not in kept:
-                found[chunk_id] = max(grade, found.get(chunk_id, grade))
+    def _meets(self, evidence: Evidence, chunk_id: str) -> bool:
+        return any(one == chunk_id for one, _ in self.whereabouts.earlier_cuts(evidence))
 
     def _holding(self, place: Evidence, kept: Mapping[str, Relevance]) -> list[str]:
         """Return the chunks that hold a stretch; if none is relevant or free to be, the one with most of it that is."""
@@ -285,14 +330,18 @@ class _Heirs:
         ]
         return [max(parts)[1]] if parts else []
 
-    def _source(self, query: Query, labels: Mapping[str, Relevance], places: Sequence[Evidence]) -> str | None:
+    def _source(
+        self, query: Query, labels: Mapping[str, Relevance], places: Sequence[Evidence], *, has_answer: bool
+    ) -> str | None:
         """Return the passage that stands for the one the query was written from; None if nothing is relevant."""
         relevant = {chunk_id for chunk_id, grade in labels.items() if grade >= RELEVANT}
-        if not relevant:
+        if has_answer and not relevant:
             return None
         same = self.whereabouts.same.get(query.chunk_id)
-        if same is not None and same in labels:
+        if same is not None and (same in labels or not has_answer):
             return same
+        if not relevant:
+            return next((chunk_id for place in places for chunk_id in self._holding(place, {})), None)
         for place in places:
             for chunk_id in self._holding(place, labels):
                 if chunk_id in relevant:

@@ -6,6 +6,7 @@ Documents are read again where they are needed; held are digests, the places of 
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -18,6 +19,9 @@ from goldbench.schemas.corpus import Chunk, Document, Evidence, Span
 
 GONE = "no longer in the documents"
 SEVERAL = "in several places of the documents, and nothing around it tells which one is meant"
+OTHER = "no longer where it was, and the one place that has the same words may be another one"
+TELLING = 40
+"""Characters of a stretch that are enough to tell it from another one, if nothing around it does."""
 
 Key: TypeAlias = tuple[str, int, int]
 """The document, the first character, and the character after the last one of a stretch."""
@@ -121,7 +125,8 @@ class Whereabouts:
 
         A stretch of an unchanged document or chunk stands where it stood in it. Another one is looked for in the
         documents that its own lives on in, then in all: taken is the place with the longest unchanged surroundings, and
-        if nothing around it is left, the only place.
+        if nothing around it is left, the only place. A short stretch that stood in several places must have some of its
+        surroundings left.
 
         Args:
             wanted: The stretches, with their words.
@@ -141,7 +146,12 @@ class Whereabouts:
         everywhere = self._search(left, anywhere=True)
         for key in left:
             found[key] = _best(everywhere[key]) or _only(near[key]) or _only(everywhere[key]) or _why(everywhere[key])
-        return found
+        lone = [
+            key for key, stretch in left.items() if len(stretch.quote) < TELLING and not isinstance(found[key], str)
+        ]
+        return found | dict.fromkeys(
+            self._ambiguous({key: left[key].quote for key in lone if not _best(everywhere[key])}), OTHER
+        )
 
     def _in_same_chunks(self, wanted: Mapping[Key, Evidence]) -> dict[Key, Evidence]:
         """Return the stretches that lie in a chunk whose text is still there, at their place in it."""
@@ -157,6 +167,13 @@ class Whereabouts:
                 if place.quote == wanted[key].quote:
                     found.setdefault(key, place)
         return found
+
+    def _ambiguous(self, quotes: Mapping[Key, str]) -> list[Key]:
+        """Return the stretches that stood in several places of the earlier corpus."""
+        stood: Counter[Key] = Counter()
+        for document in self._earlier.documents if quotes else ():
+            stood.update({key: count for key, quote in quotes.items() if (count := document.text.count(quote))})
+        return [key for key, count in stood.items() if count > 1]
 
     def _stretches(self, wanted: Mapping[Key, Evidence]) -> dict[Key, Stretch]:
         """Return the stretches with what stood around them."""
