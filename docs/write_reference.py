@@ -16,6 +16,7 @@ from goldbench.pipeline.cli.app import COMMANDS, built
 from goldbench.pipeline.cli.options import PANELS, rows_by_title
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.retrieval.system_settings import KINDS, PRESETS
+from goldbench.pipeline.text.personal_data import RULES as PERSONAL
 from goldbench.schemas.settings import SHARE, Declared, declared, share_text
 
 ROOT = Path(__file__).parent.parent
@@ -174,6 +175,12 @@ def reference() -> str:
     rows = [f"| `{rule}` | {what} | {remedy} |" for rule, (what, remedy) in RULES.items()]
     parts += ["## Kinds of queries\n", _KINDS, "## Difficulty of queries\n", _DIFFICULTY]
     parts += [
+        "## Users' queries\n",
+        _LOGS,
+        _rows(("rule", "leaves out a query that holds"), list(PERSONAL.items())),
+        _SAMPLE,
+    ]
+    parts += [
         "## Rules of a build\n",
         _RULES + "\n".join(["| Rule | Rejects | What helps |", "| --- | --- | --- |", *rows]) + "\n",
     ]
@@ -185,6 +192,37 @@ def reference() -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
+_LOGS = """\
+A log is text with one query per line, CSV, TSV, JSON or JSON Lines, packed or not. The column of queries is the first
+of `user_query`, `query`, `question`, `q`, `search`, `keywords` and `text`, unless one is named; a column `frequency`,
+`freq`, `count` or `searches` says how often the query was asked. Spellings that differ only in case, width, spaces
+and final marks are one query.
+
+Exports of OpenSearch's User Behavior Insights (specification 1.0.0 to 1.3.0, OpenSearch 2.15 and later) are read as
+they are: `ubi_queries` and `ubi_events` as records, hits (`_source`), lines of the bulk API or responses to a search,
+or CSV with nested names joined by dots. A search that was stored for each of its pages counts once (`query_id`). Of
+the events, `click`, `click_through`, `add_to_cart`, `purchase`, `watch` and thumbs up count for a result, thumbs down
+against it; views and impressions do not count. `object_id` must be the id of a passage.
+
+When queries are drawn from a log for a set, those with personal data are left out and counted by rule, never printed
+(`drift` shows the queries of a log as they are). These are rules and no guarantee: a name that is not in your list,
+an address in words or a number of five digits goes through. Look through the queries of a set before you give it
+away.
+"""
+_SAMPLE = """\
+The *head* of a log are the queries asked most often that together make up the first third of all searches, the
+*torso* those of the second third, the *tail* the rest and every query that was asked only once. Queries asked equally
+often stay in one band. That rare queries are those asked once follows Downey, Dumais and Horvitz (2007), *Heads and
+Tails: studies of web search with common and rare queries*; the thirds are goldbench's own choice. Within a band every
+query is as likely to be drawn as any other, by a seeded draw of its own, so a log that grows a little gives nearly
+the same queries.
+
+`frequency` is how often a query was asked. `traffic` is how many searches of the log it stands for: the searches of
+its band, shared among the queries drawn from it by their frequency. `goldbench score --weight traffic` estimates the
+mean over all searches; `--weight frequency` is the mean over the searches of the drawn queries alone, in which the
+head counts far more. Clicks and votes are not labels, because people click on what is shown first: they bring
+passages into the pool, to be judged first.
+"""
 _DIFFICULTY = """\
 Each query of a build says how hard it is for word matching (`difficulty` in `3-queries.jsonl`), as facts: the share
 of its content words that stand in its source (`overlap`), how many passages it needs (`needed`), and the rank

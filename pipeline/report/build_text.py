@@ -16,6 +16,7 @@ from goldbench.schemas.manifest import Asked, Failure, Manifest, StageReport, St
 
 if TYPE_CHECKING:
     from goldbench.pipeline.build.drawn_queries import Drawn
+    from goldbench.pipeline.build.users_queries import UsersQueries
     from goldbench.pipeline.config import Config
     from goldbench.pipeline.llm.rehearsal import PlannedStage
 
@@ -229,3 +230,25 @@ def plan_notes(stages: Sequence[PlannedStage], drawn: Drawn, config: Config) -> 
     requests, cap = sum(row.requests for row in stages), config.model.max_requests
     if cap is not None and requests > cap:
         yield f"max_requests = {cap:,} stops the run before it is complete."
+
+
+def users_queries_lines(found: UsersQueries) -> Iterator[str]:
+    """Yield a line on the log, on the queries left out for personal data, and on the sample; no query is shown."""
+    skipped = ", ".join(f"{reason} {count:,}" for reason, count in found.skipped.items())
+    yield (
+        f"log: {amount(found.searches, 'search', 'searches')}, {queries(found.distinct)}"
+        + (f"; skipped: {skipped}" if skipped else "")
+    )
+    if found.personal:
+        rules = ", ".join(f"{rule} {count:,}" for rule, count in found.personal.items())
+        yield (
+            f"personal data: {queries(sum(found.personal.values()))} left out by rule ({rules}), asked "
+            f"{amount(found.personal_searches, 'time')}; rules are no guarantee: look through the queries before you "
+            "give the set away"
+        )
+    searches = sum(band.searches for band in found.bands.values())
+    parts = (
+        f"{name} {band.drawn:,} of {queries(band.queries)} ({band.searches / searches:.0%} of the searches)"
+        for name, band in found.bands.items()
+    )
+    yield f"drawn: {', '.join(parts)}"
