@@ -16,13 +16,15 @@ class GoldReference(Record):
     """The judgments in use: ``sha256`` is the digest of the sorted lines ``query document grade``.
 
     ``evidence_level`` is the gold set's own label (``smoke`` if neither a model nor a person wrote it), None if it has
-    none.
+    none. ``version`` and ``content_sha256`` are the set's version and the digest of its content, None if it has none.
     """
 
     name: str
     sha256: str
     queries: int = Field(ge=1)
     evidence_level: str | None = None
+    version: str | None = None
+    content_sha256: str | None = None
 
 
 class Score(Record):
@@ -115,13 +117,18 @@ class Scorecard(VersionedRecord):
 
 
 class Baseline(VersionedRecord):
-    """The reference of a gate: the values of one system, one per query, in the order of ``query_ids``."""
+    """The reference of a gate: the values of one system, one per query, in the order of ``query_ids``.
+
+    ``query_sha256`` holds a digest of the text and the labels of each query, by which queries are found again in
+    another version of the set; empty if the set has no version.
+    """
 
     format: int = 1
     goldbench: str
     gold: GoldReference
     system: str
     query_ids: list[str] = Field(min_length=1)
+    query_sha256: list[str] = Field(default_factory=list)
     values: dict[str, list[float]] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -131,6 +138,8 @@ class Baseline(VersionedRecord):
         for measure, values in self.values.items():
             if len(values) != len(self.query_ids):
                 raise ValueError(f"{measure} has {len(values)} values for {len(self.query_ids)} queries")
+        if self.query_sha256 and len(self.query_sha256) != len(self.query_ids):
+            raise ValueError(f"query_sha256 has {len(self.query_sha256)} values for {len(self.query_ids)} queries")
         return self
 
     def means(self) -> dict[str, float]:

@@ -36,6 +36,7 @@ from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
+from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.ports import Progress, QueryGenerator, Stored, Writing
 from goldbench.pipeline.stages.ask.passages import why_not
 from goldbench.pipeline.stages.ask.small_model import SmallModelGenerator
@@ -449,7 +450,7 @@ async def build(
             kinds=run.kinds,
             difficulty=run.selected(),
         )
-        place.finish(manifest if finish is None else await finish(place, manifest))
+        place.finish(manifest if finish is None else await finish(place, manifest), Making("build"))
     drawn, asked = run.drawn, config.generate.queries
     met = len(drawn.queries) + len(drawn.unanswerable) >= (asked or 1)
     if asked is not None:

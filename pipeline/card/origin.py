@@ -158,6 +158,9 @@ def _provenance(material: DescribedSet) -> Iterator[Figure]:
         }
         values |= {f"prompt {name}": digest for name, digest in sorted(manifest.prompts.items())}
         values |= {f"package {name}": version for name, version in sorted(manifest.packages.items())}
+    for name in ("version", "content_sha256"):
+        if isinstance(material.metadata.get(name), str):
+            values[name.replace("_", " ")] = material.metadata[name]
     seed = material.metadata.get("seed")
     if isinstance(seed, int) and not isinstance(seed, bool):
         values["seed"] = seed

@@ -26,6 +26,7 @@ def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder 
         f"{amount(found.documents, 'document')}, {amount(found.chunks, 'chunk')}, {queries(found.queries)}, "
         f"{amount(found.labels, 'label')}: "
         + (amount(len(found.problems), "problem") if found.problems else "every reference and span holds")
+        + (f"; version {found.version.version}, content {found.version.content_sha256[:12]}" if found.version else "")
         + ("" if found.queries else "; with no query it measures nothing")
     )
     if found.problems:

@@ -23,7 +23,7 @@ from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import QUERIES, RENAMED
-from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, Records, stamp, with_reports
+from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, Records, made_from, stamp, with_reports
 from goldbench.pipeline.goldset.publication import new_folder
 from goldbench.pipeline.ports import Stored
 from goldbench.pipeline.stages.allotment import Group, allot, exact_numbers, linked
@@ -271,7 +271,7 @@ def _write(piece: _Piece, folder: Path, noted: Mapping[str, Any], fingerprint: s
         derived = {one: found for one, found in whole.dataset.derived.items() if one in kept}
         place.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable, derived))
         place.write_settings(settings)
-        place.finish(_manifest(whole, queries, unanswerable, fingerprint, started))
+        place.finish(_manifest(whole, queries, unanswerable, fingerprint, started), made_from(STAGE, home))
     labels = sum(map(len, grades.values()))
     return Part(piece.name, folder, piece.wanted, len(queries), len(unanswerable), labels)
 

@@ -21,6 +21,7 @@ from goldbench.pipeline.goldset import publication
 from goldbench.pipeline.goldset.dataset import GoldContents, read_dataset, write_gold
 from goldbench.pipeline.goldset.gold_path import read_metadata
 from goldbench.pipeline.goldset.own_version import own_version
+from goldbench.pipeline.goldset.set_versions import Making, origin_of, versioned
 from goldbench.pipeline.stages.lineage import have_one_in_common
 from goldbench.schemas.corpus import Chunk, Document
 from goldbench.schemas.judgment import Judgment, Pooled
@@ -323,7 +324,8 @@ class GoldFolder:
             draft = Draft(place)
             yield draft
             if draft.finished is not None:
-                publication.publish(place, self.path, draft.finished, stale=stale)
+                finished = draft.versioned(self)
+                publication.publish(place, self.path, finished, stale=stale)
 
     @contextlib.contextmanager
     def rewriting(self) -> Iterator[Draft]:
@@ -336,20 +338,21 @@ class GoldFolder:
             draft = Draft(place)
             yield draft
             if draft.finished is not None:
-                files = self.manifest().files
+                finished, files = draft.versioned(self), self.manifest().files
                 stale = names.PARQUET_COPIES if draft.file(names.DATASET).is_file() else ()
                 kept = {
                     name: digest
                     for name, digest in files.items()
                     if name not in stale and not draft.file(name).is_file()
                 }
-                publication.publish(place, self.path, draft.finished, stale=stale, kept=kept)
+                publication.publish(place, self.path, finished, stale=stale, kept=kept)
 
 
 class Draft(GoldFolder):
     """A set that is being written. At the end of its block it is put in place, or thrown away unless it is finished."""
 
     finished: Manifest | None = None
+    making = Making()
 
     def write_gold(self, gold: GoldContents) -> None:
         """Write the gold set and its copies for other tools, and the queries without an answer if there are any."""
@@ -361,9 +364,28 @@ class Draft(GoldFolder):
         """Write the settings that the set is made with."""
         write_toml(self.path / names.CONFIG, settings)
 
-    def finish(self, manifest: Manifest) -> None:
-        """Put the set in place with this manifest when the block ends."""
-        self.finished = manifest
+    def finish(self, manifest: Manifest, making: Making | None = None) -> None:
+        """Put the set in place with this manifest when the block ends.
+
+        Args:
+            manifest: The manifest.
+            making: How the set was made, for its changelog; None leaves the command out.
+        """
+        self.finished, self.making = manifest, making or Making()
+
+    def versioned(self, before: GoldFolder) -> Manifest:
+        """Return the manifest with the versions of the set, which are written into the draft.
+
+        Args:
+            before: The folder that the set is put into; a damaged set in it counts as none.
+        """
+        assert self.finished is not None
+        earlier = None
+        with contextlib.suppress(InputError):
+            earlier = before.manifest()
+        if not self.file(names.DATASET).is_file():  # the set itself stays as it is
+            return self.finished.model_copy(update={"versions": earlier.versions if earlier else []})
+        return versioned(self.path, before.path, self.finished, earlier, self.making)
 
 
 def is_graded(manifest: Manifest) -> bool:
@@ -382,6 +404,16 @@ def stamp(started: float) -> dict[str, Any]:
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - started, 3),
     }
+
+
+def made_from(by: str, *parts: GoldFolder) -> Making:
+    """Return how a set was made from others.
+
+    Args:
+        by: The command.
+        parts: The folders of the other sets.
+    """
+    return Making(by, tuple(origin_of(part.path, part.metadata()) for part in parts))
 
 
 def with_reports(reports: Iterable[StageReport], new: Iterable[StageReport]) -> list[StageReport]:

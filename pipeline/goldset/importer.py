@@ -31,11 +31,12 @@ from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, stamp
 from goldbench.pipeline.goldset.gold_path import metadata_of
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.goldset.publication import sha256_of
+from goldbench.pipeline.goldset.set_versions import Making, origin_of
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.corpus import Chunk, Evidence
 from goldbench.schemas.judgment import RELEVANT, Relevance
-from goldbench.schemas.manifest import Manifest, StageReport
+from goldbench.schemas.manifest import Manifest, Origin, StageReport
 from goldbench.schemas.query import Query
 
 
@@ -43,7 +44,7 @@ from goldbench.schemas.query import Query
 class Options:
     """How a benchmark is imported; ``grades`` and ``relevant_from`` say what grades become, see ``choose_grading``.
 
-    ``notice`` is the warning of a gold set that is imported again.
+    ``notice`` is the warning of a gold set that is imported again, ``origin`` its version.
     """
 
     chosen: Chosen
@@ -53,6 +54,7 @@ class Options:
     level: str | None = None
     replace: bool = False
     notice: str | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,10 @@ def import_benchmark(kind: str, path: str, out: Path, options: Options) -> Impor
         UsageError: The kind is not known, or the grades cannot be told from the options.
         OutputError: The folder holds something else, or cannot be written.
     """
+    known = metadata_of(Path(path)) if Path(path).exists() else {}
+    if "version" in known:
+        options = replace(options, origin=origin_of(Path(path), known))
     if options.level is None and Path(path).exists():
-        known = metadata_of(Path(path))
         options = replace(options, level=known.get("evidence_level"), notice=known.get("notice"))
     return import_collection(open_collection(kind, path, options.chosen), out, options)
 
@@ -120,7 +124,7 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
             failures=work.books.failures,
             packages={"pydantic": importlib.metadata.version("pydantic")},
         )
-        place.finish(manifest)
+        place.finish(manifest, Making("import", (options.origin,) if options.origin else ()))
     return Imported(
         GoldFolder(out).manifest(), imported.grades, sum(len(names.renamed) for _, names in _named(work.reading))
     )

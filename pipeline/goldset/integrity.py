@@ -11,11 +11,13 @@ from pathlib import Path
 
 from goldbench.pipeline.formats.interchange_names import JUDGMENT_COLUMNS
 from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.content_digest import read_content
 from goldbench.pipeline.goldset.dataset import GoldContents, Passage, passages, title_use
 from goldbench.pipeline.goldset.file_names import (
     CHUNKS,
     CORPUS_COPY,
     DATASET,
+    MANIFEST,
     MEMBERS,
     QRELS,
     QRELS_COPY,
@@ -27,19 +29,21 @@ from goldbench.pipeline.goldset.file_names import (
 from goldbench.pipeline.goldset.folder import GoldFolder, is_graded
 from goldbench.schemas.corpus import Chunk, Document, Evidence, TitleUse
 from goldbench.schemas.judgment import Relevance, settled
+from goldbench.schemas.manifest import Manifest, SetVersion
 from goldbench.schemas.query import Query
 from goldbench.schemas.testset import TestSet
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """How much was checked, and every problem found, one line each."""
+    """How much was checked, every problem found, one line each, and the version of the set, None if it has none."""
 
     documents: int
     chunks: int
     queries: int
     labels: int
     problems: tuple[str, ...]
+    version: SetVersion | None = None
 
 
 def validate(folder: Path) -> Validation:
@@ -60,9 +64,22 @@ def validate(folder: Path) -> Validation:
         *_problems_of_members(home, queries, chunks, gold),
         *(_problems_of_grades(home, gold) if graded and not reviewed else ()),
         *_problems_of_copies(home, gold),
+        *_problems_of_version(home, manifest, gold),
     ]
     labels = sum(len(ids) for ids in gold.relevant_docs.values())
-    return Validation(len(documents), len(chunks), len(queries), labels, tuple(problems))
+    version = manifest.versions[0] if manifest.versions else None
+    return Validation(len(documents), len(chunks), len(queries), labels, tuple(problems), version)
+
+
+def _problems_of_version(folder: GoldFolder, manifest: Manifest, gold: TestSet) -> Iterator[str]:
+    """Compare the version and the content digest of the manifest with those of the set, and with what it holds."""
+    if not manifest.versions:
+        return
+    now = manifest.versions[0]
+    if (now.version, now.content_sha256) != (gold.metadata.get("version"), gold.metadata.get("content_sha256")):
+        yield f"the metadata of {DATASET} name another version or content digest than {MANIFEST}"
+    if read_content(folder.file(DATASET)).sha256 != now.content_sha256:
+        yield f"{DATASET} does not have the content that version {now.version} had when it was written"
 
 
 def _problems_of_spans(

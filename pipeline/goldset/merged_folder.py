@@ -17,7 +17,7 @@ from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import QUERIES
-from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, Records, stamp, with_reports
+from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, Records, made_from, stamp, with_reports
 from goldbench.pipeline.goldset.publication import new_folder, taken
 from goldbench.pipeline.goldset.union import Conflict, Ids, Side, Union, dropped_of_other, unite
 from goldbench.schemas.judgment import Judgment, Pooled
@@ -83,7 +83,8 @@ def merge_sets(first: Path, second: Path, out: Path, *, prefer: Prefer | None = 
         noted["prefer"] = prefer
     with new_folder(out) as folder, GoldFolder(folder).replacing(Claim({}, fingerprint)) as place:
         _write(made, place, noted)
-        place.finish(_manifest(made, fingerprint, same).model_copy(update=stamp(started)))
+        manifest = _manifest(made, fingerprint, same).model_copy(update=stamp(started))
+        place.finish(manifest, made_from(STAGE, base.folder, other.folder))
     return Merged(GoldFolder(out).manifest(), made.conflicts, same, made.left_out, untested)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
-from goldbench.pipeline.goldset.folder import Claim, GoldFolder, stamp
+from goldbench.pipeline.goldset.folder import Claim, GoldFolder, made_from, stamp
 from goldbench.pipeline.stages.chunk import check_sizes, chunk_documents
 from goldbench.pipeline.stages.project import Cuts, Projection, judged_passage, project
 from goldbench.pipeline.text.title_path import titled
@@ -143,7 +143,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
                 "usage": {},
             }
         )
-        place.finish(manifest)
+        place.finish(manifest, made_from("rechunk", home))
     return Outcome(GoldFolder(out).manifest(), left_out, sum(found.lost for _, found in kept))
 
 

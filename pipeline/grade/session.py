@@ -11,6 +11,7 @@ from goldbench.pipeline.build.writers import WAVE
 from goldbench.pipeline.config import Panel as Setting
 from goldbench.pipeline.errors import JudgeFailed, NothingKept, OutputError, UsageError
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
+from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.grade.calls import Asking, grouped, remembered
 from goldbench.pipeline.grade.gradable_set import GradableSet, read_gradable
 from goldbench.pipeline.grade.graded_files import manifest_of, with_refusal, write_graded
@@ -121,7 +122,7 @@ async def grade_folder(folder: Path, work: Work) -> Graded:
         manifest = home.manifest()
         check_gradable(home, manifest, work)
         found = await _grade(read_gradable(home, manifest), place, manifest, work)
-        place.finish(found.manifest)
+        place.finish(found.manifest, Making("grade"))
     return replace(found, manifest=home.manifest())
 
 

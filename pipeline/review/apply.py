@@ -18,7 +18,7 @@ from typing import Any
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import DATASET, MANIFEST, QUERIES
-from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, with_reports
+from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, made_from, with_reports
 from goldbench.pipeline.goldset.publication import is_inside
 from goldbench.pipeline.review.decisions import Decided, answered, decide
 from goldbench.pipeline.review.ledger import RUBRIC_SHA
@@ -75,6 +75,7 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
     )
     grades = answered(decided, start, people)
     made = _applied(target, reviewed, decided, grades, people)
+    parts = () if target is folder else (home,)
     with home.rewriting() if target is folder else GoldFolder(target).replacing(claim) as place:
         if target is not folder:
             _copy(home, manifest, place)
@@ -84,7 +85,7 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
         unanswerable = list(home.unanswerable.read_any())
         derived = _still_derived(home, decided.now(), grades, people)
         place.write_gold(GoldContents(decided.queries, corpus, grades, metadata, unanswerable, derived))
-        place.finish(_manifest(manifest, start, decided))
+        place.finish(_manifest(manifest, start, decided), made_from("review apply", *parts))
     return made
 
 

@@ -31,7 +31,7 @@ DECIDING = ("ndcg@10", "mrr@10", "r@10")
 
 
 def reference(gold: Gold) -> GoldReference:
-    """Return the name, hash and size of the judgments.
+    """Return the name, hash and size of the judgments, and the version of their set.
 
     Raises:
         InputError: There are none.
@@ -39,11 +39,14 @@ def reference(gold: Gold) -> GoldReference:
     if not gold.qrels:
         raise InputError(shown(gold.path), "holds 0 queries: there is nothing to compare")
     level = metadata_of(gold.path).get("evidence_level")
+    version, digest = gold.version()
     return GoldReference(
         name=shown(gold.path.name),
         sha256=gold.fingerprint(),
         queries=len(gold.qrels),
         evidence_level=level if isinstance(level, str) else None,
+        version=version,
+        content_sha256=digest,
     )
 
 

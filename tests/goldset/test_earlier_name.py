@@ -49,6 +49,9 @@ def goldbench(goldbench_inside: Goldbench) -> Goldbench:
     return run
 
 
+NEW_FILES = {"beir/README.md", "beir/qrels/test.jsonl", "3-versions.jsonl", "changelog.md"}
+
+
 @pytest.fixture
 def server(model_server: ServerHandle) -> tuple[str, ...]:
     """A judge that knows the evidence of the old set's queries and no other text."""
@@ -69,10 +72,12 @@ def renamed(old: bytes) -> bytes:
 def comparable(name: str, content: bytes) -> bytes:
     """Return a file without the ranks that LSI gave: where all cosines are almost 0, they depend on the processor.
 
-    Nor with the reference answers, which sets from before did not publish, and judge checks, which were fewer.
+    Nor with the reference answers and versions, which sets from before did not have, and judge checks, which were
+    fewer.
     """
     if name == "dataset.json":
-        return re.sub(rb'"answers": \{\n.*?\n\},\n', b"", content, flags=re.DOTALL)
+        unversioned = re.sub(rb'("content_sha256": "\w+", )|(, "version": "1\.0\.0")', b"", content)
+        return re.sub(rb'"answers": \{\n.*?\n\},\n', b"", unversioned, flags=re.DOTALL)
     if name == "beir/queries.jsonl":
         return re.sub(rb', "answer": \{"text".*?\]\}', b"", content)
     if name == "4-judgments.jsonl":
@@ -103,13 +108,13 @@ def check_same_set(old: str, new: Path) -> None:
     """
     before = Manifest.model_validate_json(original(f"{old}/manifest.json"))
     after = GoldFolder(new).manifest()
-    assert after.files.keys() - before.files.keys() == {"beir/README.md", "beir/qrels/test.jsonl"}
+    assert after.files.keys() - before.files.keys() == NEW_FILES
     assert before.files.keys() <= after.files.keys()
     for name in before.files:
         was = with_present_ids(new, renamed(original(f"{old}/{name}")))
         pair = [in_any_order(name, comparable(name, content)) for content in ((new / name).read_bytes(), was)]
         assert pair[0] == pair[1], name
-    changing = {"created", "seconds", "files", "goldbench", "usage", "packages", "generators"}
+    changing = {"created", "seconds", "files", "goldbench", "usage", "packages", "generators", "versions"}
     assert before.packages.keys() == after.packages.keys()
     told = [one.model_dump(exclude=changing) for one in (before, after)]
     for one in told:
@@ -124,7 +129,9 @@ def test_sets_are_valid_and_scored_gated_watched_and_compared_as_before(earlier:
         assert "every reference and span holds" in goldbench("validate", name).stdout
     run = ("run", "--run", "bm25=run/runs/bm25.trec")
     goldbench("score", *run, "--html", "page.html")
-    assert (earlier / "scorecard.json").read_bytes() == renamed(original("scorecard.json"))
+    card = json.loads((earlier / "scorecard.json").read_bytes())
+    assert [card["gold"].pop(name) for name in ("version", "content_sha256")] == [None, None]
+    assert card == json.loads(renamed(original("scorecard.json")))
     assert "passed" in goldbench("gate", "run", "--run", "run/runs/bm25.trec", "--baseline", "baseline.json").stdout
     goldbench("monitor", *run, "--history", "history.jsonl")
     entries = (earlier / "history.jsonl").read_bytes().splitlines(keepends=True)

@@ -1,0 +1,145 @@
+"""What a gold set holds, as digests: of the whole, and of each query with its labels.
+
+The content digest of a set can be computed from its ``dataset.json`` by any program. It is over entries, each a JSON
+array: ``["queries", id, text]``, ``["corpus", id, text]``, ``["relevance_scores", query, passage, grade]`` (if the set
+has no grades, ``["relevant_docs", query, passage]``), and ``[member, id, value]`` for every entry of every other member
+except ``mode`` and ``metadata``; a value that is a list of strings is sorted. Each array is written as canonical JSON
+(RFC 8785: no white space, keys sorted, UTF-8) and hashed with SHA-256. The hexadecimal digests, sorted, each with a
+line feed, are hashed with SHA-256 once more. Order, times and who made the set do not count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.packed_files import Source
+
+ASKED = ("queries", "unanswerable", "history", "standalone", "originals")
+"""The members of ``dataset.json`` that say what is asked; the others say what is relevant."""
+
+_SEARCHED = ("queries", "history", "standalone")
+"""The members that a retrieval system is asked with."""
+
+_HEADER, _START = b'": {\n', b'{\n"queries": {\n'
+_NOT_HASHED = ("mode", "metadata", "relevant_docs")
+
+Entry = tuple[str, str, Any]
+"""The member of ``dataset.json``, the id in it, and the value."""
+
+
+@dataclass(slots=True)
+class Content:
+    """A gold set as digests.
+
+    ``sha256`` is its content digest, ``passages`` the digest of each passage's text. ``asked`` holds a digest of what
+    is asked by id, queries without an answer among them; ``labels`` the grades by query; ``other`` a digest of each
+    entry of the other members. ``queries`` holds a digest of each query's text, its earlier turns and its labels by
+    the texts of their passages: where two are equal, a retrieval system is measured by the same.
+    """
+
+    sha256: str = ""
+    passages: dict[str, bytes] = field(default_factory=dict)
+    asked: dict[str, bytes] = field(default_factory=dict)
+    labels: dict[str, dict[str, int]] = field(default_factory=dict)
+    other: dict[str, str] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)
+
+
+def read_content(path: Path) -> Content:
+    """Return a ``dataset.json`` as digests; the texts of passages are read one by one if goldbench wrote the file.
+
+    Raises:
+        InputError: The file cannot be read, or is not a ``dataset.json``.
+    """
+    content, digests = Content(), list[str]()
+    members: dict[str, dict[str, Any]] = {}
+    try:
+        for member, key, value in _entries(path):
+            if member == "corpus":
+                content.passages[key] = sha256(_utf8(value)).digest()
+            elif member in {"relevance_scores", "relevant_docs"}:
+                content.labels[key] = value if isinstance(value, dict) else dict.fromkeys(value, 2)
+            else:
+                members.setdefault(member, {})[key] = value
+            for entry in _hashed(member, key, value):
+                digests.append(sha256(_canonical(entry)).hexdigest())
+                if member not in {*ASKED, "corpus", "relevance_scores", "relevant_docs"}:
+                    content.other[f"{member} {key}"] = digests[-1]
+    except (OSError, ValueError, TypeError, AttributeError):
+        raise InputError(path, "is damaged: it does not hold a gold set; make it again") from None
+    content.sha256 = _joined(digests)
+    for query_id in {**members.get("queries", {}), **members.get("unanswerable", {})}:
+        said = [members.get(member, {}).get(query_id) for member in ASKED]
+        content.asked[query_id] = sha256(_canonical(said)).digest()
+    content.queries = {one: _measured(one, members, content) for one in members.get("queries", {})}
+    return content
+
+
+def _measured(query_id: str, members: Mapping[str, Mapping[str, Any]], content: Content) -> str:
+    """Return the digest of a query and its labels, in which passages are known by their texts."""
+    needed = members.get("needs", {}).get(query_id, ())
+    labels = [
+        [content.passages.get(chunk_id, b"").hex(), int(grade), chunk_id in needed]
+        for chunk_id, grade in content.labels.get(query_id, {}).items()
+    ]
+    asked = [members.get(member, {}).get(query_id) for member in _SEARCHED]
+    return sha256(_canonical([*asked, sorted(labels)])).hexdigest()
+
+
+def _hashed(member: str, key: str, value: Any) -> Iterator[list[Any]]:  # noqa: ANN401  whatever a member holds
+    if member == "relevance_scores":
+        yield from ([member, key, chunk_id, grade] for chunk_id, grade in value.items())
+    elif member == "relevant_docs":
+        yield from ([member, key, chunk_id] for chunk_id in value)
+    elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+        yield [member, key, sorted(value)]
+    else:
+        yield [member, key, value]
+
+
+def _canonical(value: object) -> bytes:
+    return _utf8(json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")))
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _joined(digests: Iterable[str]) -> str:
+    return sha256("".join(f"{one}\n" for one in sorted(digests)).encode()).hexdigest()
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    """Yield every entry that counts; one by one from a file with an entry per line, as this project writes it."""
+    with path.open("rb") as file:
+        ours = file.read(len(_START)) == _START
+    if ours:
+        yield from _entries_by_line(path)
+        return
+    found = read_json(Source(path))
+    if not isinstance(found, dict) or "relevant_docs" not in found:
+        raise ValueError("not a gold set")
+    graded = found.get("relevance_scores") is not None
+    for member, entries in found.items():
+        if isinstance(entries, dict) and (member not in _NOT_HASHED or (member == "relevant_docs" and not graded)):
+            yield from ((member, key, value) for key, value in entries.items())
+
+
+def _entries_by_line(path: Path) -> Iterator[Entry]:
+    member = ""
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(_HEADER):
+                member = str(json.loads(line[: -len(_HEADER) + 1]))
+            elif line == b"},\n":
+                member = ""
+            elif member and member not in _NOT_HASHED:
+                ((key, value),) = json.loads(b"{" + line.rstrip(b",\n") + b"}").items()
+                yield member, key, value
