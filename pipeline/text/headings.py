@@ -21,7 +21,7 @@ _KEY = re.compile(r"([A-Za-z_][\w.-]*|\"[^\"\n]+\"|'[^'\n]+')[ \t]*:(?:[ \t]|$)"
 _BELOW_KEY = re.compile(r"[ \t]|-(?:[ \t]|$)|#|[]}],?[ \t]*$")
 _FRONT_TITLE = re.compile(r"^title[ \t]*:[ \t]*(?![>|][-+\d]*[ \t]*$)(\S.*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _MARKED = re.compile(r"^(?:[ ]{0,3}#{1,6}[ \t]|[ ]{0,3}(?:={2,}|-{3,})[ \t]*$)", re.MULTILINE)
-_ATX = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*)")
 _UNDERLINE = re.compile(r"[ ]{0,3}(?:(={2,})|-{3,})[ \t]*$")
 _NOT_A_TITLE = re.compile(r"[ ]{4}|\t|[ ]*(?:[-*+>|#]|\d+[.)])(?:\s|$)|[ ]*[|>]")
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})(.*)")
@@ -81,7 +81,7 @@ def _titles(text: str) -> Iterator[tuple[int, int, int, str]]:
         if fenced:
             previous, blank_before = (start, ""), False
             continue
-        if (atx := _ATX.match(line)) and (title := _plain(atx[2])):
+        if (atx := _ATX.match(line)) and (title := _plain(unclosed(atx[2]))):
             yield start, start + len(line), len(atx[1]), title
             previous, blank_before = (start, ""), True
             continue
@@ -150,6 +150,13 @@ def _fence_after(fence: str, line: str) -> tuple[str, bool]:
         return (mark[1], True) if mark and opens else ("", False)
     closes = mark is not None and mark[1].startswith(fence) and not mark[2].strip()
     return ("" if closes else fence), True
+
+
+def unclosed(words: str) -> str:
+    """Return the words of a heading without the marks ``##`` that may close it, and without white space at the end."""
+    words = words.rstrip(" \t")
+    bare = words.rstrip("#")
+    return bare.rstrip(" \t") if bare[-1:] in {" ", "\t"} else words
 
 
 def _plain(title: str) -> str:

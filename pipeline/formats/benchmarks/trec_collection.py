@@ -33,13 +33,12 @@ _TOPICS = ("topics*", "queries*", "*.topics*", "*.queries*", f"trec/{TREC_TOPICS
 _QRELS = ("qrels*", "*.qrels*", "*qrels*", f"trec/{TREC_QRELS}")
 _ELEMENTS = re.compile(r"\s*<(?:DOC|TOP|TOPICS?|TOPS|ROOT|XML|\?XML)\b", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]{1,200}>")
-_DOCNO = re.compile(r"<DOCNO>\s*(.*?)\s*</DOCNO>", re.IGNORECASE | re.DOTALL)
-_TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|TI)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
-_TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.IGNORECASE | re.DOTALL)
+_DOCNO = re.compile(r"<DOCNO>([^<]*)</DOCNO>", re.IGNORECASE)
+_TITLES = re.compile(r"<(/?)(TITLE|HEADLINE|HEAD|TI)>", re.IGNORECASE)
+_TEXTS = re.compile(r"<(/?)(TEXT)>", re.IGNORECASE)
 _NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]+)|<topic\s[^>]*\bnumber=[\"']([^\"']+)", re.IGNORECASE)
-_QUERY = re.compile(
-    r"<(title|query)>\s*(?:Topic:)?\s*(.*?)\s*(?:</\1>|<(?:desc|narr|description|/top)|\Z)", re.IGNORECASE | re.DOTALL
-)
+_QUERY = re.compile(r"<(?:title|query)>\s*+(?:Topic:)?", re.IGNORECASE)
+_AFTER_QUERY = re.compile(r"</(?:title|query)>|<(?:desc|narr|description|/top)", re.IGNORECASE)
 
 
 def read_trec(folder: Path, chosen: Chosen) -> Collection:
@@ -74,12 +73,25 @@ def _entry(line: int, block: str) -> Entry:
     identity = _DOCNO.search(block)
     if not identity:
         raise Fault("the <DOC> beginning here has no <DOCNO>")
-    title = _TITLE.search(block)
-    bodies = _TEXT.findall(block)
+    title = next(_elements(block, _TITLES), None)
+    bodies = [block[start:end] for start, end in _elements(block, _TEXTS)]
+    words = block[slice(*title)] if title else ""
     rest = _DOCNO.sub("", block, count=1) if not bodies else "\n".join(bodies)
     if not bodies and title:
-        rest = rest.replace(title.group(0), "", 1)
-    return Entry(identity.group(1), _plain(title.group(2)) if title else "", _plain(rest), line)
+        rest = rest.replace(words, "", 1)
+    return Entry(identity.group(1).strip(), _plain(words), _plain(rest), line)
+
+
+def _elements(block: str, tags: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the content of each element, in one pass however many tags are never closed."""
+    name, start = "", 0
+    for tag in tags.finditer(block):
+        closes, found = tag[1], tag[2].lower()
+        if not name and not closes:
+            name, start = found, tag.end()
+        elif closes and found == name:
+            yield start, tag.start()
+            name = ""
 
 
 def _topics(path: Path) -> Iterator[Topic]:
@@ -95,7 +107,9 @@ def _topic(line: int, block: str) -> Topic:
     identity, query = _NUMBER.search(block), _QUERY.search(block)
     if not identity or not query:
         raise Fault("the topic beginning here has no number or no title")
-    return Topic((identity.group(1) or identity.group(2)), " ".join(_plain(query.group(2)).split()), line)
+    after = _AFTER_QUERY.search(block, query.end())
+    words = block[query.end() : after.start() if after else len(block)]
+    return Topic((identity.group(1) or identity.group(2)), " ".join(_plain(words).split()), line)
 
 
 def _blocks(source: Source, element: str) -> Iterator[tuple[int, str]]:

@@ -13,7 +13,7 @@ from markdownify import MarkdownConverter
 from goldbench.pipeline.formats.documents.main_content import is_bar, main_content
 
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
-_TRAILING = re.compile(r"[ \t]+(?=\n|\Z)")
+_TRAILING = re.compile(r"(?<![ \t])[ \t]++(?=\n|\Z)")
 _FENCES = re.compile(r"^[ \t>]*(`{3,})", re.MULTILINE)
 _OPENS = re.compile(r"[\s>:.\d-]*(`{3,})")
 """A line that begins code, also as the first line of an item of a list, a definition or a quotation."""

@@ -25,9 +25,9 @@ from goldbench.pipeline.formats.faults import Fault
 if TYPE_CHECKING:
     from markitdown import DocumentConverter
 
-_PICTURE = re.compile(r"!\[([^\]]*)\]\([^)\n]*\)")
+_PICTURE = re.compile(r"!\[([^\[\]]*+)\]\([^)\n]*+\)")
 _LINK = re.compile(
-    r"(?<!!)\[([^\]\n]*)\]"
+    r"(?<!!)\[([^\[\]\n]*+)\]"
     r"\((?:(?:https?:|mailto:|file:|#|\.{0,2}/)[^)\s]*|[^)\s]*\.x?html?(?:#[^)\s]*)?)(?: \"[^\"\n]*\")?\)"
 )
 _SLIDE = re.compile(r"^<!-- Slide number: \d+ -->\n", re.MULTILINE)

@@ -18,7 +18,6 @@ from docutils.parsers.rst.languages import en
 _DIRECTIVES = re.compile(r"^[ \t]*\.\. (?:\|[^|\n]{1,80}\| )?([\w.+:-]{1,40})::(?=\s|$)", re.MULTILINE)
 _ROLES = re.compile(r":([\w.+:-]{1,40}):`|`:([\w.+:-]{1,40}):")
 _OPTION = re.compile(r"[ \t]*:[\w-]{1,40}:(?:\s|\Z)")
-_TITLED = re.compile(r"\A(.+?)\s*<([^<>]*)>\Z", re.DOTALL)
 _SILENT = frozenset({
     "acks", "codeauthor", "cssclass", "currentmodule", "default-domain", "default-role", "graphviz", "highlight",
     "highlightlang", "include", "index", "inheritance-diagram", "literalinclude", "meta", "moduleauthor", "module",
@@ -318,6 +317,12 @@ class _AuditEvent(_Silent):
         return [shown]
 
 
+def _title_before(text: str) -> str | None:
+    """Return the title that stands before a target in angle brackets; None if the text does not end with a target."""
+    title, opens, target = text.removesuffix(">").rpartition("<")
+    return title.rstrip() if text.endswith(">") and opens and title.strip() and ">" not in target else None
+
+
 def _role(
     name: str,
     _raw: str,
@@ -330,8 +335,8 @@ def _role(
     """Return what a reader sees of a role: the title that it gives, or the name without its path."""
     last = name.lower().rsplit(":", 1)[-1]
     text = re.sub(r"\x00(.)", r"\1", text, flags=re.DOTALL)
-    titled = _TITLED.match(text)
-    shown = titled[1] if titled and last != "samp" else text.lstrip("!")
+    titled = _title_before(text)
+    shown = titled if titled and last != "samp" else text.lstrip("!")
     if titled is None and shown.startswith("~"):
         shown = shown[1:].rsplit(".", 1)[-1]
     if titled is None and last in _CALLED and not shown.endswith(")") and not text.startswith("!"):

@@ -36,7 +36,7 @@ _SETTINGS: dict[str, Any] = {
     "output_encoding": "unicode",
 }
 _FOR_TOOLS = frozenset({"orphan", "tocdepth", "nocomments", "nosearch", "no-search", "html_meta", "og:description"})
-_REFERENCE = re.compile(r"\A(?:`([^`<]*?)(?:\s*<[^`>]*>)?`|\|([^|]*)\||([^`|]*?))__?\Z|\A\|([^|]*)\|\Z", re.DOTALL)
+_REFERENCE = re.compile(r"\A(?:`([^`<]*+)(?:<[^`>]*+>)?`|\|([^|]*)\||([^`|]*?))__?\Z|\A\|([^|]*)\|\Z", re.DOTALL)
 
 
 class _Translator(html5_polyglot.HTMLTranslator):  # type: ignore[misc]
@@ -90,7 +90,7 @@ def _mend(document: nodes.document) -> None:
 def _plain(wrong: nodes.problematic) -> nodes.Text:
     text = wrong.astext()
     shown = _REFERENCE.match(text)
-    return nodes.Text(next((part for part in shown.groups() if part is not None), "") if shown else text)
+    return nodes.Text(next((part.rstrip() for part in shown.groups() if part is not None), "") if shown else text)
 
 
 def _name_references(document: nodes.document) -> None:

@@ -47,8 +47,8 @@ Folder: TypeAlias = tuple[str, str]
 _FENCE = re.compile(r"(?:[\s>:]|[-*+]\s|\d+\.\s)*(`{3,})\Z")
 """A line that begins or ends code, also as the first line of an item of a list, a definition or a quotation."""
 _HEADING = re.compile(r"(#{1,6}) ")
-_BETWEEN = re.compile(r"\s+[—–|·•»«-]\s+|\s+::\s+|\s*\|\s*|:\s+")
-"""What stands between the parts of a title."""
+_BETWEEN = re.compile(r" [—–|·•»«-] | :: | ?\| ?|: ")
+"""What stands between the parts of a title, in which no white space follows another."""
 _PART_OF_TITLE, _NUMBERED = "\0", "\1"
 """Begin what is counted for a part of a title, and in a form without numbers, to tell it from a line."""
 _VERSION = re.compile(r"\bv?\d+(?:\.\w+)+")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from goldbench.pipeline.text.headings import front_matter
+from goldbench.pipeline.text.headings import front_matter, unclosed
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"^ {0,3}#[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t]*$")
-_LOWER_HEADING = re.compile(r"#{2,6}[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t]*(?:\n|\Z)")
+_HEADING = re.compile(r" {0,3}#[ \t]+(\S.*)")
+_LOWER_HEADING = re.compile(r"#{2,6}[ \t]+(\S.*)")
 _UNDERLINE = re.compile(r"^ {0,3}=+[ \t]*$")
 
 
@@ -31,12 +31,12 @@ def markdown_title(text: str) -> str | None:
             fence = ""
         elif not fence:
             if heading := _HEADING.match(line):
-                return heading.group(1)
+                return unclosed(heading.group(1))
             if before.strip() and _UNDERLINE.match(line):
                 return before
         before = line if not fence else ""
     lower = _LOWER_HEADING.match(body)
-    return lower.group(1) if lower else None
+    return unclosed(lower.group(1)) if lower else None
 
 
 def stem(source: str) -> str:

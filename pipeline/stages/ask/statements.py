@@ -35,9 +35,9 @@ _CODE = re.compile(r"https?://|www\.|@|[{}<>\\=~]|\.\.\.|…|_\w|\w_|--")
 _TELLING = re.compile(
     r"\d|\b(?:because|so that|in order to|due to|if|when|unless|means|called|known as|before|after|must|until|only)\b"
 )
-_LIST = re.compile(r"\n\s*(?:[-*•|#>]|\d+[.)]\s)")
+_LIST = re.compile(r"\n(?!\s*\n)\s*+(?:[-*•|#>]|\d+[.)]\s)")
 _MARKS = (
-    (re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)"), r"\1"),
+    (re.compile(r"!?\[([^\[\]\n]*+)\]\([^)\n]*+\)"), r"\1"),
     (re.compile(r"\[(?:\d+|citation needed|note \d+|[a-z])\]"), ""),
     (re.compile(r":\d+(?:[–-]\d+)?(?:,\d+(?:[–-]\d+)?)*(?= |$)"), ""),
     (re.compile(r"\*\*|__|`"), ""),
