@@ -20,7 +20,7 @@ from typing import TypeAlias, TypeVar
 
 from goldbench.pipeline.goldset.whereabouts import Corpus, Key, Whereabouts, key_of
 from goldbench.pipeline.stages.project import Cuts, holding, judged_passage
-from goldbench.schemas.corpus import Chunk, Evidence, TitlePart
+from goldbench.schemas.corpus import Evidence, TitlePart
 from goldbench.schemas.judgment import RELEVANT, Judgment, Pooled, Relevance
 from goldbench.schemas.query import Query
 
@@ -156,7 +156,7 @@ def inherited(earlier: Estate, later: Corpus) -> Inheritance:
         later: The documents and chunks of today.
     """
     whereabouts = Whereabouts(earlier.corpus, later)
-    promises = _promises(earlier, whereabouts.same)
+    promises = _promises(earlier, whereabouts)
     heirs = _Heirs(earlier, whereabouts, promises, whereabouts.of(_wanted(earlier, promises)))
     queries = [heirs.of(query) for query in earlier.queries]
     gone = {one.query.query_id for one in queries if isinstance(one, Retired)}
@@ -174,18 +174,15 @@ def _with_original(one: Kept | Retired, gone: set[str]) -> Kept | Retired:
     return one
 
 
-def _promises(earlier: Estate, same: Mapping[str, str]) -> dict[tuple[str, str], tuple[Evidence, ...]]:
+def _promises(earlier: Estate, whereabouts: Whereabouts) -> dict[tuple[str, str], tuple[Evidence, ...]]:
     """Return the evidence for each relevant grade, by query and chunk, of a passage whose text changed."""
     changed = {
         chunk_id
         for grades in earlier.labels.values()
         for chunk_id, grade in grades.items()
-        if grade >= RELEVANT and chunk_id not in same
+        if grade >= RELEVANT and chunk_id not in whereabouts.same
     }
-    texts: dict[str, Chunk] = {}
-    for chunk in earlier.corpus.chunks if changed else ():
-        if chunk.chunk_id in changed:
-            texts[chunk.chunk_id] = chunk
+    texts = {chunk.chunk_id: chunk for chunk in whereabouts.earlier_chunks(changed)}
     found = {}
     for query in (*earlier.queries, *earlier.left_out):
         for chunk_id, grade in earlier.labels.get(query.query_id, {}).items():

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TypeAlias
 
+from goldbench.pipeline.ports import Stored
 from goldbench.pipeline.stages.lineage import Passage, passages_of, successors
 from goldbench.pipeline.stages.project import Cuts
 from goldbench.pipeline.text.evidence import Place, Stretch
@@ -34,39 +35,67 @@ def key_of(span: Span) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The documents of a set and its chunks in the order of the text; both are iterated over more than once."""
+    """The documents of a set and its chunks in the order of the text; both are read more than once, and never held."""
 
-    documents: Iterable[Document]
-    chunks: Iterable[Chunk]
+    documents: Stored[Document]
+    chunks: Stored[Chunk]
 
 
 @dataclass(slots=True)
 class _Outline:
-    """What is held of a corpus. ``digests`` are those of the documents' texts, exactly as they are."""
+    """What is held of a corpus. ``digests`` are those of the documents' texts, exactly as they are.
 
+    ``passages`` are the chunks of documents that are not as they are in the other corpus; ``copies`` holds the only
+    chunk with a text among all others by the hash of the text, None if there are several.
+    """
+
+    documents: dict[str, int] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     digests: dict[str, bytes] = field(default_factory=dict)
-    passages: list[Passage] = field(default_factory=list)
+    positions: dict[str, int] = field(default_factory=dict)
     cuts: dict[str, Cuts] = field(default_factory=dict)
+    passages: list[Passage] = field(default_factory=list)
+    hashes: dict[str, int] = field(default_factory=dict)
+    copies: dict[int, str | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, corpus: Corpus) -> _Outline:
+    def of(cls, documents: Iterable[Document]) -> _Outline:
         found = cls()
-        for document in corpus.documents:
+        for position, document in enumerate(documents):
+            found.documents[document.doc_id] = position
             found.sources[document.doc_id] = document.source
             text = document.text.encode("utf-8", "surrogatepass")
             found.digests[document.doc_id] = blake2b(text, digest_size=16).digest()
-        found.passages = list(passages_of(found._cut(corpus.chunks), found.sources))
         return found
 
-    def _cut(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """Yield the chunks and keep their ids and spans."""
+    def read(self, chunks: Iterable[Chunk], unchanged: Container[str]) -> None:
+        """Add the chunks, with the digests of those whose document changed."""
+        self.passages = list(passages_of(self._cut(chunks, unchanged), self.sources))
+
+    def chunks_of(self, doc_id: str) -> Iterator[tuple[str, Span]]:
+        """Yield the chunks of a document with their spans."""
+        cuts = self.cuts.get(doc_id)
+        return zip(cuts.chunk_ids, cuts.spans, strict=True) if cuts else iter(())
+
+    def at(self, span: Span) -> str | None:
+        """Return the chunk with this span."""
+        cuts = self.cuts.get(span.doc_id)
+        return cuts.same(span) if cuts else None
+
+    def _cut(self, chunks: Iterable[Chunk], unchanged: Container[str]) -> Iterator[Chunk]:
+        """Keep the ids and spans of the chunks, and yield those whose document changed."""
         lists: dict[str, tuple[list[str], list[Span]]] = {}
-        for chunk in chunks:
+        for position, chunk in enumerate(chunks):
+            self.positions[chunk.chunk_id] = position
             ids, spans = lists.setdefault(chunk.span.doc_id, ([], []))
             ids.append(chunk.chunk_id)
             spans.append(chunk.span)
-            yield chunk
+            if chunk.span.doc_id in unchanged:
+                told = hash(chunk.text)
+                self.copies[told] = None if told in self.copies else chunk.chunk_id
+            else:
+                self.hashes[chunk.chunk_id] = hash(chunk.text)
+                yield chunk
         self.cuts = {doc_id: Cuts(*found) for doc_id, found in lists.items()}
 
 
@@ -80,12 +109,35 @@ class Whereabouts:
 
     def __init__(self, earlier: Corpus, later: Corpus) -> None:
         self._earlier, self._later = earlier, later
-        self._before, self._now = _Outline.of(earlier), _Outline.of(later)
-        self.same: Mapping[str, str] = successors(self._before.passages, self._now.passages)
-        """The later id of each earlier chunk whose text is still there; see ``stages.lineage``."""
-        self.positions = {passage.chunk_id: number for number, passage in enumerate(self._now.passages)}
+        self._before, self._now = _Outline.of(earlier.documents), _Outline.of(later.documents)
+        before, now = self._before.digests, self._now.digests
+        self._unchanged = {doc_id for doc_id, digest in before.items() if now.get(doc_id) == digest}
+        self._before.read(earlier.chunks, self._unchanged)
+        self._now.read(later.chunks, self._unchanged)
+        self.same: Mapping[str, str] = self._successors()
+        """The later id of each earlier chunk whose text is still there."""
+        self.positions: Mapping[str, int] = self._now.positions
         """The position of each later chunk, from 0."""
         self._near = self._counterparts()
+
+    def _successors(self) -> dict[str, str]:
+        """Return the later id of each earlier chunk whose text is still there.
+
+        In a document that did not change it is the chunk with the same span. Others are looked for as in
+        ``stages.lineage`` among the chunks of changed documents, where a text may have come from them; then among all
+        others, where only one may have the text.
+        """
+        found = {
+            chunk_id: same
+            for doc_id in self._unchanged
+            for chunk_id, span in self._before.chunks_of(doc_id)
+            if (same := self._now.at(span)) is not None
+        }
+        found |= successors(self._before.passages, self._now.passages)
+        for chunk_id, told in self._before.hashes.items():
+            if chunk_id not in found and (copy := self._now.copies.get(told)) is not None:
+                found[chunk_id] = copy
+        return found
 
     @property
     def cuts(self) -> Mapping[str, Cuts]:
@@ -104,15 +156,17 @@ class Whereabouts:
         found = {
             doc_id: {one for one in (doc_id, by_source.get(source)) if one in self._now.sources and one is not None}
             for doc_id, source in self._before.sources.items()
-            if not self._is_unchanged(doc_id)
+            if doc_id not in self._unchanged
         }
         for passage in self._before.passages:
-            if passage.doc_id in found and passage.chunk_id in self.same:
-                found[passage.doc_id].add(holder[self.same[passage.chunk_id]])
+            if (heir := holder.get(self.same.get(passage.chunk_id, ""))) is not None:
+                found[passage.doc_id].add(heir)
         return found
 
-    def _is_unchanged(self, doc_id: str) -> bool:
-        return self._before.digests.get(doc_id) == self._now.digests.get(doc_id, b"")
+    def earlier_chunks(self, wanted: Iterable[str]) -> Iterator[Chunk]:
+        """Yield chunks of the earlier corpus that are named."""
+        for position in sorted(self._before.positions[one] for one in wanted if one in self._before.positions):
+            yield self._earlier.chunks.at(position)
 
     def document(self, doc_id: str) -> str | None:
         """Return the later document at the place of an earlier one, else the one that holds passages of it, or None."""
@@ -134,7 +188,7 @@ class Whereabouts:
         found: dict[Key, Evidence | str] = {}
         rest: dict[Key, Evidence] = {}
         for one in wanted:
-            if self._is_unchanged(one.doc_id):
+            if one.doc_id in self._unchanged:
                 found[key_of(one)] = one
             else:
                 rest[key_of(one)] = one
@@ -161,8 +215,9 @@ class Whereabouts:
                 if span.contains(one) and chunk_id in self.same:
                     holders.setdefault(self.same[chunk_id], []).append((key, one.start - span.start))
         found: dict[Key, Evidence] = {}
-        for chunk in self._later.chunks if holders else ():
-            for key, offset in holders.get(chunk.chunk_id, ()):
+        for chunk_id, held in holders.items():
+            chunk = self._later.chunks.at(self.positions[chunk_id])
+            for key, offset in held:
                 place = chunk.evidence(offset, offset + len(wanted[key].quote))
                 if place.quote == wanted[key].quote:
                     found.setdefault(key, place)
@@ -180,11 +235,11 @@ class Whereabouts:
         by_document: dict[str, list[Evidence]] = {}
         for one in wanted.values():
             by_document.setdefault(one.doc_id, []).append(one)
-        return {
-            key_of(one): Stretch.of(document.text, one.start, one.end)
-            for document in (self._earlier.documents if wanted else ())
-            for one in by_document.get(document.doc_id, ())
-        }
+        documents = ((self._before_text(doc_id), held) for doc_id, held in by_document.items())
+        return {key_of(one): Stretch.of(text, one.start, one.end) for text, held in documents for one in held}
+
+    def _before_text(self, doc_id: str) -> str:
+        return self._earlier.documents.at(self._before.documents[doc_id]).text
 
     def _search(self, sought: Mapping[Key, Stretch], *, anywhere: bool) -> dict[Key, list[tuple[Place, Evidence]]]:
         """Return all places of stretches in the documents that theirs lives on in, or in all documents."""
@@ -194,9 +249,10 @@ class Whereabouts:
             for doc_id in self._near.get(key[0], ()):
                 readers.setdefault(doc_id, []).append(key)
         plain = {key: _plain(stretch.quote) for key, stretch in sought.items()}
-        for document in self._later.documents if sought else ():
-            asked: Iterable[Key] = sought if anywhere else readers.get(document.doc_id, ())
-            text = _plain(document.text) if asked else ""
+        near = (self._later.documents.at(self._now.documents[doc_id]) for doc_id in readers)
+        for document in self._later.documents if anywhere and sought else near:
+            asked: Iterable[Key] = sought if anywhere else readers[document.doc_id]
+            text = _plain(document.text)
             for key in asked:
                 if plain[key] and plain[key] in text:
                     for place in sought[key].places(document.text):

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +22,15 @@ from goldbench.schemas.query import Query
 from tests.conftest import ROOT
 from tests.document_edits import edited
 
+_Record = TypeVar("_Record")
 EXAMPLE = sorted((ROOT / "data" / "example" / "documents").rglob("*.md"))
+
+
+class Held(list[_Record]):
+    """Records in memory, read as those on disk are."""
+
+    def at(self, position: int) -> _Record:
+        return self[position]
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,7 @@ class Files:
 
     @property
     def corpus(self) -> Corpus:
-        return Corpus(list(self.documents.values()), list(self.chunks.values()))
+        return Corpus(Held(self.documents.values()), Held(self.chunks.values()))
 
     def evidence(self, quote: str, source: str) -> Evidence:
         """Return a stretch that a document holds, the first one."""
