@@ -121,11 +121,16 @@ def pools(
 
 
 def _feedback_in(path: Path) -> dict[str, list[str]]:
+    if not path.is_file():
+        raise InputError(path, "file not found; give the output of goldbench feedback")
     found: dict[str, list[str]] = {}
-    for one in RecordFile.open(path, Feedback):
-        found.setdefault(one.query_id, []).append(one.chunk_id)
+    try:
+        for one in RecordFile.open(path, Feedback):
+            found.setdefault(one.query_id, []).append(one.chunk_id)
+    except InputError as error:
+        raise InputError(path, f"is not the output of goldbench feedback ({error.problem})", line=error.line) from None
     if not found:
-        raise InputError(path, "holds no feedback; make it with goldbench feedback")
+        raise InputError(path, "holds no feedback; give the output of goldbench feedback")
     return found
 
 

@@ -75,6 +75,23 @@ def test_a_judge_that_fails_its_checks_ends_a_grading_in_one_sentence_and_leaves
     assert artifacts(tmp_path / "set") != before
 
 
+def test_feedback_must_be_the_output_of_its_command(
+    goldbench_inside: Goldbench, tmp_path: Path, url: tuple[str, ...]
+) -> None:
+    write_set(tmp_path / "set", subjects=5)
+    before = artifacts(tmp_path / "set")
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "other.jsonl").write_text('{"query": "pump"}\n')
+    for name, says in (
+        ("none.jsonl", "none.jsonl: file not found; give the output of goldbench feedback"),
+        ("empty.jsonl", "empty.jsonl: holds no feedback; give the output of goldbench feedback"),
+        ("other.jsonl", "other.jsonl, line 1: is not the output of goldbench feedback (query_id: Field required)"),
+    ):
+        done = goldbench_inside("grade", "set", "--feedback", name, *url)
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"goldbench: {says}")
+    assert artifacts(tmp_path / "set") == before
+
+
 @pytest.mark.slow
 def test_building_and_grading_again_asks_nothing_and_building_alone_is_refused(
     goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...], untested: tuple[str, ...]
