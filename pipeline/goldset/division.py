@@ -24,6 +24,7 @@ from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import QUERIES, RENAMED
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, Records, made_from, stamp, with_reports
+from goldbench.pipeline.goldset.grading_counts import recounted
 from goldbench.pipeline.goldset.publication import new_folder
 from goldbench.pipeline.ports import Stored
 from goldbench.pipeline.stages.allotment import Group, allot, exact_numbers, linked
@@ -267,11 +268,19 @@ def _write(piece: _Piece, folder: Path, noted: Mapping[str, Any], fingerprint: s
         metadata = {**whole.dataset.metadata, STAGE: dict(noted)}
         if isinstance(metadata.get("review"), Mapping):
             metadata["review"] = _reviewed(metadata["review"], kept)
+        if isinstance(metadata.get("unanswerable"), Mapping):
+            judged = len(list(place.unanswerable_judgments.read_any()))
+            counts = {"queries": len(unanswerable), "judged_pairs": judged}
+            metadata["unanswerable"] = {**metadata["unanswerable"], **counts}
         corpus = functools.partial(passages, chunks, queries, title_use(metadata))
         derived = {one: found for one, found in whole.dataset.derived.items() if one in kept}
         place.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable, derived))
         place.write_settings(settings)
-        place.finish(_manifest(whole, queries, unanswerable, fingerprint, started), made_from(STAGE, home))
+        manifest = _manifest(whole, queries, unanswerable, fingerprint, started)
+        if manifest.grading is not None:
+            grading = recounted(manifest.grading, place.pool.read_any(), place.judgments.read_any(), queries)
+            manifest = manifest.model_copy(update={"grading": grading})
+        place.finish(manifest, made_from(STAGE, home))
     labels = sum(map(len, grades.values()))
     return Part(piece.name, folder, piece.wanted, len(queries), len(unanswerable), labels)
 

@@ -6,6 +6,7 @@ Fails: never; where the groups do not add up to the numbers asked for, the neare
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -99,17 +100,41 @@ def _taken(sizes: Sequence[int], number: int) -> set[int]:
 
 
 def _nearest(sizes: Sequence[int], number: int) -> set[int]:
-    """Return positions whose sizes add up to the reachable sum nearest to the number; of several ways the first."""
+    """Return positions whose sizes add up to the reachable sum nearest to the number; of several ways the first.
+
+    Bit n of a sum is set if the sizes from a position to the end can add up to n. Sums are kept for one position of
+    each block and made again block by block, so memory grows with the root of the number of sizes.
+    """
     limit = (1 << (2 * number + 1)) - 1 if number else 1
-    sums = [1]  # bit n of the last entry: the sizes from there to the end can add up to n
+    block = math.isqrt(len(sizes)) + 1
+    starts = range(0, len(sizes), block)
+    sums = 1
+    after: dict[int, int] = {}
+    for start in reversed(starts):
+        after[start] = sums
+        sums = _sums(sizes[start : start + block], sums, limit)[0]
+    reachable = (one for distance in range(number + 1) for one in (number - distance, number + distance))
+    wanted = next(one for one in reachable if sums >> one & 1)
+    found: set[int] = set()
+    for start in starts:
+        within = _sums(sizes[start : start + block], after[start], limit)
+        for position, rest in enumerate(within[1:], start):
+            size = sizes[position]
+            if size and size <= wanted and rest >> (wanted - size) & 1:
+                found.add(position)
+                wanted -= size
+    return found
+
+
+def _sums(sizes: Sequence[int], after: int, limit: int) -> list[int]:
+    """Return what the sizes from each position on can add up to, and last what those after them can.
+
+    Args:
+        sizes: The sizes.
+        after: What the sizes after them can add up to.
+        limit: The bits that are kept.
+    """
+    sums = [after]
     for size in reversed(sizes):
         sums.append((sums[-1] | sums[-1] << size) & limit)
-    sums.reverse()
-    reachable = (one for distance in range(number + 1) for one in (number - distance, number + distance))
-    wanted = next(one for one in reachable if sums[0] >> one & 1)
-    found: set[int] = set()
-    for position, size in enumerate(sizes):
-        if size and size <= wanted and sums[position + 1] >> (wanted - size) & 1:
-            found.add(position)
-            wanted -= size
-    return found
+    return sums[::-1]

@@ -49,6 +49,10 @@ def gold(folder: Path) -> dict[str, Any]:
     return loaded
 
 
+def edit(path: Path, **members: object) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), **members}), encoding="utf-8")
+
+
 def content(folder: Path) -> dict[str, bytes]:
     found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     return {name: path.read_bytes() for name, path in found.items() if not name.endswith("manifest.json")}
@@ -121,6 +125,14 @@ def test_linked_queries_stay_together_and_records_follow_them(
     write_lines(linked / "3-unanswerable.jsonl", unanswerable)
     pool = [{"query_id": one, "chunk_id": row["chunk_id"]} for one, row in zip(ids, rows, strict=True)]
     write_lines(linked / "4-pool.jsonl", pool)
+    write_lines(linked / "4-judgments.jsonl", [{**row, "relevance": 3, "assessor": "m"} for row in pool[:20]])
+    counts = dict.fromkeys(("pairs", "judged", "shared", "unjudged", "escalated", "capped"), 999)
+    grading = {"assessors": ["m"], "panel": "one", "depth": 9, "passages_per_call": 1, "retrievers": [], **counts}
+    edit(linked / "manifest.json", grading=grading)
+    edit(
+        linked / "dataset.json",
+        metadata={**gold(linked)["metadata"], "unanswerable": {"queries": 6, "judged_pairs": 9}},
+    )
     for seed in range(3):
         goldbench("split", linked, "--shares", "a=1/3,b=1/3,c=1/3", "--out", f"parts{seed}", "--seed", seed)
         part = {}
@@ -130,6 +142,11 @@ def test_linked_queries_stay_together_and_records_follow_them(
             assert [row["query_id"] for row in lines(place / "4-pool.jsonl")] == here
             asked = lines(place / "3-unanswerable.jsonl") if (place / "3-unanswerable.jsonl").exists() else []
             part |= dict.fromkeys([*here, *(row["query_id"] for row in asked)], name)
+            told = json.loads((place / "manifest.json").read_bytes())["grading"]
+            judged = len(lines(place / "4-judgments.jsonl"))
+            assert (told["pairs"], told["judged"], told["unjudged"]) == (len(here), judged, len(here) - judged)
+            assert told["grades"] == ({"3": judged} if judged else {})
+            assert gold(place)["metadata"]["unanswerable"] == {"queries": len(asked), "judged_pairs": 0}
         assert part.keys() == {*ids, *(f"u{n}" for n in range(6))}
         for one, other in ((0, 1), (2, 3), (4, 5)):
             assert part[ids[one]] == part[ids[other]]

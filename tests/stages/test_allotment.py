@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from fractions import Fraction
 from itertools import combinations
 
@@ -68,3 +69,13 @@ def test_a_query_that_joins_moves_few_others(many: int) -> None:
 
 def test_items_that_share_a_key_through_others_are_one_group() -> None:
     assert linked([{"a"}, {"b"}, {"c"}, {"a", "c"}, ()]) == [[0, 2, 3], [1], [4]]
+
+
+def test_memory_stays_small_beside_a_group_as_large_as_a_part() -> None:
+    groups = [Group((0,), 9_950), *(Group((place,), 1) for place in range(1, 20_001))]
+    tracemalloc.start()
+    parts = allot(groups, [10_000, 19_950])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(group.size for group, part in zip(groups, parts, strict=True) if part == 0) == 10_000
+    assert peak < 10_000_000
