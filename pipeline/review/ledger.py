@@ -45,6 +45,10 @@ class LedgerFailed(GoldbenchError):
     """The database does not answer or refuses; nothing was stored."""
 
 
+class LedgerGone(LedgerFailed):
+    """The ledger's file was deleted or replaced while it was open; nothing that anybody would find was stored."""
+
+
 def ledger_url(folder: Path, given: str | None) -> str:
     """Return the address of a folder's ledger: the one given, or else the file in the folder."""
     return given or str(GoldFolder(folder).ledger)
@@ -111,6 +115,9 @@ class Ledger:
 
     def __init__(self, engine: Engine, *, name: str, data_sha: str, rubric_sha: str) -> None:
         self._engine, self.name, self.data_sha, self.rubric_sha = engine, name, data_sha, rubric_sha
+        self._file = ledger_tables.LedgerFile(Path(engine.url.database or "")) if _is_file(engine) else None
+        if self._file is not None:
+            self._file.open_only(engine)
 
     def __enter__(self) -> Self:
         return self
@@ -128,10 +135,17 @@ class Ledger:
 
         Raises:
             LedgerFailed: The database does not answer; nothing was stored.
+            LedgerGone: The file is not at its path any more, before or after the transaction.
         """
+        self._check_file()
         with _told(self.name), self._engine.begin() as connection:
             connection.execute(_HOLD).one()
             yield connection
+        self._check_file()
+
+    def _check_file(self) -> None:
+        if self._file is not None and (problem := self._file.problem()) is not None:
+            raise LedgerGone(f"{self.name}: {problem}")
 
     def append(self, event: Event) -> Event:
         """Return the event as stored, with its number; an event with a stored ``client_id`` is not stored again.
@@ -167,6 +181,7 @@ class Ledger:
         Raises:
             LedgerFailed: The database does not answer.
         """
+        self._check_file()
         with _told(self.name), self._engine.connect() as reading:
             row = reading.execute(_KNOWN, {"client": client_id}).first()
         return _event(row) if row is not None else None
@@ -183,8 +198,13 @@ class Ledger:
         """
         if connection is not None:
             return [_event(row) for row in connection.execute(_AFTER, {"after": after})]
+        self._check_file()
         with _told(self.name), self._engine.connect() as reading:
             return [_event(row) for row in reading.execute(_AFTER, {"after": after})]
+
+
+def _is_file(engine: Engine) -> bool:
+    return engine.dialect.name == "sqlite"
 
 
 def same_act(one: Event, other: Event) -> bool:

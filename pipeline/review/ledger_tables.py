@@ -124,6 +124,45 @@ def _begin_immediately(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+class LedgerFile:
+    """The file of an open ledger in SQLite, to tell whether it is still the one at its path.
+
+    A file that was deleted or replaced can still be written through its open connection, but nobody finds it again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._log = path, path.with_name(f"{path.name}-wal")
+        self._identity = self._now()
+        self._logs = self._log.exists()
+
+    def problem(self) -> str | None:
+        """Return why what is written now would be lost; None if it is not."""
+        now = self._now()
+        if now is None:
+            return "was deleted or moved away while it was open; put it back"
+        if now != self._identity:
+            return "was replaced by another file while it was open; put the first one back, or start again"
+        if self._logs and not self._log.exists():
+            return f"has lost {self._log.name}, which was deleted while it was open; stop the server and start it again"
+        return None
+
+    def open_only(self, engine: Engine) -> None:
+        """Let new connections open the file, but not create one in its place."""
+
+        def existing(_: object, __: object, arguments: list[Any], options: dict[str, Any]) -> None:
+            arguments[0] = f"{self._path.resolve().as_uri()}?mode=rw"
+            options["uri"] = True
+
+        sa.event.listen(engine, "do_connect", existing)
+
+    def _now(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
 def file_of(place: str) -> Path | None:
     """Return the file of a ledger, or None if a database server keeps it."""
     url = _url(place)

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.review.desk import NotYours
-from goldbench.pipeline.review.ledger import LedgerConflict
+from goldbench.pipeline.review.ledger import LedgerConflict, LedgerGone
 from goldbench.pipeline.review.overview import Refused
 from goldbench.pipeline.review.payload import rubric
 from goldbench.pipeline.review.responses import Answers
@@ -196,5 +196,7 @@ def _answered(work: Callable[[], dict[str, Any]]) -> Response:
         return JSONResponse({"error": str(refused)}, 400)
     except (NotYours, LedgerConflict) as refused:
         return JSONResponse({"error": str(refused)}, 409)
+    except LedgerGone as gone:
+        return JSONResponse({"error": f"The ledger {str(gone).partition(': ')[2]}. Nothing was stored"}, 503)
     except GoldbenchError:  # also for a damaged ledger: the browser keeps what it could not send
         return JSONResponse({"error": "The ledger does not answer; nothing was stored"}, 503)

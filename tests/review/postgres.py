@@ -8,12 +8,14 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 USERS = ("postgres", "nobody")
+_RESTART: dict[str, Callable[[], None]] = {}
+"""What restarts each running database, by its address."""
 
 
 def find_programs() -> Path | None:
@@ -43,11 +45,21 @@ def postgres() -> Iterator[str]:
     options = f"-h 127.0.0.1 -p {port} -k {data} -c max_connections=80 -c shared_buffers=32MB -c fsync=off"
     _run(user, programs / "initdb", "-D", data, "-U", "goldbench", "-A", "trust", "-E", "UTF8", "--locale=C")
     _run(user, programs / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", options, "start")
+    address = f"postgresql://goldbench@127.0.0.1:{port}/postgres"
+    _RESTART[address] = lambda: _run(
+        user, programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "-o", options, "-l", data / "log", "restart"
+    )
     try:
-        yield f"postgresql://goldbench@127.0.0.1:{port}/postgres"
+        yield address
     finally:
+        del _RESTART[address]
         _run(user, programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
         shutil.rmtree(data, ignore_errors=True)
+
+
+def restart(address: str) -> None:
+    """End a database as a crash does, and start it again."""
+    _RESTART[address]()
 
 
 def _user() -> str | None:

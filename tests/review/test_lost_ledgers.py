@@ -1,0 +1,141 @@
+"""A ledger that is deleted, replaced or restarted while people judge: only what is found again is acknowledged."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from goldbench.pipeline.review.ledger import LedgerFailed, LedgerGone, open_ledger
+from goldbench.pipeline.review.queue import QueueSettings
+from goldbench.pipeline.review.server import opened
+from tests.review.conftest import Site
+from tests.review.events import DATA, judge
+from tests.review.postgres import postgres
+from tests.review.review_set import write_set
+from tests.review.test_http import Client, client_of
+
+Sites = Callable[..., Site]
+
+
+def rows(file: Path) -> int:
+    with sqlite3.connect(file) as opened:
+        return int(opened.execute("SELECT count(*) FROM goldset_event").fetchone()[0])
+
+
+def key(anna: Client, number: int, pair: str) -> tuple[int, str]:
+    answer = anna.post("/api/event", {"client_id": f"client-{number:05}", "kind": "judge", "pair": pair, "grade": 2})
+    return answer.status, str(answer.json.get("error", ""))
+
+
+def removed(folder: Path) -> str:
+    for file in folder.glob("review.sqlite*"):
+        file.unlink()
+    return "was deleted or moved away"
+
+
+def only_the_file_removed(folder: Path) -> str:
+    (folder / "review.sqlite").unlink()
+    return "was deleted or moved away"
+
+
+def replaced(folder: Path) -> str:
+    Path(shutil.copy(folder / "review.sqlite", folder / "copy")).replace(folder / "review.sqlite")
+    return "was replaced by another file"
+
+
+def without_its_log(folder: Path) -> str:
+    (folder / "review.sqlite-wal").unlink()
+    return "has lost review.sqlite-wal"
+
+
+@pytest.mark.parametrize("loss", [removed, only_the_file_removed, replaced, without_its_log])
+def test_no_key_is_acknowledged_once_the_ledger_is_lost(site: Sites, loss: Callable[[Path], str]) -> None:
+    served = site(queries=2, passages=3)
+    anna = client_of(served)
+    pairs = [item["pair"] for item in anna.get("/api/next?n=4").json["items"]]
+    assert key(anna, 1, pairs[0]) == (200, "")
+    before = sorted(path.name for path in served.folder.iterdir())
+    said = loss(served.folder)
+    status, error = key(anna, 2, pairs[1])
+    assert status == 503
+    assert said in error
+    assert anna.get("/api/next?n=1").status == 503
+    assert key(anna, 2, pairs[1])[0] == 503
+    assert {path.name for path in served.folder.iterdir()} <= {*before, "copy"}, "no ledger is made in its place"
+
+
+def test_judging_goes_on_when_the_ledger_is_put_back(site: Sites, tmp_path: Path) -> None:
+    served = site(queries=2, passages=3)
+    anna = client_of(served)
+    pairs = [item["pair"] for item in anna.get("/api/next?n=4").json["items"]]
+    assert key(anna, 1, pairs[0])[0] == 200
+    names = [path.name for path in served.folder.glob("review.sqlite*")]
+    (tmp_path / "away").mkdir()
+    for name in names:
+        (served.folder / name).rename(tmp_path / "away" / name)
+    assert key(anna, 2, pairs[1])[0] == 503
+    for name in names:
+        (tmp_path / "away" / name).rename(served.folder / name)
+    assert key(anna, 2, pairs[1])[0] == 200
+    assert [event.client_id for event in served.events()] == ["client-00001", "client-00002"]
+
+
+def test_what_is_written_into_a_deleted_file_is_not_acknowledged(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "review.sqlite", data_sha=DATA) as ledger:
+        ledger.append(judge(2))
+        with pytest.raises(LedgerGone, match="was deleted"), ledger.writing() as connection:
+            ledger.add(connection, judge(3))
+            removed(tmp_path)
+        with pytest.raises(LedgerGone):
+            ledger.append(judge(1))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_says_at_its_end_that_the_ledger_is_gone_and_counts_what_is_there(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "set", queries=2, passages=3)
+    with opened(folder, None, QueueSettings(lanes=frozenset("A"), overlap=0)) as review:
+        review.ledger.append(judge(2).model_copy(update={"data_sha": review.material.data_sha}))
+    with sqlite3.connect(folder / "review.sqlite") as ledger:
+        ledger.execute("UPDATE goldset_event SET seq = 40")
+    ended = _stopped(folder, before=lambda: None)
+    assert "holds 1 event." in ended
+    ended = _stopped(folder, before=lambda: removed(folder))
+    assert "was deleted or moved away" in ended
+
+
+def _stopped(folder: Path, *, before: Callable[[], object]) -> str:
+    import signal
+
+    from tests.review.conftest import start_process
+
+    started = start_process(folder, "--annotator", "anna")
+    assert Client(started.port).get("/").status == 401  # it answers, and so takes signals
+    process = started.process
+    before()
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=30)[0]
+
+
+@pytest.mark.slow
+def test_a_restarted_database_loses_and_doubles_no_key() -> None:
+    with postgres() as address, open_ledger(address, data_sha=DATA) as ledger:
+        sent = [judge(2, query=f"q{number}") for number in range(12)]
+        for number, one in enumerate(sent):
+            if number % 4 == 3:
+                _restart(address)
+            try:
+                ledger.append(one)
+            except LedgerFailed:
+                ledger.append(one)  # as the page does: the same key again
+        assert [one.query_id for one in ledger.events()] == [one.query_id for one in sent]
+        assert max(one.seq or 0 for one in ledger.events()) >= len(sent)
+
+
+def _restart(address: str) -> None:
+    from tests.review.postgres import restart
+
+    restart(address)
