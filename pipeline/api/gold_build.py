@@ -154,6 +154,7 @@ class _Asked(NamedTuple):
 def _ordered(asked: _Asked, options: Mapping[str, Any]) -> Iterator[tuple[BuildOrder, Place]]:
     """Yield what is to be built, every parameter checked, and its folder, which may be a temporary one."""
     from goldbench.pipeline.api.given_documents import documents_of, id_field_of
+    from goldbench.pipeline.api.gold_grade import decisions_of
     from goldbench.pipeline.api.temporary_folder import temporary_folder
     from goldbench.pipeline.goldset.file_names import answers_beside
     from goldbench.pipeline.grade.build_order import BuildOrder
@@ -170,6 +171,7 @@ def _ordered(asked: _Asked, options: Mapping[str, Any]) -> Iterator[tuple[BuildO
         raise UsageError(_PAID)
     with temporary_folder(asked.out) as place:
         store = answers_beside(place.folder) if asked.answers is None else path_of(asked.answers, "answers")
+        kept = None if asked.replace else decisions_of(place.folder)
         order = BuildOrder(
             config=settings,
             found=found,
@@ -179,6 +181,7 @@ def _ordered(asked: _Asked, options: Mapping[str, Any]) -> Iterator[tuple[BuildO
             replay=asked.replay,
             batch=asked.batch,
             grade=asked.grade,
+            decisions=kept.put_on if kept else None,
         )
         yield order, place
 

@@ -16,6 +16,7 @@ from goldbench.pipeline.api.shown_progress import progress_for
 from goldbench.pipeline.api.temporary_folder import temporary_folder
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.goldset.file_names import answers_beside
+from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.grade.graded_folder import How, grade_as, plan_as
 from goldbench.pipeline.grade.preparation import check_replay
 from goldbench.pipeline.measures.evaluation import evaluate
@@ -26,6 +27,7 @@ from goldbench.pipeline.text.display import shown
 if TYPE_CHECKING:
     from goldbench.pipeline.config import Config
     from goldbench.pipeline.grade.session import Graded
+    from goldbench.pipeline.review.kept_decisions import KeptDecisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +103,31 @@ def _how(order: GradeOrder) -> Iterator[How]:
             f"{name}={_file_of(run, f'runs: {shown(str(name))}', order, place.folder.parent / str(number))}"
             for number, (name, run) in enumerate(_named(order.runs))
         ]
-        yield How(tuple(runs), replay=order.replay, batch=order.batch, replace=order.replace, force=order.force)
+        yield How(
+            tuple(runs),
+            replay=order.replay,
+            batch=order.batch,
+            replace=order.replace,
+            force=order.force,
+            decisions=decisions_of(order.folder, strict=not order.replace),
+        )
+
+
+def decisions_of(folder: Path, *, strict: bool = True) -> KeptDecisions | None:
+    """Return the decisions applied to the set in a folder, None if there are none; the extra is asked for only then.
+
+    Args:
+        folder: The folder, which need not exist.
+        strict: As in ``kept_decisions``.
+
+    Raises:
+        OutputError: As ``kept_decisions``.
+    """
+    if not GoldFolder(folder).has_reviews_applied():
+        return None
+    from goldbench.pipeline.review.kept_decisions import kept_decisions
+
+    return kept_decisions(folder, strict=strict)
 
 
 def _named(runs: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:

@@ -398,7 +398,14 @@ Finish = Callable[[Draft, Manifest], Awaitable[Manifest]]
 
 
 async def build(
-    writer: Writer, found: Found, out: Path, *, progress: Progress, replace: bool = False, finish: Finish | None = None
+    writer: Writer,
+    found: Found,
+    out: Path,
+    *,
+    progress: Progress,
+    replace: bool = False,
+    finish: Finish | None = None,
+    decisions: Finish | None = None,
 ) -> Result:
     """Build a gold set from files and put it in place.
 
@@ -409,6 +416,7 @@ async def build(
         progress: Shows how far the run is.
         replace: Whether a run of other documents or with other settings may be replaced.
         finish: What else is done to the set before it is put in place: grading.
+        decisions: What puts people's decisions about the earlier set in the folder into the new one, last of all.
 
     Raises:
         InputError: Nothing could be read, or (strict) one document could not.
@@ -417,7 +425,13 @@ async def build(
     """
     config, folder, writers = writer.config, GoldFolder(out), [writer]
     shaped = with_personas(config)
-    claim = Claim(shaped.shaping(), shaped.fingerprint(writer.prompts), replace=replace, graded=finish is not None)
+    claim = Claim(
+        shaped.shaping(),
+        shaped.fingerprint(writer.prompts),
+        replace=replace,
+        graded=finish is not None,
+        reviewed=decisions is not None,
+    )
 
     def retreat(unfit: ModelUnfit, serves: Callable[[Config], bool]) -> tuple[Config, Opened] | None:
         other = writers[-1].instead()
@@ -450,7 +464,9 @@ async def build(
             kinds=run.kinds,
             difficulty=run.selected(),
         )
-        place.finish(manifest if finish is None else await finish(place, manifest), Making("build"))
+        for change in (finish, decisions):
+            manifest = manifest if change is None else await change(place, manifest)
+        place.finish(manifest, Making("build"))
     drawn, asked = run.drawn, config.generate.queries
     met = len(drawn.queries) + len(drawn.unanswerable) >= (asked or 1)
     if asked is not None:

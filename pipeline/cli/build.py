@@ -21,6 +21,7 @@ from goldbench.pipeline.cli.options import (
     output_option,
     takes,
 )
+from goldbench.pipeline.cli.review_files import decisions_kept
 from goldbench.pipeline.errors import GoldbenchError, UsageError
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 
@@ -72,7 +73,11 @@ def _order(config: Config, paths: list[str], out: Path, answers: Path, **flags: 
     from goldbench.pipeline.build.inputs import find_documents
     from goldbench.pipeline.grade.build_order import BuildOrder
 
-    return BuildOrder(config=config, found=find_documents(paths), out=out, answers=answers, **flags)
+    kept = None if flags["replace"] else decisions_kept(out)
+    decisions = kept.put_on if kept else None
+    return BuildOrder(
+        config=config, found=find_documents(paths), out=out, answers=answers, decisions=decisions, **flags
+    )
 
 
 def _build(order: BuildOrder) -> bool:

@@ -19,6 +19,7 @@ from goldbench.pipeline.cli.options import (
     output_option,
     takes,
 )
+from goldbench.pipeline.cli.review_files import decisions_kept
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 
 if TYPE_CHECKING:
@@ -56,7 +57,16 @@ def grade(
     """
     from goldbench.pipeline.grade.graded_folder import How
 
-    how = How(tuple(run or ()), replay=replay, batch=batch, replace=replace, force=force, feedback=feedback)
+    decisions = decisions_kept(folder, strict=not replace)
+    how = How(
+        tuple(run or ()),
+        replay=replay,
+        batch=batch,
+        replace=replace,
+        force=force,
+        feedback=feedback,
+        decisions=decisions,
+    )
     _go(folder, settings, answers, how, dry_run=dry_run)
 
 
@@ -80,7 +90,8 @@ def topup(
     """
     from goldbench.pipeline.grade.graded_folder import How
 
-    how = How(tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force)
+    decisions = decisions_kept(folder)
+    how = How(tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force, decisions=decisions)
     _go(folder, settings, answers, how, dry_run=dry_run)
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from goldbench.pipeline.cli.options import input_option, judging_option, output_option, people_option, statistics_option
 from goldbench.pipeline.cli.run_options import Seed
 from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.goldset.folder import GoldFolder
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.review.kept_decisions import KeptDecisions
 
 
 def _present(folder: Path) -> Path:
@@ -28,6 +32,23 @@ FormatOption = Annotated[
     Literal["native", "trec", "beir", "csv", "argilla", "label-studio"],
     input_option("--format", help="Only native keeps everything (default: native)."),
 ]
+
+
+def decisions_kept(folder: Path, *, strict: bool = True) -> KeptDecisions | None:
+    """Return the decisions applied to the set in a folder, None if there are none; the extra is asked for only then.
+
+    Args:
+        folder: The folder, which need not exist.
+        strict: As in `kept_decisions`.
+
+    Raises:
+        OutputError: As `kept_decisions`.
+    """
+    if not GoldFolder(folder).has_reviews_applied():
+        return None
+    from goldbench.pipeline.review.kept_decisions import kept_decisions
+
+    return kept_decisions(folder, strict=strict)
 
 
 def apply(

@@ -38,6 +38,7 @@ class BuildOrder:
         replay: Whether every answer comes from the store.
         batch: Whether requests are sent in batches.
         grade: Whether the set is also graded.
+        decisions: What puts people's decisions about the set in the folder into the new one, or None.
     """
 
     config: Config
@@ -48,6 +49,7 @@ class BuildOrder:
     replay: bool = False
     batch: bool = False
     grade: bool = False
+    decisions: flow.Finish | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,9 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
     for line in passed_over(order.found.ignored, order.found.repeated):
         say(line)
     if not order.grade:
-        result = await flow.build(writer, order.found, order.out, progress=progress, replace=order.replace)
+        result = await flow.build(
+            writer, order.found, order.out, progress=progress, replace=order.replace, decisions=order.decisions
+        )
         return Built(result.config, result)
     judging = await preparation.judging(writer.config, asks=not order.replay, replay=order.replay)
     opened = preparation.finishing(
@@ -107,7 +111,13 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
     )
     with opened as (finish, graded):
         result = await flow.build(
-            writer, order.found, order.out, progress=progress, replace=order.replace, finish=finish
+            writer,
+            order.found,
+            order.out,
+            progress=progress,
+            replace=order.replace,
+            finish=finish,
+            decisions=order.decisions,
         )
     return Built(result.config, result, graded[0])
 
@@ -134,7 +144,13 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
     """
     writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
     shaped = with_personas(writer.config)
-    claim = Claim(shaped.shaping(), shaped.fingerprint(writer.prompts), replace=order.replace, graded=order.grade)
+    claim = Claim(
+        shaped.shaping(),
+        shaped.fingerprint(writer.prompts),
+        replace=order.replace,
+        graded=order.grade,
+        reviewed=order.decisions is not None,
+    )
     GoldFolder(order.out).check_usable(claim)
     grading = None
     if order.grade:

@@ -11,7 +11,7 @@ from goldbench.pipeline.config import Config
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.preparation import judging, pools
-from goldbench.pipeline.grade.session import EXPECTED_RELEVANT, Graded, Work, grade_folder, plan_folder
+from goldbench.pipeline.grade.session import EXPECTED_RELEVANT, Decisions, Graded, Work, grade_folder, plan_folder
 from goldbench.pipeline.llm.rehearsal import PlannedStage
 from goldbench.pipeline.ports import Progress
 
@@ -29,6 +29,7 @@ class How:
         again: Whether an earlier pool stays, and only the runs are added.
         depth: Results of each run; None takes the number of the configuration.
         feedback: The file of users' clicks and votes whose passages are judged first, or None.
+        decisions: People's decisions that were applied to the set, or None.
     """
 
     runs: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class How:
     again: bool = False
     depth: int | None = None
     feedback: Path | None = None
+    decisions: Decisions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,4 +126,12 @@ async def _opened(
         feedback=how.feedback,
     )
     with opened as chosen:
-        yield Work(panel=panel, pools=chosen, progress=progress, say=say, replace=how.replace, force=how.force)
+        yield Work(
+            panel=panel,
+            pools=chosen,
+            progress=progress,
+            say=say,
+            replace=how.replace,
+            force=how.force,
+            decisions=how.decisions,
+        )

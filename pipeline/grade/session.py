@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from goldbench.pipeline.build.progress import calls_shown
 from goldbench.pipeline.build.writers import WAVE
@@ -33,6 +34,16 @@ _SAMPLE = 200
 """How many calls are prepared to estimate the tokens of all calls."""
 
 
+class Decisions(Protocol):
+    """What people decided about a set, taken off it while it is graded and put on again."""
+
+    def take_off(self, place: Draft, manifest: Manifest) -> None:
+        """Write the set, as it was before people's decisions, into a draft."""
+
+    async def put_on(self, place: Draft, manifest: Manifest) -> Manifest:
+        """Put the decisions into the draft, and return its manifest."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """What a grading works with.
@@ -45,6 +56,7 @@ class Work:
         replace: Whether an earlier grading is replaced.
         force: Whether the grades of a judge that fails the judge checks are used.
         spent: What was spent before on the same caps, by account.
+        decisions: People's decisions that were applied to the set, or None.
     """
 
     panel: ModelPanel
@@ -54,6 +66,7 @@ class Work:
     replace: bool = False
     force: bool = False
     spent: Mapping[str, StageUsage] = field(default_factory=dict)
+    decisions: Decisions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +134,12 @@ async def grade_folder(folder: Path, work: Work) -> Graded:
     with home.rewriting() as place:
         manifest = home.manifest()
         check_gradable(home, manifest, work)
-        found = await _grade(read_gradable(home, manifest), place, manifest, work)
+        if work.decisions is None:
+            found = await _grade(read_gradable(home, manifest), place, manifest, work)
+        else:
+            work.decisions.take_off(place, manifest)
+            found = await _grade(read_gradable(place, manifest), place, manifest, work)
+            found = replace(found, manifest=await work.decisions.put_on(place, found.manifest))
         place.finish(found.manifest, Making("grade"))
     return replace(found, manifest=home.manifest())
 
@@ -237,7 +255,7 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
         raise OutputError(f"{place}: {problem}; build the set again, or see goldbench validate {place}")
     if work.replace:
         return
-    reviewed = folder.is_reviewed()
+    reviewed = folder.is_reviewed() and work.decisions is None
     if reviewed and work.pools.again:
         raise OutputError(
             f"{place}: holds what people decided in a review, which new labels of the judge would replace; "

@@ -64,29 +64,80 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
     if target is not folder:
         GoldFolder(target).check_usable(claim)
     reviewed = load_reviewed(folder, ledger)
-    start = unreviewed_set(home, reviewed.material.metadata)
-    decided = decide(start, reviewed, reject_bad=reject_bad)
-    people = people_of(
-        reviewed.state,
-        [query.query_id for query in decided.queries],
-        corpus=reviewed.material.corpus,
-        pool=renamed(start.folder.pool, decided.now()),
-        earlier=decided.earlier,
-    )
-    grades = answered(decided, start, people)
-    made = _applied(target, reviewed, decided, grades, people)
+    work = Application.of(home, unreviewed_set(home, reviewed.material.metadata), reviewed, reject_bad=reject_bad)
     parts = () if target is folder else (home,)
     with home.rewriting() if target is folder else GoldFolder(target).replacing(claim) as place:
         if target is not folder:
-            _copy(home, manifest, place)
-        _write_records(place, start, decided)
-        metadata = {**reviewed.material.metadata, "review": _described(place, made, decided, reviewed)}
-        corpus = functools.partial(passages, home.chunks.read(), decided.queries, title_use(metadata))
-        unanswerable = list(home.unanswerable.read_any())
-        derived = _still_derived(home, decided.now(), grades, people)
-        place.write_gold(GoldContents(decided.queries, corpus, grades, metadata, unanswerable, derived))
-        place.finish(_manifest(manifest, start, decided), made_from("review apply", *parts))
+            copy_set(home, manifest, place)
+        keep(work.start, place)
+        made = work.write(place, target)
+        place.finish(work.told(manifest), made_from("review apply", *parts))
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A set and what people decided about it, on its way into a draft.
+
+    ``home`` holds the files that do not belong to single queries, ``start`` the others.
+    """
+
+    home: GoldFolder
+    start: Unreviewed
+    reviewed: Reviewed
+    decided: Decided
+    people: Grades
+    grades: dict[str, dict[str, Relevance]]
+    reject_bad: bool
+
+    @classmethod
+    def of(cls, home: GoldFolder, start: Unreviewed, reviewed: Reviewed, *, reject_bad: bool) -> Application:
+        """Return what people's decisions make of a set.
+
+        Args:
+            home: The folder with the corpus of the set.
+            start: The set before people's decisions.
+            reviewed: What people decided.
+            reject_bad: As in `apply_review`.
+        """
+        decided = decide(start, reviewed, reject_bad=reject_bad)
+        people = people_of(
+            reviewed.state,
+            [query.query_id for query in decided.queries],
+            corpus=reviewed.material.corpus,
+            pool=renamed(start.folder.pool, decided.now()),
+            earlier=decided.earlier,
+        )
+        grades = answered(decided, start, people)
+        return cls(home, start, reviewed, decided, people, grades, reject_bad)
+
+    @property
+    def changes(self) -> bool:
+        """Whether people decided anything."""
+        return bool(self.decided.notes or self.decided.dropped or self.people)
+
+    def write(self, place: Draft, target: Path) -> Applied:
+        """Write the set as decided into a draft that holds the set from before below ``unreviewed/``.
+
+        Args:
+            place: The draft.
+            target: The folder that the draft will take.
+        """
+        made = _applied(target, self.reviewed, self.decided, self.grades, self.people)
+        derived = _still_derived(self.home, self.decided.now(), self.grades, self.people)
+        _write_records(place, self.start, self.decided)
+        review = _described(place, made, self.decided, self.reviewed)
+        if self.reject_bad:
+            review["reject_bad"] = True
+        metadata = {**self.reviewed.material.metadata, "review": review}
+        corpus = functools.partial(passages, self.home.chunks.read(), self.decided.queries, title_use(metadata))
+        unanswerable = list(self.home.unanswerable.read_any())
+        place.write_gold(GoldContents(self.decided.queries, corpus, self.grades, metadata, unanswerable, derived))
+        return made
+
+    def told(self, manifest: Manifest) -> Manifest:
+        """Return the manifest of the set as decided."""
+        return _manifest(manifest, self.start, self.decided)
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -94,8 +145,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _write_records(place: Draft, start: Unreviewed, decided: Decided) -> None:
-    """Write every file whose records belong to single queries, and keep the set from before."""
-    keep(start, place)
+    """Write every file whose records belong to single queries."""
     now = decided.now()
     place.queries.write(decided.queries)
     place.rejected.write(decided.dropped)
@@ -161,8 +211,17 @@ def _carried(reviewed: Reviewed, decided: Decided, people: Grades) -> int:
     )
 
 
-def _copy(folder: GoldFolder, manifest: Manifest, place: Draft) -> None:
-    """Copy every file that the manifest of a set names."""
+def copy_set(folder: GoldFolder, manifest: Manifest, place: Draft) -> None:
+    """Copy every file that the manifest of a set names.
+
+    Args:
+        folder: The folder of the set.
+        manifest: Its manifest.
+        place: The draft.
+
+    Raises:
+        InputError: The manifest names a file outside of the folder.
+    """
     for name in manifest.files:
         if not is_inside(folder.path, name):
             raise InputError(folder.file(MANIFEST), f"names {name!r}, not a file of this folder; build the set again")

@@ -341,7 +341,9 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_reviewed_set_is_not_built_over(goldbench_inside: Goldbench, tmp_path: Path) -> None:
+def test_a_reviewed_set_that_is_built_again_keeps_what_people_decided(
+    goldbench_inside: Goldbench, tmp_path: Path
+) -> None:
     corpus(tmp_path / "docs")
     assert goldbench_inside("build", "docs", "--out", "run", "--queries", 5).returncode == 0
     judged = json.loads((tmp_path / "run" / "dataset.json").read_text(encoding="utf-8"))["relevant_docs"]
@@ -352,13 +354,18 @@ def test_a_reviewed_set_is_not_built_over(goldbench_inside: Goldbench, tmp_path:
     assert done.returncode == 0, done.stderr
     before = artifacts(tmp_path / "run")
     again = goldbench_inside("build", "docs", "--out", "run", "--queries", 5)
-    assert again.returncode == 1
-    assert "holds what people decided in a review" in again.stderr
+    assert again.returncode == 0, again.stderr
     assert artifacts(tmp_path / "run") == before
-    assert goldbench_inside("review", "apply", "run").returncode == 0
+    ledger = (tmp_path / "run" / "review.sqlite").rename(tmp_path / "elsewhere.sqlite")
+    again = goldbench_inside("build", "docs", "--out", "run", "--queries", 5)
+    assert again.returncode == 1
+    assert "holds what people decided in a review, and their ledger is not in the folder" in again.stderr
+    ledger.rename(tmp_path / "run" / "review.sqlite")
+    assert artifacts(tmp_path / "run") == before
     assert goldbench_inside("build", "docs", "--out", "run", "--queries", 5, "--replace").returncode == 0
     assert not list((tmp_path / "run").glob("unreviewed/*"))
-    assert goldbench_inside("build", "docs", "--out", "run", "--queries", 5).returncode == 0
+    assert goldbench_inside("review", "apply", "run").returncode == 0
+    assert artifacts(tmp_path / "run") == before
 
 
 def test_chunk_prints_chunks_and_nothing_else(goldbench: Goldbench, tmp_path: Path) -> None:

@@ -1,0 +1,106 @@
+"""People's decisions kept while a new set takes the place of the one that they were applied to."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from goldbench.pipeline.errors import OutputError
+from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
+from goldbench.pipeline.goldset.file_names import BEIR, DATASET, REJECTED, TREC, UNREVIEWED
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder
+from goldbench.pipeline.review.apply import Application, copy_set
+from goldbench.pipeline.review.people import load_reviewed
+from goldbench.pipeline.review.unreviewed import BY_QUERY, keep, unreviewed_set
+from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.manifest import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDecisions:
+    """The decisions that were applied to the set in a folder, to be put into the set that takes its place."""
+
+    home: GoldFolder
+
+    @property
+    def _review(self) -> Mapping[str, Any]:
+        review = self.home.metadata().get("review")
+        return review if isinstance(review, Mapping) else {}
+
+    def take_off(self, place: Draft, manifest: Manifest) -> None:
+        """Write the set of the folder, as it was before people's decisions, into a draft.
+
+        Args:
+            place: The draft.
+            manifest: The manifest of the set in the folder.
+
+        Raises:
+            InputError: A file of the set is missing or damaged.
+        """
+        metadata = self.home.metadata()
+        start = unreviewed_set(self.home, metadata)
+        of_the_review = (DATASET, REJECTED, f"{UNREVIEWED}/", f"{BEIR}/", f"{TREC}/")
+        left = {name: digest for name, digest in manifest.files.items() if not name.startswith(of_the_review)}
+        copy_set(self.home, manifest.model_copy(update={"files": left}), place)
+        for name in BY_QUERY:
+            if start.folder.file(name).is_file():
+                shutil.copyfile(start.folder.file(name), place.file(name))
+        grades = {
+            query.query_id: {one: Relevance(grade) for one, grade in start.grades.get(query.query_id, {}).items()}
+            for query in start.queries
+        }
+        metadata = {key: value for key, value in metadata.items() if key != "review"}
+        corpus = functools.partial(passages, self.home.chunks.read(), start.queries, title_use(metadata))
+        unanswerable = list(self.home.unanswerable.read_any())
+        place.write_gold(GoldContents(list(start.queries), corpus, grades, metadata, unanswerable))
+        if self.home.given_labels.is_file():
+            shutil.copyfile(self.home.given_labels, place.given_labels)
+
+    async def put_on(self, place: Draft, manifest: Manifest) -> Manifest:
+        """Put what the ledger holds into a new set, and return its manifest; the set stays as it is if nothing applies.
+
+        Args:
+            place: The draft with the new set, without people's decisions.
+            manifest: The manifest of the new set.
+
+        Raises:
+            InputError: The ledger is damaged.
+        """
+        reviewed = load_reviewed(place.path, str(self.home.ledger))
+        reject_bad = bool(self._review.get("reject_bad"))
+        start = unreviewed_set(place, {})
+        work = Application.of(place, start, reviewed, reject_bad=reject_bad)
+        if not work.changes:
+            return manifest
+        keep(start, place)
+        start = replace(start, folder=place.unreviewed, qrels=place.unreviewed_labels)
+        work = replace(work, start=start)
+        work.write(place, self.home.path)
+        return work.told(manifest)
+
+
+def kept_decisions(folder: Path, *, strict: bool = True) -> KeptDecisions | None:
+    """Return the decisions applied to the set in a folder, None if there are none.
+
+    Args:
+        folder: The folder, which need not exist.
+        strict: Whether decisions whose ledger is elsewhere are an error; otherwise they count as none.
+
+    Raises:
+        OutputError: The ledger is not in the folder, so that a new set would lose the decisions.
+    """
+    home = GoldFolder(folder)
+    if not home.is_finished() or not home.has_reviews_applied():
+        return None
+    if home.ledger.is_file():
+        return KeptDecisions(home)
+    if not strict:
+        return None
+    raise OutputError(
+        f"{folder}: holds what people decided in a review, and their ledger is not in the folder, so a new set would "
+        "lose it; copy the ledger there, give another --out, or --replace to lose it"
+    )
