@@ -34,6 +34,7 @@ COMMANDS = {
     "diff": "diff.diff",
     "split": "split.split",
     "merge": "merge.merge",
+    "version": "version.version",
     "retrieve": "retrieve.retrieve",
     "score": "score.score",
     "compare": "compare.compare",

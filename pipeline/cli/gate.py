@@ -25,11 +25,17 @@ from goldbench.pipeline.cli.run_options import (
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
+    from goldbench.pipeline.measures.names import Measure
     from goldbench.pipeline.measures.statistics.regression import Check
+    from goldbench.pipeline.score.demands import Demands
     from goldbench.pipeline.score.runs import Gold
     from goldbench.schemas.scorecard import Baseline
 
 FAILED = 1
+
+AcrossVersions = Annotated[
+    bool, input_option("--across-versions", help="Compare the common queries of two versions of the set.")
+]
 
 
 def gate(
@@ -38,6 +44,7 @@ def gate(
     baseline: Annotated[Path | None, input_option(metavar="FILE", help="Scores of an earlier run.")] = None,
     init: Annotated[bool, output_option("--init", help="Write the baseline from this run.")] = False,
     update: Annotated[bool, output_option("--update", help="Replace the baseline if every check passes.")] = False,
+    across_versions: AcrossVersions = False,
     max_drop: Annotated[
         list[str] | None, measure_option(metavar="[M=]D", help="Allowed fall: 5%, 0.02, ndcg@10=2% (default: 5%).")
     ] = None,
@@ -62,14 +69,16 @@ def gate(
 ) -> None:
     """Check a run for regressions; for CI.
 
-    Compares the run with lowest means and with a baseline; exits 1 and names the queries that fell most.
+    Compares the run with lowest means and with a baseline; exits 1 and names the queries that fell most. A baseline of
+    another version of the set is refused; with --across-versions the queries are compared that are the same in both:
+    by their text, and by the grades and texts of their labelled passages.
     """
     from goldbench.pipeline.formats.runs.scorecard_files import write_record
     from goldbench.pipeline.goldset.gold_path import check_apart
-    from goldbench.pipeline.measures.names import parse_measure
+    from goldbench.pipeline.score.common_queries import comparable
     from goldbench.pipeline.score.demands import Demands, allowed_drops, checks_of, differences, lowest_means
     from goldbench.pipeline.score.runs import load_gold, named_runs
-    from goldbench.pipeline.score.scorecards import DECIDING, baseline_of, score_all
+    from goldbench.pipeline.score.scorecards import baseline_of, score_all
     from goldbench.pipeline.text.display import queries
 
     check_alpha(alpha)
@@ -78,6 +87,7 @@ def gate(
     check_apart({"--baseline": baseline, "--junit": junit}, [gold, *(one.path for one in runs.values())])
     check_apart({"--junit": junit}, [baseline] if baseline else [])
     loaded = load_gold(gold)
+    compared = comparable(before, loaded, across=across_versions) if before else None
     asked = [one.name for one in chosen(measure, None, loaded)] if measure else []
     demands = Demands(
         minimums=lowest_means(minimum or [], target, loaded.level),
@@ -87,16 +97,11 @@ def gate(
         permutations=permutations,
         seed=seed,
     )
-    kept = asked or [parse_measure(name, rel=loaded.level).name for name in DECIDING]
-    measures = {one.name: one for one in demands.measures()}
-    if init:
-        measures |= {name: parse_measure(name) for name in kept}
-    if not measures:
-        raise UsageError("gate: there is nothing to check; give --baseline, --min or --target")
+    measures = _measures(demands, asked, loaded.level, init=init)
     results = score_all(loaded, runs, list(measures.values()), missing=missing, scores=scores, match=match)
     ((system, result),) = results.items()
-    checks = checks_of(result, before, demands)
-    notes = list(differences(before, loaded, result)) if before else []
+    checks = checks_of(result, compared, demands)
+    notes = list(differences(compared, loaded, result)) if compared else []
     _report(checks, loaded, notes, junit=junit, github=github)
     warn(loaded)
     passed = all(check.passed for check in checks)
@@ -105,6 +110,20 @@ def gate(
         typer.echo(f"Baseline of {queries(len(result.query_ids))} written to {baseline}")
     if not passed:
         raise typer.Exit(FAILED)
+
+
+def _measures(demands: Demands, asked: Sequence[str], level: int, *, init: bool) -> dict[str, Measure]:
+    """Return the measures to score by name: those that are checked, and those that a new baseline keeps."""
+    from goldbench.pipeline.measures.names import parse_measure
+    from goldbench.pipeline.score.scorecards import DECIDING
+
+    measures = {one.name: one for one in demands.measures()}
+    if init:
+        kept = asked or [parse_measure(name, rel=level).name for name in DECIDING]
+        measures |= {name: parse_measure(name) for name in kept}
+    if not measures:
+        raise UsageError("gate: there is nothing to check; give --baseline, --min or --target")
+    return measures
 
 
 def _earlier(path: Path | None, *, init: bool, update: bool) -> Baseline | None:

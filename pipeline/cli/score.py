@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.measures.statistics.special_figures import Special
     from goldbench.pipeline.report.text_tables import Rows
+    from goldbench.pipeline.score.common_queries import Earlier
     from goldbench.pipeline.score.runs import Gold, Match, Run
     from goldbench.schemas.calibrated import Calibration
     from goldbench.schemas.scorecard import Method
@@ -76,6 +77,7 @@ def score(
 
     from goldbench.pipeline.formats.runs.scorecard_files import scorecard_beside
     from goldbench.pipeline.goldset.gold_path import check_apart
+    from goldbench.pipeline.score.common_queries import earlier_version
     from goldbench.pipeline.score.runs import load_gold, named_runs, score_run, weighted
     from goldbench.pipeline.score.special_queries import special_of
 
@@ -99,10 +101,11 @@ def score(
     special = special_of(loaded, runs, results)
     if per_query is not None:
         _write(per_query, results)
+    method = {"gold": gold, **_measured(loaded), "missing": missing, "scores": scores, "match": match}
     if corrected is not None and form == "json":
-        _print_both(results, corrected, special, gold=gold, missing=missing, scores=scores, match=match)
+        _print_both(results, corrected, special, earlier_version(loaded), **method)
     else:
-        _print(results, special, form, gold=gold, missing=missing, scores=scores, match=match)
+        _print(results, special, form, earlier_version(loaded), **method)
         if special and form in {"table", "markdown"}:
             _print_special(special, list(next(iter(results.values())).values), len(loaded.unanswerable()), form)
     if weight is not None and form in {"table", "markdown"}:
@@ -188,11 +191,15 @@ def _print_table(title: str, rows: Rows, form: str) -> None:
 
 
 def _print_both(
-    results: Mapping[str, Result], corrected: Calibration, special: Mapping[str, Special], **method: str
+    results: Mapping[str, Result],
+    corrected: Calibration,
+    special: Mapping[str, Special],
+    earlier: Earlier | None,
+    **method: str,
 ) -> None:
     import json
 
-    both = {**json.loads(_json(results, special, **method)), "calibrated": corrected.model_dump(mode="json")}
+    both = {**json.loads(_json(results, special, earlier, **method)), "calibrated": corrected.model_dump(mode="json")}
     typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
 
 
@@ -214,7 +221,13 @@ def _write(path: Path, results: Mapping[str, Result]) -> None:
     write_whole(path, per_query(results, path.suffix.lower()).encode("utf-8", "backslashreplace"))
 
 
-def _json(results: Mapping[str, Result], special: Mapping[str, Special], **method: str) -> str:
+def _measured(gold: Gold) -> dict[str, str]:
+    """Return the version of the set and the digest of its content, as far as it has them."""
+    named = zip(("version", "content_sha256"), gold.version(), strict=True)
+    return {name: value for name, value in named if value is not None}
+
+
+def _json(results: Mapping[str, Result], special: Mapping[str, Special], earlier: Earlier | None, **method: str) -> str:
     from goldbench.pipeline.report.score_text import as_json
     from goldbench.pipeline.report.special_text import as_members
     from goldbench.pipeline.report.weighted_text import as_member
@@ -226,19 +239,23 @@ def _json(results: Mapping[str, Result], special: Mapping[str, Special], **metho
             means = means_of(result, list(result.values))
             more[name] = {**more.get(name, {}), "weighted": as_member(result, means)}
             method["weight"] = result.weighted_by
+        if earlier is not None:
+            more[name] = {**more.get(name, {}), "as_before": earlier.as_member(result)}
     return as_json(results, more=more, **method)
 
 
-def _print(results: Mapping[str, Result], special: Mapping[str, Special], form: str, **method: str) -> None:
+def _print(
+    results: Mapping[str, Result], special: Mapping[str, Special], form: str, earlier: Earlier | None, **method: str
+) -> None:
     from goldbench.pipeline.report import score_text
 
     texts = {"csv": score_text.comma_separated, "markdown": score_text.markdown, "latex": score_text.latex}
     if form == "json":
-        typer.echo(_json(results, special, **method), nl=False)
+        typer.echo(_json(results, special, earlier, **method), nl=False)
     elif form == "table" and sys.stdout.isatty():
         console_for(wide=True).print(score_text.terminal_table(results))
     else:
         typer.echo(texts.get(form, score_text.plain_table)(results), nl=False)
     for name, result in results.items():
-        for line in score_text.remarks(name, result):
+        for line in [*score_text.remarks(name, result), *([earlier.line(name, result)] if earlier else [])]:
             typer.echo(line, err=True)

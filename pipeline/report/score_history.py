@@ -32,6 +32,10 @@ def change_table(now: HistoryEntry, last: HistoryEntry | None, baseline: Mapping
 
 def notes(now: HistoryEntry, earlier: Sequence[HistoryEntry]) -> Iterator[str]:
     """Yield a line for each reason, other than the system itself, why a score may have changed."""
+    last = earlier[-1].gold if earlier else now.gold
+    if (last.version, last.content_sha256) != (now.gold.version, now.gold.content_sha256):
+        versions = [f"version {one.version}" if one.version else "a set without a version" for one in (now.gold, last)]
+        yield f"measured on {versions[0]}; the last entry was measured on {versions[1]}"
     if earlier and earlier[-1].gold.sha256 != now.gold.sha256:
         yield "the judgments differ from those of the last entry; they may be the reason for a change"
     elif earlier and earlier[0].gold.sha256 != now.gold.sha256:

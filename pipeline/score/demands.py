@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.statistics.regression import Check, Drop, check_drops, check_minimums
+from goldbench.pipeline.score.common_queries import told
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.names import Measure
@@ -165,15 +166,18 @@ def differences(baseline: Baseline, gold: Gold, result: Result) -> Iterator[str]
     """Yield one line for each reason why the run and the baseline are not fully comparable.
 
     Args:
-        baseline: The run as it was.
+        baseline: The run as it was, as far as it is comparable; see `common_queries.comparable`.
         gold: The judgments of the run.
         result: The run as it is now.
     """
-    if baseline.gold.sha256 != gold.fingerprint():
-        yield "the judgments have changed since the baseline, so a fall may come from them"
-    common = len(set(baseline.query_ids) & set(result.query_ids))
-    most = max(len(baseline.query_ids), len(result.query_ids))
-    if common < most:
-        yield f"compared on the {common:,} queries that both have, of {most:,}"
+    if baseline.gold.content_sha256 not in {None, gold.version()[1]}:
+        yield told(baseline, gold)
+    else:
+        if baseline.gold.sha256 != gold.fingerprint():
+            yield "the judgments have changed since the baseline, so a fall may come from them"
+        common = len(set(baseline.query_ids) & set(result.query_ids))
+        most = max(len(baseline.query_ids), len(result.query_ids))
+        if common < most:
+            yield f"compared on the {common:,} queries that both have, of {most:,}"
     if result.counts.missing:
         yield f"judged queries missing from the run: {result.counts.missing:,}"

@@ -17,6 +17,7 @@ from goldbench.pipeline.goldset.gold_path import notice_of as said_of
 from goldbench.pipeline.measures.names import Measure, parse_measure
 from goldbench.pipeline.measures.statistics.comparison import scorecard
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, score_of, weighted_intervals
+from goldbench.pipeline.score.common_queries import query_digests
 from goldbench.pipeline.score.runs import Gold, Match, Run, score_run
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.scorecard import Baseline, GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
@@ -166,12 +167,15 @@ def baseline_of(gold: Gold, system: str, result: Result, measures: Sequence[str]
     partial = next((measure for measure in measures if result.defined(measure) < len(result.query_ids)), None)
     if partial is not None:
         raise UsageError(f"{partial}: is not defined for every query, so it cannot be kept in a baseline; leave it out")
+    digests = query_digests(gold)
+    known = all(query_id in digests for query_id in result.query_ids)
     try:
         return Baseline(
             goldbench=version("goldbench"),
             gold=reference(gold),
             system=system,
             query_ids=list(result.query_ids),
+            query_sha256=[digests[query_id] for query_id in result.query_ids] if known else [],
             values={measure: [float(value) for value in result.values[measure]] for measure in measures},
         )
     except ValidationError as error:

@@ -162,3 +162,26 @@ def test_a_part_begins_at_the_first_version_and_names_the_set_it_came_from(
     assert merged.returncode == 0, merged.stderr
     (version,) = GoldFolder(tmp_path / "merged").manifest().versions
     assert [one.name for one in version.origins] == ["dev", "test"]
+
+
+def test_a_version_may_be_set_and_the_next_change_counts_on_from_it(
+    goldbench: Goldbench, built: Path, tmp_path: Path
+) -> None:
+    before = {one: one.read_bytes() for one in (built / "beir").rglob("*") if one.is_file()}
+    done = goldbench("version", "run", "--set", "3.0.0")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("# Versions of this gold set\n\n## 3.0.0\n\nMade by `goldbench version`. Content `")
+    assert before == {one: one.read_bytes() for one in before}
+    assert validate(built).problems == ()
+    assert gold(built)["metadata"]["version"] == "3.0.0"
+    for wrong, problem in (("2.9.9", "is not later than 3.0.0"), ("3", "not a valid version"), ("3.1.0rc1", "not a")):
+        refused = goldbench("version", "run", "--set", wrong)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert problem in refused.stderr
+    found = gold(built)
+    query_id, text = next(iter(found["queries"].items()))
+    rewritten(built, f'"{query_id}": {json.dumps(text)}', f'"{query_id}": "What else?"')
+    assert [one.version for one in GoldFolder(built).manifest().versions] == ["3.1.0", "3.0.0", "1.0.0"]
+    shutil.copytree(write_set(tmp_path / "old").folder, tmp_path / "older")
+    assert "has no version" in goldbench("version", "older").stdout
+    assert "## 1.2.0" in goldbench("version", "older", "--set", "1.2.0").stdout

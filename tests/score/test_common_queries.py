@@ -1,0 +1,136 @@
+"""Two versions of a set: which queries both have, and what scores, gates and histories say about the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.goldset.set_versions import Making
+from tests.conftest import Goldbench
+from tests.grade.graded_sets import write_set
+
+
+@pytest.fixture
+def goldbench(goldbench_inside: Goldbench) -> Goldbench:
+    return goldbench_inside
+
+
+def gold(folder: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def put_in_place(folder: Path, *replaced: tuple[str, str]) -> None:
+    """Put the set in place again with texts of its files replaced, as a command does."""
+    home = GoldFolder(folder)
+    with home.rewriting() as place:
+        for name in ("dataset.json", "trec/qrels.txt"):
+            text = home.file(name).read_text(encoding="utf-8")
+            for old, new in replaced:
+                text = text.replace(old, new)
+            place.file(name).parent.mkdir(exist_ok=True)
+            place.file(name).write_text(text, encoding="utf-8")
+        place.finish(home.manifest(), Making("test"))
+
+
+@pytest.fixture
+def folder(goldbench: Goldbench, tmp_path: Path) -> Path:
+    """A set at version 1.0.0 with the baseline, the history and the values of a run on it."""
+    path = write_set(tmp_path / "run").folder
+    put_in_place(path)
+    rows = [
+        f"{query_id} Q0 {passage} 0 {len(query_id + passage) * (place + 3) % 7} words"
+        for query_id in gold(path)["queries"]
+        for place, passage in enumerate(gold(path)["corpus"])
+    ]
+    (tmp_path / "words.trec").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    done = goldbench("gate", "run", "--run", "words.trec", "--baseline", "baseline.json", "--init")
+    assert done.returncode == 0, done.stderr
+    goldbench("monitor", "run", "--run", "words.trec", "--history", "history.jsonl")
+    goldbench("score", "run", "--run", "words.trec", "--per-query", "before.json")
+    return path
+
+
+def change(folder: Path) -> tuple[str, str]:
+    """Give one query another grade and another query other words, and return their ids."""
+    found = gold(folder)
+    relabelled, reworded = list(found["queries"])[:2]
+    grades = found["relevance_scores"][relabelled]
+    more = {**grades, next(one for one in found["corpus"] if one not in grades): 1}
+    line = '"{}": {}'
+    words = found["queries"][reworded]
+    put_in_place(
+        folder,
+        (line.format(relabelled, json.dumps(grades)), line.format(relabelled, json.dumps(more))),
+        (line.format(reworded, json.dumps(words)), line.format(reworded, '"Which else?"')),
+    )
+    return relabelled, reworded
+
+
+def test_a_baseline_of_another_version_is_refused_and_its_common_queries_are_compared_on_request(
+    goldbench: Goldbench, folder: Path, tmp_path: Path
+) -> None:
+    gate = ("gate", "run", "--run", "words.trec", "--baseline", "baseline.json")
+    assert goldbench(*gate).returncode == 0
+    change(folder)
+    refused = goldbench(*gate)
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "measured version 1.0.0 of the set, this is version 1.1.0; give --across-versions" in refused.stderr
+    across = goldbench(*gate, "--across-versions")
+    assert across.returncode == 0, across.stderr
+    assert "Note: 6 of 8 queries are as in version 1.0.0, which had 8; only they are compared with it." in across.stdout
+    baseline = json.loads((tmp_path / "baseline.json").read_text(encoding="utf-8"))
+    assert baseline["gold"]["version"] == "1.0.0"
+    assert len(baseline["query_sha256"]) == len(baseline["query_ids"]) == 8
+
+
+def test_an_unchanged_run_has_the_same_values_on_the_queries_that_score_calls_common(
+    goldbench: Goldbench, folder: Path, tmp_path: Path
+) -> None:
+    quiet = goldbench("score", "run", "--run", "words.trec")
+    assert "as in version" not in quiet.stderr
+    changed = change(folder)
+    told = goldbench("score", "run", "--run", "words.trec", "--per-query", "after.json", "--measure", "ndcg@10")
+    assert "words: 6 of 8 queries are as in version 1.0.0, which had 8: ndcg@10 " in told.stderr
+    before, after = (
+        json.loads((tmp_path / name).read_text("utf-8"))["words"] for name in ("before.json", "after.json")
+    )
+    kept = before.keys() - set(changed)
+    assert {one: before[one]["ndcg@10"] for one in kept} == {one: after[one]["ndcg@10"] for one in kept}
+    shown = json.loads(goldbench("score", "run", "--run", "words.trec", "--format", "json").stdout)
+    assert (shown["version"], shown["content_sha256"]) == ("1.1.0", gold(folder)["metadata"]["content_sha256"])
+    part = shown["runs"]["words"]["as_before"]
+    assert (part["version"], part["queries"], part["before"]) == ("1.0.0", 6, 8)
+    assert part["means"]["ndcg@10"] == pytest.approx(sum(before[one]["ndcg@10"] for one in kept) / 6)
+
+
+def test_a_baseline_from_before_sets_had_versions_stands_while_the_judgments_do(
+    goldbench: Goldbench, folder: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "baseline.json"
+    earlier = json.loads(file.read_text(encoding="utf-8"))
+    del earlier["query_sha256"], earlier["gold"]["version"], earlier["gold"]["content_sha256"]
+    file.write_text(json.dumps(earlier), encoding="utf-8")
+    gate = ("gate", "run", "--run", "words.trec", "--baseline", "baseline.json", "--across-versions")
+    assert goldbench(*gate).returncode == 0
+    change(folder)
+    found = gold(folder)
+    query_id, grades = next(iter(found["relevance_scores"].items()))
+    passage = next(iter(grades))
+    (folder / "trec" / "qrels.txt").write_text(f"{query_id} 0 {passage} 3\n", encoding="utf-8")
+    refused = goldbench(*gate)
+    assert refused.returncode == 1
+    assert refused.stderr.count("\n") == 1
+    assert "does not say which version it measured; write a new baseline with --init" in refused.stderr
+
+
+def test_a_history_marks_another_version(goldbench: Goldbench, folder: Path) -> None:
+    monitor = ("monitor", "run", "--run", "words.trec", "--history", "history.jsonl")
+    assert "measured on" not in goldbench(*monitor).stdout
+    change(folder)
+    assert "measured on version 1.1.0; the last entry was measured on version 1.0.0" in goldbench(*monitor).stdout
