@@ -163,8 +163,8 @@ class Proposal:
     skip_reason: str | None = None
 
 
-class QueryGenerator(Protocol):
-    """Writes queries about one chunk at a time; raises as ``ChatModel`` does."""
+class Author(Protocol):
+    """Who wrote the queries of a set."""
 
     @property
     def name(self) -> str:
@@ -173,6 +173,10 @@ class QueryGenerator(Protocol):
     @property
     def evidence_level(self) -> str:
         """``smoke`` for simulated queries, ``model`` for queries of a model, ``users`` for those of a log."""
+
+
+class QueryGenerator(Author, Protocol):
+    """Writes queries about one chunk at a time; raises as ``ChatModel`` does."""
 
     async def propose(self, brief: Brief) -> Proposal:
         """Return candidates for one chunk."""

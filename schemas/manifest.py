@@ -218,10 +218,30 @@ class QueryVersion(Record):
     since: str
 
 
+class Renewed(Record):
+    """What became of the queries when the documents changed.
+
+    ``kept`` counts those whose passage has the same text, ``moved`` those whose passage changed while their evidence
+    still stands, ``asked`` new ones, ``retired`` those that left the set. ``unjudged`` counts the grades that were
+    dropped, because the passage changed or is gone, ``unasked`` new documents that no query asks about,
+    ``new_passages`` the passages whose text was not in the corpus before.
+    """
+
+    kept: int = Field(ge=0)
+    moved: int = Field(ge=0)
+    asked: int = Field(ge=0)
+    retired: int = Field(ge=0)
+    unjudged: int = Field(default=0, ge=0)
+    unasked: int = Field(default=0, ge=0)
+    new_passages: int = Field(default=0, ge=0)
+
+
 class Manifest(VersionedRecord):
     """The record of one run. Everything else in the folder is a function of input, configuration and answers.
 
     ``versions`` are those of the set, the newest first; empty in a set from before sets had versions.
+    ``paths`` are the paths of the documents as they were given; empty for documents that were given in memory.
+    ``renewed`` is None unless the set took over queries of an earlier one whose documents changed.
     """
 
     format: int = 1
@@ -234,6 +254,7 @@ class Manifest(VersionedRecord):
     generators: dict[str, int] = Field(default_factory=dict)
     prompts: dict[str, str] = Field(default_factory=dict)
     config_sha256: str
+    paths: list[str] = Field(default_factory=list)
     documents: int
     target: int | None = None
     queries: int
@@ -248,6 +269,7 @@ class Manifest(VersionedRecord):
     grading: Grading | None = None
     refused_grading: RefusedGrading | None = None
     versions: list[SetVersion] = Field(default_factory=list)
+    renewed: Renewed | None = None
 
     @property
     def requested(self) -> dict[str, dict[str, Asked]]:

@@ -214,6 +214,13 @@ class DroppedQuery(Record):
     query: Query
 
 
+class RetiredQuery(Record):
+    """A query that left the gold set when its documents changed, as it was then, with the reason."""
+
+    query: Query
+    reason: str
+
+
 class JudgedPassage(Record):
     """A judged passage: its place, its grade, and the words that the grade rests on.
 

@@ -15,7 +15,7 @@ from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY
 from goldbench.pipeline.goldset.folder import stamp
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.offline.notice import notice, small_model_notice
-from goldbench.pipeline.ports import QueryGenerator
+from goldbench.pipeline.ports import Author
 from goldbench.pipeline.stages.difficulty import selection_notice
 from goldbench.schemas.manifest import (
     Asked,
@@ -82,7 +82,7 @@ class Books:
         self,
         config: Config,
         drawn: Drawn,
-        generator: QueryGenerator,
+        generator: Author,
         *,
         documents: int,
         prompts: Mapping[str, str],
@@ -132,7 +132,7 @@ def warning(config: Config) -> str:
 
 
 def described(
-    config: Config, drawn: Drawn, generator: QueryGenerator, difficulty: LevelSelection | None = None
+    config: Config, drawn: Drawn, generator: Author, difficulty: LevelSelection | None = None
 ) -> dict[str, object]:
     """Return the gold set's metadata: how it was made, and how far it can be trusted.
 

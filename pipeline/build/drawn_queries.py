@@ -69,6 +69,35 @@ class Drawn:
         return len(self.queries) + len(self.unanswerable) + self.planned
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The queries that a set keeps of an earlier one, and the positions of the chunks that each needs."""
+
+    queries: tuple[Query, ...] = ()
+    positions: tuple[tuple[int, ...], ...] = ()
+    unanswerable: tuple[Query, ...] = ()
+    judgments: tuple[Judgment, ...] = ()
+
+    @property
+    def every(self) -> tuple[Query, ...]:
+        """All of them."""
+        return (*self.queries, *self.unanswerable)
+
+    def joined(self, drawn: Drawn) -> Drawn:
+        """Put the queries before those that were drawn, each with a candidate, and return these."""
+        drawn.candidates[:0] = map(candidate_of, self.every)
+        drawn.queries[:0] = self.queries
+        drawn.positions[:0] = self.positions
+        drawn.unanswerable[:0] = self.unanswerable
+        drawn.judgments[:0] = self.judgments
+        return drawn
+
+
+def candidate_of(query: Query) -> Candidate:
+    """Return the candidate that a query was accepted as."""
+    return Candidate(**{name: getattr(query, name) for name in Candidate.model_fields})
+
+
 def stand_in(brief: Brief, number: int) -> Candidate:
     """Return a stand-in for a query not written yet: the chunk's first words, a number, and the chunk's id.
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.build.answer_search import AnswerSearch
-from goldbench.pipeline.build.drawn_queries import Drawn
+from goldbench.pipeline.build.drawn_queries import Drawn, Standing
 from goldbench.pipeline.build.kind_counts import PassageKinds
 from goldbench.pipeline.build.one_kind import KindDrawing, Task
 from goldbench.pipeline.build.query_attempts import Attempts
@@ -47,6 +47,8 @@ class ShareDrawing:
         note: Shows a person one line.
         with_titles: Whether passages are emitted with their titles.
         batched: Whether requests are sent in batches, so that no reply is waited for before the others.
+        standing: The queries that are kept of an earlier set; they count.
+        own_words: Whether a share of the queries must be in other words than their passage.
     """
 
     settings: Generation
@@ -59,6 +61,8 @@ class ShareDrawing:
     note: Callable[[str], None]
     with_titles: bool = True
     batched: bool = False
+    standing: Standing = field(default_factory=Standing)
+    own_words: bool = True
     dropped: dict[QueryKind, str] = field(default_factory=dict)
     wanted: dict[QueryKind, int] = field(default_factory=dict)
     _companions: Companions | None = None
@@ -72,18 +76,38 @@ class ShareDrawing:
             ModelUnfit: The first replies about single passages are useless.
         """
         checks = SetChecks(target=target)
+        checks.hold(self.standing.every, own_words=self.own_words)
         drawings = await self._draw_kinds(target, checks)
         together = Drawn()
         self._begin_levels(drawings.values())
-        single = {kind: count for kind, count in self.wanted.items() if kind in KINDS and count}
+        missing = self._missing(target)
+        single = {kind: count for kind, count in missing.items() if kind in KINDS and count}
         limit = next((one.drawn.limit for one in drawings.values() if one.drawn.limit), None)
         if single and limit is None:
             together = await self._draw_single(single, checks)
         for drawing in drawings.values():
             _add(together, drawing.drawn)
+        self.standing.joined(together)
         together.limit = together.limit or limit
         self._add_noisy(together)
         return together, self._counts(together)
+
+    def _missing(self, target: int) -> dict[QueryKind, int]:
+        """Return how many queries of each kind are to be drawn beside those that are kept.
+
+        A kind of which more are kept than wanted takes from the others, those about one passage last.
+        """
+        kept = Counter(query.kind for query in self.standing.every)
+        left, missing = target - sum(kept.values()), dict[QueryKind, int]()
+        shared = [kind for kind in self.wanted if kind in SHARED]
+        for kind in shared:
+            missing[kind] = max(0, min(self.wanted[kind] - kept[kind], left))
+            left -= missing[kind]
+        single = {kind: count - kept[kind] for kind, count in self.wanted.items() if kind in KINDS}
+        open_ones = {kind: count for kind, count in single.items() if count > 0}
+        if sum(open_ones.values()) != left and left > 0:
+            open_ones = quotas(open_ones or {kind: self.wanted[kind] for kind in single}, left)
+        return missing | (open_ones if left > 0 else {})
 
     def _begin_levels(self, drawings: Iterable[KindDrawing]) -> None:
         """Share out the levels of difficulty that the kinds beyond a single passage leave to the others."""
@@ -92,25 +116,28 @@ class ShareDrawing:
             return
         uncounted = {QueryKind.NOISY, QueryKind.UNANSWERABLE}
         total = sum(count for kind, count in self.wanted.items() if kind not in uncounted)
+        drawn = [pair for one in drawings for pair in zip(one.drawn.queries, one.drawn.positions, strict=True)]
+        kept = zip(self.standing.queries, self.standing.positions, strict=True)
         there = [
             levels.meter.measure(query.text, positions).level
-            for drawing in drawings
-            for query, positions in zip(drawing.drawn.queries, drawing.drawn.positions, strict=True)
+            for query, positions in (*drawn, *(pair for pair in kept if pair[0].original is None))
         ]
-        levels.begin(total, sum(count for kind, count in self.wanted.items() if kind in KINDS), there)
+        missing = self._missing(sum(self.wanted.values()))
+        levels.begin(total, sum(count for kind, count in missing.items() if kind in KINDS), there)
 
     async def _draw_kinds(self, target: int, checks: SetChecks) -> dict[QueryKind, KindDrawing]:
         """Draw the kinds beyond a single passage; what one gives up goes to the others."""
         drawings: dict[QueryKind, KindDrawing] = {}
         while True:
             self._share_out(target)
-            asked = [kind for kind in SHARED if self.wanted.get(kind) and kind is not QueryKind.NOISY]
+            missing = self._missing(target)
+            asked = [kind for kind in SHARED if missing.get(kind) and kind is not QueryKind.NOISY]
             for kind in asked:
                 if self.writer is None:
                     self._drop(kind, self.why_not)
                     break
                 drawing = drawings.setdefault(kind, self._drawing(kind, self.writer, checks))
-                await drawing.draw(self.wanted[kind])
+                await drawing.draw(missing[kind])
                 if drawing.dropped is not None:
                     drawing.give_up()
                     self._drop(kind, drawing.dropped)
@@ -143,13 +170,18 @@ class ShareDrawing:
         tasks, attempt = ways.get(kind, (self._joined_tasks, attempts.joined))
         return KindDrawing(
             kind=kind,
-            tasks=tasks(kind),
+            tasks=self._new(tasks(kind), kind),
             attempt=attempt,
             checks=checks,
             concurrency=self.passages.concurrency,
             advance=self.passages.advance,
             tries=not self.batched,
         )
+
+    def _new(self, tasks: Iterator[Task], kind: QueryKind) -> Iterator[Task]:
+        """Yield the tasks about passages of which no query of the kind is kept."""
+        asked = {query.chunk_id for query in self.standing.every if query.kind is kind}
+        return (task for task in tasks if task.chunks[0].chunk_id not in asked)
 
     def _joined_tasks(self, kind: QueryKind) -> Iterator[Task]:
         """Yield what can be asked about several passages, in a seeded order."""
@@ -202,21 +234,23 @@ class ShareDrawing:
     async def _draw_single(self, single: Mapping[QueryKind, int], checks: SetChecks) -> Drawn:
         """Draw the queries about one passage; a model gives each of their kinds its number."""
         count = sum(single.values())
-        checks.aim(count)
+        kept = Counter(query.kind for query in self.standing.every)
+        checks.aim(count + sum(number for kind, number in kept.items() if kind in KINDS))
         kinds = PassageKinds(dict(single), self.settings.seed) if self.writer is not None else None
         drawing = dataclasses.replace(self.passages, kinds=kinds, checks=checks)
         drawn = await drawing.draw(self.order, target=count, per_chunk=self.settings.constraints.per_chunk)
         if kinds is not None:
-            self.wanted |= kinds.wanted
+            self.wanted |= {kind: number + kept[kind] for kind, number in kinds.wanted.items()}
             for kind, reason in kinds.dropped.items():
                 self._drop(kind, reason)
         return drawn
 
     def _add_noisy(self, drawn: Drawn) -> None:
         """Add noisy forms of the accepted queries in a seeded order, one of each before any gets two."""
-        missing, seed = self.wanted.get(QueryKind.NOISY, 0), self.settings.seed
+        kept = sum(query.kind is QueryKind.NOISY for query in self.standing.queries)
+        missing, seed = self.wanted.get(QueryKind.NOISY, 0) - kept, self.settings.seed
         if drawn.planned:
-            drawn.planned += missing
+            drawn.planned += max(0, missing)
             return
         known = {query.query_id for query in drawn.queries}
         order = sorted(
@@ -224,8 +258,10 @@ class ShareDrawing:
             key=lambda item: (number_of(seed, "noisy", item[0].query_id), item[0].query_id),
         )
         for turn, (query, positions) in itertools.product(range(len(Noise)), order):
-            if not missing:
+            if missing <= 0:
                 return
+            if query.original is not None:
+                continue
             for candidate in noisy_forms(query, seed=seed, most=turn + 1)[turn:]:
                 chunks = tuple(self.passages.chunks.at(position) for position in positions)
                 noisy = accepted(candidate, joined_context(chunks, self.passages.brief(chunks[0])))

@@ -8,16 +8,20 @@ again resumes, and running again with more documents adds to the set.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from goldbench.pipeline.build.books import Books, Counts, described
-from goldbench.pipeline.build.drawn_queries import Drawn, failure_of
+from goldbench.pipeline.build.drawn_queries import Drawn, Standing, failure_of
 from goldbench.pipeline.build.exact_shares import ShareDrawing
 from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
 from goldbench.pipeline.build.inputs import brief_for, reading
@@ -25,7 +29,9 @@ from goldbench.pipeline.build.level_shares import LevelShares, levels_for
 from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, with_personas, write_personas
 from goldbench.pipeline.build.progress import Watched, calls_shown, counted
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
+from goldbench.pipeline.build.renewal import Base, Renewal, check_renewable
 from goldbench.pipeline.build.waves import Drawing
+from goldbench.pipeline.build.writers import NotSimulated
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
 from goldbench.pipeline.formats.documents.converter import memory_note
@@ -37,10 +43,11 @@ from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
 from goldbench.pipeline.goldset.set_versions import Making
-from goldbench.pipeline.ports import Progress, QueryGenerator, Stored, Writing
+from goldbench.pipeline.ports import Author, Progress, Stored, Writing
 from goldbench.pipeline.stages.ask.passages import why_not
 from goldbench.pipeline.stages.ask.small_model import SmallModelGenerator
 from goldbench.pipeline.stages.assemble import add_derived, label_needed
+from goldbench.pipeline.stages.check import SetChecks
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.same_answers import same_answers
 from goldbench.pipeline.stages.select import Selection, select
@@ -73,6 +80,7 @@ class Run:
         accept: Takes the documents, or refuses those of another corpus.
         opened: Opens who writes the queries, for a corpus.
         retreat: Returns the configuration and the opener of who writes if the first replies are useless, or None.
+        renewal: What is kept of the set before, None if the set is built from nothing.
     """
 
     config: Config
@@ -82,20 +90,41 @@ class Run:
     accept: Callable[[RecordFile[Document]], None]
     opened: Opened
     retreat: Callable[[ModelUnfit, Callable[[Config], bool]], tuple[Config, Opened] | None] = lambda *_: None
+    renewal: Renewal | None = None
+    grades_stay: bool = False
+    """Whether the grades of a judge are taken over, because no judge grades the new set."""
     books: Books = field(default_factory=Books)
 
     documents: RecordFile[Document] = field(init=False)
     chunks: RecordFile[Chunk] = field(init=False)
     selection: Selection = field(init=False)
-    generator: QueryGenerator = field(init=False)
+    generator: Author = field(init=False)
     drawn: Drawn = field(init=False)
     kinds: dict[str, KindCount] = field(default_factory=dict)
     personas: tuple[str, ...] = ()
     levels: LevelShares | None = None
 
+    @property
+    def standing(self) -> Standing:
+        """The queries that are kept of the set before."""
+        return self.renewal.standing if self.renewal else Standing()
+
+    @property
+    def target(self) -> int:
+        """How many queries the set should have."""
+        asked = self.config.generate.queries or UP_TO
+        return self.renewal.target(asked) if self.renewal else asked
+
+    @property
+    def missing(self) -> int:
+        """How many queries are drawn beside those that are kept."""
+        return max(0, self.target - len(self.standing.every))
+
     def selected(self) -> LevelSelection | None:
         """Return how queries were selected by difficulty, None if they were not."""
-        return None if self.levels is None else self.levels.selection(self.drawn.queries)
+        if self.levels is not None:
+            return self.levels.selection(self.drawn.queries)
+        return self.renewal.selection(self.drawn.queries) if self.renewal else None
 
 
 async def load(run: Run) -> Counts:
@@ -167,6 +196,10 @@ async def generate(run: Run) -> Counts:
 
     The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
     """
+    if run.renewal is not None:
+        run.renewal.look(run.place)
+        if not run.missing:
+            return _nothing_drawn(run, run.renewal)
     try:
         await _draw(run)
     except ModelUnfit as unfit:
@@ -189,6 +222,16 @@ async def generate(run: Run) -> Counts:
         failed=drawn.chunks_failed,
         unused=eligible - drawn.chunks_drawn,
     )
+
+
+def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
+    """Take what is kept as the whole set; nobody who writes is needed."""
+    run.generator = renewal.earlier_generator()
+    run.drawn = renewal.standing.joined(Drawn())
+    run.kinds = renewal.kinds()
+    run.place.candidates.write(run.drawn.candidates)
+    eligible = len(run.selection.order)
+    return Counts(read=eligible, written=0, unused=eligible)
 
 
 def _questions(run: Run) -> int:
@@ -218,8 +261,9 @@ async def _draw(run: Run) -> None:
                 concurrency=writing.at_once
                 or 2 * config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
                 advance=step.advance,
-                trial=None if writing.at_once else trial_of(config),
+                trial=None if writing.at_once or run.standing.every else trial_of(config),
                 levels=run.levels,
+                fills=bool(run.standing.every),
             )
             async with calls_shown(writing, step, run.progress):
                 await _draw_by_kind(run, drawing, writing)
@@ -256,12 +300,21 @@ async def _personas(run: Run, writing: Writing) -> tuple[str, ...]:
 
 async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
     """Draw by weight, or by share if a kind beyond a single passage is asked for."""
-    settings, order = run.config.generate, run.selection.order
-    target = settings.queries or UP_TO
+    settings, standing = run.config.generate, run.standing
+    order: npt.NDArray[np.integer[Any]] = run.selection.order
+    if run.renewal is not None:
+        order = run.renewal.order(order, run.chunks, run.selection.cluster_of)
+    own_words = settings.prompt_style is not PromptStyle.SMALL
     if not settings.by_share:
+        checks = SetChecks(target=run.target)
+        checks.hold(standing.every, own_words=own_words)
         if run.levels is not None:
-            run.levels.begin(target, target)
-        run.drawn = await drawing.draw(order, target=target, per_chunk=settings.constraints.per_chunk)
+            kept = zip(standing.queries, standing.positions, strict=True)
+            there = [run.levels.meter.measure(query.text, held).level for query, held in kept]
+            run.levels.begin(run.target, run.missing, there)
+        drawing = dataclasses.replace(drawing, checks=checks)
+        drawn = await drawing.draw(order, target=run.missing, per_chunk=settings.constraints.per_chunk)
+        run.drawn = standing.joined(drawn)
         return
     is_model = settings.generator is Generator.MODEL
     shares = ShareDrawing(
@@ -277,8 +330,10 @@ async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
         note=run.progress.note,
         with_titles=run.config.corpus.title is not TitleUse.NONE,
         batched=writing.at_once is not None,
+        standing=standing,
+        own_words=own_words,
     )
-    run.drawn, run.kinds = await shares.draw(target)
+    run.drawn, run.kinds = await shares.draw(run.target)
 
 
 def trial_of(config: Config) -> Trial | None:
@@ -321,9 +376,15 @@ async def assemble(run: Run) -> Counts:
         query.query_id: label_needed(query, needed, chunks=chunks, cluster_of=run.selection.cluster_of)
         for query, needed in zip(queries, run.drawn.positions, strict=True)
     }
-    derived = add_derived(relevance, queries, same_answers(queries, chunks))
+    graded = run.renewal is not None and run.grades_stay
+    derived = {} if graded else add_derived(relevance, queries, same_answers(queries, chunks))
+    if run.renewal is not None:
+        relevance = run.renewal.relevance(relevance, judged=graded)
     corpus = functools.partial(passages, chunks, queries, run.config.corpus.title)
     metadata = described(run.config, run.drawn, run.generator, run.selected())
+    if run.renewal is not None:
+        run.renewal.write_retired(run.place)
+        metadata |= run.renewal.metadata(judged=graded)
     run.place.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived))
     return Counts(read=len(queries), written=len(queries))
 
@@ -348,9 +409,16 @@ STAGES = (
 )
 
 
-async def walk(run: Run, *, until: str) -> None:
-    """Do the stages of the table in order and enter their counts in the books, up to and including ``until``."""
-    for stage in STAGES:
+async def walk(run: Run, *, until: str, after: str | None = None) -> None:
+    """Do the stages of the table in order and enter their counts in the books.
+
+    Args:
+        run: The run.
+        until: The last stage.
+        after: The stage before the first one, None to begin at the top.
+    """
+    names = [stage.name for stage in STAGES]
+    for stage in STAGES[names.index(after) + 1 if after else 0 :]:
         counts = await stage.function(run)
         run.books.enter(counts, stage=stage.name, reads=stage.reads, writes=stage.writes)
         if stage.name == until:
@@ -380,12 +448,16 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A finished run: its configuration and manifest, the cap that stopped it or None, whether the target was met."""
+    """A finished run: its configuration and manifest, the cap that stopped it or None, whether the target was met.
+
+    ``renewal`` tells what was kept of the set before, None if it was built from nothing.
+    """
 
     config: Config
     manifest: Manifest
     limit: str | None
     target_met: bool
+    renewal: Renewal | None = None
 
     @property
     def complete(self) -> bool:
@@ -397,7 +469,7 @@ Finish = Callable[[Draft, Manifest], Awaitable[Manifest]]
 """Changes a set that is written but not put in place yet, and returns its manifest."""
 
 
-async def build(
+async def build(  # noqa: PLR0913  every parameter is a choice of the caller
     writer: Writer,
     found: Found,
     out: Path,
@@ -406,8 +478,12 @@ async def build(
     replace: bool = False,
     finish: Finish | None = None,
     decisions: Finish | None = None,
+    refresh: bool = False,
+    paths: Sequence[str] = (),
 ) -> Result:
     """Build a gold set from files and put it in place.
+
+    If the folder holds a set with these settings whose documents changed, the queries that still stand are kept.
 
     Args:
         writer: Who writes the queries, and the configuration of the run.
@@ -417,18 +493,21 @@ async def build(
         replace: Whether a run of other documents or with other settings may be replaced.
         finish: What else is done to the set before it is put in place: grading.
         decisions: What puts people's decisions about the earlier set in the folder into the new one, last of all.
+        refresh: Whether the set in the folder is made again, whatever its settings.
+        paths: The paths of the documents as they were given.
 
     Raises:
-        InputError: Nothing could be read, or (strict) one document could not.
+        InputError: Nothing could be read, or (strict) one document could not; or the set cannot be refreshed.
         OutputError: The output folder cannot be written.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
     config, folder, writers = writer.config, GoldFolder(out), [writer]
     shaped = with_personas(config)
+    anew = replace and not refresh
     claim = Claim(
         shaped.shaping(),
         shaped.fingerprint(writer.prompts),
-        replace=replace,
+        replace=replace or refresh,
         graded=finish is not None,
         reviewed=decisions is not None,
     )
@@ -447,31 +526,67 @@ async def build(
             found=found,
             place=place,
             progress=progress,
-            accept=(lambda _: None) if replace else folder.check_same_corpus,
+            accept=(lambda _: None) if anew else folder.check_same_corpus,
             opened=functools.partial(_fitted, writer, progress=progress),
             retreat=retreat,
+            grades_stay=finish is None,
         )
-        await walk(run, until="assemble")
-        config, writer = with_personas(run.config, run.personas), writers[-1]
-        place.write_settings(config.shaping())
-        manifest = run.books.manifest(
-            config,
-            run.drawn,
-            run.generator,
-            documents=len(run.documents),
-            prompts=writer.prompts,
-            usage=writer.usage(),
-            kinds=run.kinds,
-            difficulty=run.selected(),
-        )
-        for change in (finish, decisions):
-            manifest = manifest if change is None else await change(place, manifest)
-        place.finish(manifest, Making("build"))
+        await walk(run, until="chunk")
+        run.renewal = None if anew else renewal_of(folder, place, refresh=refresh)
+        await walk(run, after="chunk", until="generate")
+        if run.renewal is None or finish is not None or not run.renewal.is_settled(run.drawn):
+            await walk(run, after="generate", until="assemble")
+            config, writer = with_personas(run.config, run.personas), writers[-1]
+            place.write_settings(config.shaping())
+            manifest = _manifest(run, config, writer, paths)
+            for change in (finish, decisions):
+                manifest = manifest if change is None else await change(place, manifest)
+            place.finish(manifest, Making("refresh" if refresh else "build"))
+    return _result(run, config, folder.manifest())
+
+
+def renewal_of(folder: GoldFolder, place: Draft, *, refresh: bool) -> Renewal | None:
+    """Return what is done with the set in a folder: nothing for a build whose documents are as they were.
+
+    Args:
+        folder: The folder.
+        place: The draft with the documents and chunks of today.
+        refresh: As in `build`.
+
+    Raises:
+        InputError: The set cannot be refreshed.
+    """
+    if refresh:
+        return Renewal(Base.of(folder), check_renewable(folder))
+    if not folder.is_finished():
+        return None
+    try:
+        renewal = Renewal(Base.of(folder), check_renewable(folder))
+    except InputError:
+        return None
+    return renewal if renewal.manifest.renewed is not None or not renewal.has_same_texts(place) else None
+
+
+def _manifest(run: Run, config: Config, writer: Writer, paths: Sequence[str]) -> Manifest:
+    manifest = run.books.manifest(
+        config,
+        run.drawn,
+        run.generator,
+        documents=len(run.documents),
+        prompts=writer.prompts,
+        usage=writer.usage(),
+        kinds=run.kinds,
+        difficulty=run.selected(),
+    ).model_copy(update={"paths": list(paths)})
+    return manifest if run.renewal is None else run.renewal.entered(manifest, run.drawn, run.place, run.grades_stay)
+
+
+def _result(run: Run, config: Config, manifest: Manifest) -> Result:
     drawn, asked = run.drawn, config.generate.queries
-    met = len(drawn.queries) + len(drawn.unanswerable) >= (asked or 1)
+    met = len(drawn.queries) + len(drawn.unanswerable) >= (run.target if asked else 1)
     if asked is not None:
         met = met and all(count.kept >= count.wanted for count in run.kinds.values())
-    return Result(config, folder.manifest(), drawn.limit, met)
+    return Result(config, manifest, drawn.limit, met, run.renewal)
 
 
 @contextlib.asynccontextmanager
@@ -484,7 +599,16 @@ async def _fitted(writer: Writer, chunks: RecordFile[Chunk], *, progress: Progre
         yield writing
 
 
-async def plan(config: Config, found: Found, place: Path, writing: Writing, *, progress: Progress) -> Drawn:
+async def plan(
+    config: Config,
+    found: Found,
+    place: Path,
+    writing: Writing | None,
+    *,
+    progress: Progress,
+    folder: GoldFolder | None = None,
+    refresh: bool = False,
+) -> tuple[Drawn, Renewal | None]:
     """Walk the stages of a build up to its last request, and return what is known of the queries.
 
     Args:
@@ -492,15 +616,22 @@ async def plan(config: Config, found: Found, place: Path, writing: Writing, *, p
         found: The files.
         place: An empty folder for what is read and cut, to be thrown away.
         writing: Who answers from the store and counts what would be asked; see ``goldbench.pipeline.llm.rehearsal``.
+            None if the queries are simulated, of which nothing is drawn.
         progress: Shows how far the run is.
+        folder: The folder with the set before, None if nothing of it is kept.
+        refresh: As in `build`.
     """
     run = Run(
         config=config,
         found=found,
         place=Draft(place),
         progress=progress,
-        accept=lambda _: None,
-        opened=lambda _: contextlib.nullcontext(writing),
+        accept=folder.check_same_corpus if folder else lambda _: None,
+        opened=lambda _: contextlib.nullcontext(writing or Writing(NotSimulated())),
     )
-    await walk(run, until="generate")
-    return run.drawn
+    await walk(run, until="chunk")
+    run.renewal = renewal_of(folder, run.place, refresh=refresh) if folder else None
+    if writing is None and run.renewal is None:
+        return Drawn(), None
+    await walk(run, after="chunk", until="generate")
+    return run.drawn, run.renewal

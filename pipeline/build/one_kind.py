@@ -7,7 +7,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
-from goldbench.pipeline.build.drawn_queries import LIMIT, Drawn, rejection
+from goldbench.pipeline.build.drawn_queries import LIMIT, Drawn, candidate_of, rejection
 from goldbench.pipeline.build.first_replies import FAULTS, USELESS, Trial, fault_of
 from goldbench.pipeline.build.kind_counts import TRIES, too_few
 from goldbench.pipeline.build.waves import HOPELESS, LOWEST_EXPECTED_YIELD, bounded
@@ -200,8 +200,7 @@ class KindDrawing:
         self.checks.withdraw(self.kind)
         finding = Finding("kind-dropped", f"the kind {self.kind.value} is left out: {self.dropped}"[:300])
         for query in (*self.drawn.queries, *self.drawn.unanswerable):
-            candidate = Candidate(**{name: getattr(query, name) for name in Candidate.model_fields})
-            self.drawn.rejections.append(rejection(finding, candidate))
+            self.drawn.rejections.append(rejection(finding, candidate_of(query)))
         for given in (self.drawn.queries, self.drawn.unanswerable, self.drawn.judgments):
             given.clear()
         self.drawn.positions.clear()

@@ -55,6 +55,7 @@ class Drawing:
         kinds: Says what to ask about each chunk and counts what is there; None leaves it to ``brief``.
         checks: Compare queries with those of the set so far; None for an empty set.
         levels: Say how hard the query about each chunk should be; None leaves it open.
+        fills: Whether the set holds queries already, so that it does not matter if nothing is accepted here.
     """
 
     chunks: Stored[Chunk]
@@ -68,6 +69,7 @@ class Drawing:
     kinds: PassageKinds | None = None
     checks: SetChecks | None = None
     levels: LevelShares | None = None
+    fills: bool = False
     _asked: dict[str, QueryKind] = field(default_factory=dict)
     _levels_asked: dict[str, Level] = field(default_factory=dict)
 
@@ -134,6 +136,8 @@ class Drawing:
         """
         if drawn.chunks_failed == drawn.chunks_drawn == HOPELESS:
             raise ModelUnavailable(f"each of the first {HOPELESS} chunks failed, {_last(drawn)}")
+        if self.fills:
+            return
         if not drawn.accepted and len(drawn.rejections) >= 2 * HOPELESS and self.generator.evidence_level == "model":
             rule, count = Counter(item.filter for item in drawn.rejections).most_common(1)[0]
             raise ModelUnavailable(

@@ -23,6 +23,7 @@ from goldbench.prompts.loader import PromptError
 
 COMMANDS = {
     "build": "build.build",
+    "refresh": "refresh.refresh",
     "chunk": "build.chunk",
     "import": "import_.import_",
     "grade": "grade.grade",

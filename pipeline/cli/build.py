@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from goldbench.pipeline.build.flow import Result
+    from goldbench.pipeline.build.renewal import Renewal
     from goldbench.pipeline.config import Config
     from goldbench.pipeline.formats.documents.site_lines import LeftOut
     from goldbench.pipeline.grade.build_order import BuildOrder
+    from goldbench.schemas.manifest import Manifest
 
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
 
@@ -56,27 +58,53 @@ def build(
 
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     store = answers or answers_beside(out)
-    order = _order(settings, paths, out, store, replace=replace, batch=batch, replay=replay, grade=grade)
+    order = order_of(settings, paths, out, store, replace=replace, batch=batch, replay=replay, grade=grade)
     if dry_run:
-        _plan(order)
+        show_plan(order)
         return
-    try:
-        complete = _build(order)
-    except KeyboardInterrupt:
-        how = "the provider finishes the batches, and the same command fetches them" if batch else GO_ON
-        raise Interrupted(how) from None
-    if not complete:
+    if not carried_out(order, batch=batch):
         raise typer.Exit(DONE_WITH_FAILURES)
 
 
-def _order(config: Config, paths: list[str], out: Path, answers: Path, **flags: bool) -> BuildOrder:
+def carried_out(order: BuildOrder, *, batch: bool) -> bool:
+    """Build, print the result, and return whether it is complete.
+
+    Args:
+        order: What is to be built.
+        batch: Whether requests are sent in batches.
+
+    Raises:
+        Interrupted: The user ended the command.
+    """
+    try:
+        return _build(order)
+    except KeyboardInterrupt:
+        how = "the provider finishes the batches, and the same command fetches them" if batch else GO_ON
+        raise Interrupted(how) from None
+
+
+def order_of(config: Config, paths: list[str], out: Path, answers: Path, **flags: Any) -> BuildOrder:  # noqa: ANN401
+    """Return what is to be built.
+
+    Args:
+        config: The configuration.
+        paths: The paths of the documents.
+        out: The run folder.
+        answers: The store of answers.
+        flags: The other fields of the order.
+    """
     from goldbench.pipeline.build.inputs import find_documents
     from goldbench.pipeline.grade.build_order import BuildOrder
 
-    kept = None if flags["replace"] else decisions_kept(out)
-    decisions = kept.put_on if kept else None
+    kept = None if flags.get("replace") else decisions_kept(out)
     return BuildOrder(
-        config=config, found=find_documents(paths), out=out, answers=answers, decisions=decisions, **flags
+        config=config,
+        found=find_documents(paths),
+        out=out,
+        answers=answers,
+        paths=paths,
+        decisions=kept.put_on if kept else None,
+        **flags,
     )
 
 
@@ -89,6 +117,8 @@ def _build(order: BuildOrder) -> bool:
 
     console, messages = console_for(), console_for(stderr=True)
     built = asyncio.run(carry_out(order, progress=TerminalProgress(messages), say=messages.print))
+    if show_renewal(console, messages, built.result.renewal, built.result.manifest, order.out):
+        return built.complete
     _report(console, messages, built.result, order.out, built.config)
     if built.graded is not None:
         show_grading(console, messages, built.graded, accounts=False)
@@ -97,7 +127,33 @@ def _build(order: BuildOrder) -> bool:
     return built.complete
 
 
-def _plan(order: BuildOrder) -> None:
+def show_renewal(console: Console, messages: Console, renewal: Renewal | None, manifest: Manifest, out: Path) -> bool:
+    """Print what was kept of the set before, and return whether the set stayed as it was.
+
+    Args:
+        console: Where results are printed.
+        messages: Where warnings are printed.
+        renewal: What was kept, None for a set that was built from nothing.
+        manifest: The manifest of the set.
+        out: Its folder.
+    """
+    from goldbench.pipeline.report.renewal_text import renewal_lines, renewal_warnings
+
+    if renewal is None:
+        return False
+    if renewal.stays:
+        console.print(f"No document changed: {out} stays as it is.")
+        return True
+    assert manifest.renewed is not None
+    for line in renewal_lines(manifest.renewed, renewal.retired):
+        console.print(line)
+    for line in renewal_warnings(manifest.renewed, renewal.graded, len(renewal.standing.unanswerable), out):
+        messages.print(line, style="yellow")
+    return False
+
+
+def show_plan(order: BuildOrder) -> None:
+    """Print what a build would send and keep."""
     import asyncio
 
     from goldbench.pipeline.grade.build_order import plan
@@ -108,7 +164,12 @@ def _plan(order: BuildOrder) -> None:
     planned = asyncio.run(plan(order, progress=TerminalProgress(messages)))
     if planned.grading is not None:
         console.print(planned.grading)
-    if planned.drawn is None:
+    if planned.renewal is not None and planned.drawn is not None:
+        from goldbench.pipeline.report.renewal_text import planned_lines
+
+        for line in planned_lines(planned.renewal.record(planned.renewal.new(planned.drawn)), planned.renewal.retired):
+            console.print(line)
+    if planned.drawn is None or not planned.stages:
         console.print(f"{planned.announcement} 0 requests, no cost.")
         return
     console.print(plan_table(planned.stages))

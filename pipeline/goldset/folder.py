@@ -26,7 +26,7 @@ from goldbench.pipeline.stages.lineage import have_one_in_common
 from goldbench.schemas.corpus import Chunk, Document
 from goldbench.schemas.judgment import Judgment, Pooled
 from goldbench.schemas.manifest import Manifest, StageReport
-from goldbench.schemas.query import Candidate, DroppedQuery, Query, Rejection, TextRelevance
+from goldbench.schemas.query import Candidate, DroppedQuery, Query, Rejection, RetiredQuery, TextRelevance
 from goldbench.schemas.testset import TestSet
 
 _DOCUMENTS_COMPARED = 10_000
@@ -127,6 +127,8 @@ class GoldFolder:
     """The judgments that show it; missing if there are none."""
     rejections = RecordsOf(names.REJECTIONS, Rejection)
     """The rejected candidates, each with its reason."""
+    retired = RecordsOf(names.RETIRED, RetiredQuery)
+    """The queries that left the set when its documents changed; missing if there are none."""
     pool = RecordsOf(names.POOL, Pooled)
     """The pairs of a query and a chunk that were to be judged."""
     judgments = RecordsOf(names.JUDGMENTS, Judgment)

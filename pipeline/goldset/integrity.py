@@ -62,7 +62,7 @@ def validate(folder: Path) -> Validation:
         *_problems_of_spans(documents, chunks, [*queries, *dropped], gold),
         *_problems_of_queries(queries, gold, judged=reviewed or home.judgments.exists()),
         *_problems_of_members(home, queries, chunks, gold),
-        *(_problems_of_grades(home, gold) if graded and not reviewed else ()),
+        *(_problems_of_grades(home, gold, renewed=manifest.renewed is not None) if graded and not reviewed else ()),
         *_problems_of_copies(home, gold),
         *_problems_of_version(home, manifest, gold),
     ]
@@ -146,8 +146,11 @@ def _problems_of_members(
             yield f"{DATASET}: {name!r} differs from {QUERIES} and {UNANSWERABLE}"
 
 
-def _problems_of_grades(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
-    """Compare the labels with the judgments they come from: every grade is settled by those of its pair."""
+def _problems_of_grades(folder: GoldFolder, gold: TestSet, *, renewed: bool) -> Iterator[str]:
+    """Compare the labels with the judgments they come from: every grade is settled by those of its pair.
+
+    In a set whose documents changed, labels of changed passages and of new queries follow from their evidence alone.
+    """
     grades: dict[tuple[str, str], list[Relevance]] = {}
     for judgment in folder.judgments.read():
         if judgment.canary is None:
@@ -155,7 +158,7 @@ def _problems_of_grades(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
     for query_id, labels in (gold.relevance_scores or {}).items():
         for chunk_id, grade in labels.items():
             found = grades.get((query_id, chunk_id))
-            if found is None or settled(found) != grade:
+            if (found is None and not renewed) or (found is not None and settled(found) != grade):
                 yield f"query {query_id}: chunk {chunk_id} has another grade than its judgments give"
 
 

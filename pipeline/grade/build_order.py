@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.build import flow
 from goldbench.pipeline.build.personas import with_personas
+from goldbench.pipeline.build.renewal import Renewal, check_renewable
 from goldbench.pipeline.build.writers import ModelWriter, OfflineWriter, writer_for
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError
@@ -38,6 +41,8 @@ class BuildOrder:
         replay: Whether every answer comes from the store.
         batch: Whether requests are sent in batches.
         grade: Whether the set is also graded.
+        paths: The paths of the documents as they were given; empty for documents in memory.
+        refresh: Whether the set in the folder is made again.
         decisions: What puts people's decisions about the set in the folder into the new one, or None.
     """
 
@@ -49,6 +54,8 @@ class BuildOrder:
     replay: bool = False
     batch: bool = False
     grade: bool = False
+    paths: Sequence[str] = ()
+    refresh: bool = False
     decisions: flow.Finish | None = None
 
 
@@ -68,9 +75,10 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a build would send: requests by stage, and the chunks drawn; neither if it needs no model.
+    """What a build would send: requests by stage, and the chunks drawn; no requests if it needs no model.
 
-    ``announcement`` tells who would write the queries, ``grading`` about what the grading would take.
+    ``announcement`` tells who would write the queries, ``grading`` about what the grading would take, ``renewal`` what
+    would be kept of the set in the folder.
     """
 
     config: Config
@@ -78,6 +86,24 @@ class Planned:
     stages: Sequence[PlannedStage] = ()
     drawn: Drawn | None = None
     grading: str | None = None
+    renewal: Renewal | None = None
+
+
+def renewable_paths(home: GoldFolder, paths: Sequence[str]) -> list[str]:
+    """Return the documents to read again for a set: the given ones, else those of its last build.
+
+    Args:
+        home: The folder of the set.
+        paths: The given ones.
+
+    Raises:
+        InputError: The set cannot be refreshed, or it does not tell its documents.
+    """
+    found = list(paths) or check_renewable(home).paths
+    check_renewable(home)
+    if not found:
+        raise InputError(home.path, "does not tell where its documents lie; name them: goldbench refresh DIR PATH")
+    return found
 
 
 async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str], None]) -> Built:
@@ -101,25 +127,31 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
     for line in passed_over(order.found.ignored, order.found.repeated):
         say(line)
     if not order.grade:
-        result = await flow.build(
-            writer, order.found, order.out, progress=progress, replace=order.replace, decisions=order.decisions
-        )
-        return Built(result.config, result)
+        return await _built(order, writer, progress)
     judging = await preparation.judging(writer.config, asks=not order.replay, replay=order.replay)
     opened = preparation.finishing(
         judging, order.answers, order.out, progress=progress, say=say, replay=order.replay, batch=order.batch
     )
     with opened as (finish, graded):
-        result = await flow.build(
-            writer,
-            order.found,
-            order.out,
-            progress=progress,
-            replace=order.replace,
-            finish=finish,
-            decisions=order.decisions,
-        )
-    return Built(result.config, result, graded[0])
+        built = await _built(order, writer, progress, finish)
+    return dataclasses.replace(built, graded=graded[0])
+
+
+async def _built(
+    order: BuildOrder, writer: OfflineWriter | ModelWriter, progress: Progress, finish: flow.Finish | None = None
+) -> Built:
+    result = await flow.build(
+        writer,
+        order.found,
+        order.out,
+        progress=progress,
+        replace=order.replace,
+        finish=finish,
+        decisions=order.decisions,
+        refresh=order.refresh,
+        paths=order.paths,
+    )
+    return Built(result.config, result)
 
 
 def _earlier(order: BuildOrder) -> dict[str, Any]:
@@ -147,19 +179,27 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
     claim = Claim(
         shaped.shaping(),
         shaped.fingerprint(writer.prompts),
-        replace=order.replace,
+        replace=order.replace or order.refresh,
         graded=order.grade,
         reviewed=order.decisions is not None,
     )
-    GoldFolder(order.out).check_usable(claim)
+    folder = GoldFolder(order.out)
+    folder.check_usable(claim)
+    kept = folder if order.refresh or (folder.is_finished() and not order.replace) else None
     grading = None
     if order.grade:
         await preparation.judging(writer.config, asks=False)
         grading = preparation.expected(writer.config, writer.config.generate.queries or flow.UP_TO)
-    if isinstance(writer, OfflineWriter):
+    if isinstance(writer, OfflineWriter) and kept is None:
         return Planned(writer.config, writer.announcement, grading=grading)
     with TemporaryDirectory(prefix="goldbench-") as place:
+        steps = functools.partial(
+            flow.plan, writer.config, order.found, Path(place), progress=progress, folder=kept, refresh=order.refresh
+        )
+        if isinstance(writer, OfflineWriter):
+            drawn, renewal = await steps(None)
+            return Planned(writer.config, writer.announcement, drawn=drawn, grading=grading, renewal=renewal)
         async with writer.rehearse() as (writing, planning):
-            drawn = await flow.plan(writer.config, order.found, Path(place), writing, progress=progress)
+            drawn, renewal = await steps(writing)
             stages = planning.report(batch=order.batch)
-    return Planned(writer.config, writer.announcement, stages, drawn, grading)
+    return Planned(writer.config, writer.announcement, stages, drawn, grading, renewal)

@@ -444,6 +444,7 @@ def test_a_passage_with_the_same_answer_is_labelled_and_marked(tmp_path: Path) -
     query = Query(query_id="q", text=asked, answer="Allston", chunk_id="c0", generator="m", language="en")
     written: list[GoldContents] = []
     run: Any = SimpleNamespace(
+        renewal=None,
         drawn=Drawn(queries=[query], positions=[(0,)]),
         chunks=chunks,
         selection=SimpleNamespace(cluster_of=lambda position: (position,)),

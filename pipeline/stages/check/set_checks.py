@@ -13,7 +13,7 @@ from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
 from goldbench.pipeline.text.similarity import jaccard
 from goldbench.pipeline.text.words import content_terms, terms
 from goldbench.schemas.corpus import Evidence, Span
-from goldbench.schemas.query import Candidate, QueryKind
+from goldbench.schemas.query import Candidate, Query, QueryKind
 
 MOST_SHARED_WORDS = 0.80
 """Jaccard similarity of two queries' words, 0 to 1, from which the later query is a duplicate."""
@@ -34,8 +34,22 @@ class SetChecks:
 
     def __init__(self, *, target: int) -> None:
         self.aim(target)
+        self._held: list[tuple[Candidate, bool]] = []
         self._accepted: list[tuple[Candidate, bool]] = []
         self._forget()
+
+    def hold(self, queries: Iterable[Query], *, own_words: bool) -> None:
+        """Take in queries that the set keeps whatever comes; later ones are compared with them.
+
+        Args:
+            queries: The queries.
+            own_words: Whether a share of them must be in other words than their passage.
+        """
+        for query in queries:
+            if query.original is None:
+                candidate = query.model_copy(update={"text": query.alone})
+                self._held.append((candidate, own_words and (query.overlap or 0.0) > LOW_OVERLAP))
+                self._enter(*self._held[-1], word_set(candidate.text), ngrams(candidate.text))
 
     def _forget(self) -> None:
         self._high = 0
@@ -87,7 +101,7 @@ class SetChecks:
         """Forget the accepted queries of a kind, as if they had never been there."""
         self._accepted = [(candidate, high) for candidate, high in self._accepted if candidate.kind is not kind]
         self._forget()
-        for candidate, high in self._accepted:
+        for candidate, high in (*self._held, *self._accepted):
             self._enter(candidate, high, word_set(candidate.text), ngrams(candidate.text))
 
     def _enter(self, candidate: Candidate, high: bool, tokens: frozenset[str], grams: Counter[str]) -> None:

@@ -1,0 +1,61 @@
+"""``goldbench refresh``: a set made again from its documents, with the queries that still stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goldbench.pipeline.cli.build import carried_out, order_of, show_plan
+from goldbench.pipeline.cli.options import DONE_WITH_FAILURES, Answers, Batch, ConfigFile, DryRun, Given, Replay, takes
+from goldbench.pipeline.goldset.file_names import answers_beside
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.grade.build_order import BuildOrder
+
+
+@takes("generate.queries", "model")
+def refresh(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set that was built.")],
+    given: Given,
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="[PATH]...", help="Documents (default: those of the last build).")
+    ] = None,
+    config: ConfigFile = None,
+    answers: Answers = None,
+    replay: Replay = False,
+    batch: Batch = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Read changed documents again.
+
+    Queries whose evidence still stands are kept with their labels; a model is asked only about passages that are new
+    or changed, or whose query is gone, up to the number of queries of the set. The settings are those of the set; of
+    --config only the table [model] is read.
+    """
+    from goldbench.pipeline.grade.preparation import check_replay
+
+    check_replay(replay=replay, batch=batch, dry_run=dry_run)
+    order = _order(folder, paths or [], given, config, answers or answers_beside(folder), replay=replay, batch=batch)
+    if dry_run:
+        show_plan(order)
+    elif not carried_out(order, batch=batch):
+        raise typer.Exit(DONE_WITH_FAILURES)
+
+
+def _order(
+    folder: Path, paths: list[str], given: Given, config: Path | None, answers: Path, **flags: bool
+) -> BuildOrder:
+    from goldbench.pipeline.config import config_of, read_toml
+    from goldbench.pipeline.goldset.file_names import CONFIG
+    from goldbench.pipeline.goldset.folder import GoldFolder
+    from goldbench.pipeline.grade.build_order import renewable_paths
+
+    home = GoldFolder(folder)
+    documents = renewable_paths(home, paths)
+    settings = home.settings()
+    served = read_toml(config).get("model", {}) if config else {}
+    settings["model"] = {**served, **settings.get("model", {})}
+    chosen = config_of(settings, given, path=home.file(CONFIG))
+    return order_of(chosen, documents, folder, answers, refresh=True, **flags)
