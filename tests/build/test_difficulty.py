@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,8 @@ from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.tokens import tokenizer
 from goldbench.pipeline.stages.generate import describe_constraints
 from goldbench.schemas.query import Constraints, Level
+from tests.build.killed_runs import kill_several_times
 from tests.build.test_build import artifacts, lines
-from tests.build.test_build_under_fire import ended, started
 from tests.build.test_dry_run import total
 from tests.build.test_kinds import linked
 from tests.conftest import Goldbench
@@ -201,14 +199,7 @@ def test_a_build_that_was_killed_ends_with_the_same_files(
     assert goldbench(*build, "--out", "one", "--answers", "one.sqlite").returncode == 0
     model_server.reset()
     model_server.script(levels={"bad": 0.4}, latency_ms=60)
-    disturbed, kills = (*build, "--out", "two", "--answers", "two.sqlite"), 3
-    for kill in range(kills):
-        before, process = model_server.stats()["requests"], started(tmp_path, *disturbed)
-        while model_server.stats()["requests"] < before + 4 + kill and process.poll() is None:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert ended(started(tmp_path, *disturbed), 120) == 0
-    assert model_server.stats()["repeated"] <= 4 * kills
+    disturbed = (*build, "--out", "two", "--answers", "two.sqlite")
+    kill_several_times(tmp_path, disturbed, model_server, kills=3)
     assert manifest(tmp_path / "one")["difficulty"]["set_aside"] > 0
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import random
 import re
-import signal
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.build.killed_runs import kill_several_times
 from tests.build.test_build import artifacts, lines
-from tests.build.test_build_under_fire import ended, started
 from tests.build.test_dry_run import total
 from tests.conftest import Goldbench
 from tests.model_server.fixture import ServerHandle
@@ -419,13 +417,6 @@ def test_kill_9_in_the_middle_changes_no_byte_and_pays_nothing_twice(
     assert goldbench(*build, "--out", "one", "--answers", "one.sqlite").returncode == 0
     model_server.reset()
     model_server.script(latency_ms=60)
-    disturbed, kills = (*build, "--out", "two", "--answers", "two.sqlite"), 4
-    for kill in range(kills):
-        before, process = model_server.stats()["requests"], started(tmp_path, *disturbed)
-        while model_server.stats()["requests"] < before + 4 + kill and process.poll() is None:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert ended(started(tmp_path, *disturbed), 120) == 0
-    assert model_server.stats()["repeated"] <= 4 * kills
+    disturbed = (*build, "--out", "two", "--answers", "two.sqlite")
+    kill_several_times(tmp_path, disturbed, model_server, kills=4)
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")

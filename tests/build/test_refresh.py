@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.build.killed_runs import kill_now
 from tests.build.test_build import artifacts, lines
+from tests.build.test_build_under_fire import ended, started
 from tests.build.test_dry_run import everything, total
 from tests.build.test_kinds import asked as asked_kinds
 from tests.build.test_kinds import linked
@@ -200,3 +204,43 @@ def test_a_graded_set_keeps_its_grades_and_what_nobody_judged_is_graded_afterwar
     model_server.reset()
     assert goldbench(*judge).returncode in {0, 3}
     assert goldbench("validate", "run").returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(580)
+def test_kill_9_at_30_moments_of_a_refresh_leaves_the_old_set_or_the_new_one(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    linked(tmp_path / "docs", 16)
+    assert goldbench(*built(model_server, 16)).returncode == 0
+    old, kept = artifacts(tmp_path / "run"), tmp_path / "kept"
+    appended(tmp_path / "docs", 12)
+    other = linked(tmp_path / "other", 20)
+    for number in range(16, 20):
+        (other / f"sheet-{number:03}.md").replace(tmp_path / "docs" / f"sheet-{number - 4:03}.md")
+    shutil.copytree(tmp_path / "run", kept)
+    command = ("refresh", "run", *served(model_server))
+    model_server.reset()
+    model_server.script(latency_ms=40)
+    begun = time.monotonic()
+    assert ended(started(tmp_path, *command), 120) == 0
+    seconds, new = time.monotonic() - begun, artifacts(tmp_path / "run")
+    asked = model_server.stats()["requests"]
+    assert old != new
+    for moment in range(30):
+        for path in (tmp_path / "run", tmp_path / "answers.sqlite"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.copytree(kept, tmp_path / "run")
+        model_server.reset()
+        process = started(tmp_path, *command)
+        time.sleep(seconds * (0.3 + 0.7 * moment / 30))
+        kill_now(process)
+        if (tmp_path / "run" / "manifest.json").exists():
+            assert {name: data for name, data in artifacts(tmp_path / "run").items() if name in old} in (
+                old,
+                {name: data for name, data in new.items() if name in old},
+            )
+        assert ended(started(tmp_path, *command), 120) == 0
+        assert artifacts(tmp_path / "run") == new
+        assert model_server.stats()["repeated"] <= asked
+        assert model_server.stats()["requests"] <= 2 * asked
