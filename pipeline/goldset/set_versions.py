@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +211,9 @@ def _changes(place: Path, folder: Path, before: Content | InputError | None, now
     try:
         for kind, (name, key, fields) in _KEYS.items():
             if (place / name).is_file() and not _are_equal(place / name, folder / name):
-                counts[kind] = _compared(_records(folder / name, key, fields), _records(place / name, key, fields))
+                old, new = _lines(folder / name), _lines(place / name)
+                earlier = _records(folder / name, key, fields, besides=new)
+                counts[kind] = _compared(earlier, _records(place / name, key, fields, besides=old))
     except ValueError:
         return _Changes(None)
     if "passages" not in counts:
@@ -245,13 +247,27 @@ def _are_equal(one: Path, other: Path) -> bool:
     return other.is_file() and sha256_of(one) == sha256_of(other)
 
 
-def _records(path: Path, key: str, fields: tuple[str, ...]) -> dict[Any, object]:
-    """Return a digest of some fields of each record, by its id; empty if the file is missing."""
+def _lines(path: Path) -> set[bytes]:
+    """Return a digest of each line of a file; empty if the file is missing."""
+    if not path.is_file():
+        return set()
+    with path.open("rb") as file:
+        return {_brief(line) for line in file}
+
+
+def _brief(line: bytes) -> bytes:
+    return blake2b(line, digest_size=16).digest()
+
+
+def _records(path: Path, key: str, fields: tuple[str, ...], *, besides: Container[bytes]) -> dict[Any, object]:
+    """Return a digest of some fields of each record, by its id; without the lines that the other file has as well."""
     if not path.is_file():
         return {}
     found: dict[Any, object] = {}
     with path.open("rb") as file:
         for line in file:
+            if _brief(line) in besides:
+                continue
             row = json.loads(line)
             text = json.dumps([row.get(name) for name in fields], ensure_ascii=False)
             found[row.get(key)] = sha256(text.encode("utf-8", "surrogatepass")).digest()
