@@ -148,11 +148,13 @@ def import_(
 
     from goldbench.pipeline.review.imports import import_file
     from goldbench.pipeline.review.ledger import ledger_url, open_ledger
+    from goldbench.pipeline.review.meanings import SetMeanings
     from goldbench.pipeline.review.reviewable_set import load_reviewable
 
     material = load_reviewable(folder)
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha) as opened:
+    own = SetMeanings(material)
+    with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, meanings=own) as opened:
         done = import_file(file, form, material=material, ledger=opened, at=at, annotator=annotator)
     typer.echo(f"{done.read:,} read, {done.new:,} new")
 

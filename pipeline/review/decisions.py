@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.review.meanings import next_version
 from goldbench.pipeline.review.people import Grades, Reviewed, lineage
 from goldbench.pipeline.review.unreviewed import Unreviewed
 from goldbench.schemas.judgment import RELEVANT, Relevance
@@ -17,8 +17,6 @@ from goldbench.schemas.review_event import Event, EventKind
 
 REJECTED, BAD, UNANSWERED = "rejected", "bad-query", "unanswered"
 _VERDICTS = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY}
-
-_VERSION = re.compile(r"^(?P<stem>.+)\.v(?P<number>[1-9]\d{0,5})$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +103,7 @@ def _edited(query: Query, edit: Event, taken: set[str]) -> Query:
     Of a conversation the stand-alone form is changed, which is what people read and judge. A noisy query and its
     original do not stay a pair, since noise would no longer explain their difference.
     """
-    match = _VERSION.match(query.query_id)
-    stem, number = (match["stem"], int(match["number"])) if match else (query.query_id, 1)
-    name = f"{stem}.v{number + 1}"
+    name = next_version(query.query_id)
     if name in taken:
         raise InputError("the gold set", f"already holds a query {name!r}, the id of the edited query; rename that one")
     unknown: dict[str, Any] = {

@@ -20,7 +20,7 @@ from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.review.leases import Lent, give_back, holders_of, leases_of, lend
 from goldbench.pipeline.review.ledger import Ledger
 from goldbench.pipeline.review.queue import Item
-from goldbench.pipeline.review.state import Pair, State
+from goldbench.pipeline.review.state import Pair, State, fold
 from goldbench.schemas.review_event import Event, EventKind, Lane
 
 AT_ONCE = 40
@@ -60,13 +60,15 @@ class Desk:
         self._block = {item.pair: number for number, group in enumerate(self._blocks) for item in group}
         self._repeats, self._seed, self._clock = repeats, seed, clock
         self._lock = threading.RLock()
+        self._events: list[Event] = []
+        self._seq, self._foreign = 0, False
         self._first = 0
         self.refresh()
 
     def refresh(self) -> State:
         """Return the state with all events that are stored by now."""
         with self._lock:
-            return self._take_in(self.ledger.events(after=self.state.seq))
+            return self._take_in(self.ledger.events(after=self._seq))
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[State]:
@@ -127,10 +129,10 @@ class Desk:
                         self._check_disputed(event)
                     stored = self.ledger.add(connection, event)
                     give_back(connection, event)
-                    self._take_in([stored])
+                    self._take_in([stored], connection)
                     return stored, self._claim(connection, event.annotator, want, have) if want else []
             except BaseException:
-                self.state, self._first = State(), 0  # it may hold an event that was not stored: read it again
+                self._forget()  # the state may hold an event that was not stored: read it again
                 raise
 
     def _claim(
@@ -152,14 +154,30 @@ class Desk:
         return found
 
     def _catch_up(self, connection: Connection) -> None:
-        self._take_in(self.ledger.events(after=self.state.seq, connection=connection))
+        self._take_in(self.ledger.events(after=self._seq, connection=connection), connection)
 
-    def _take_in(self, events: Iterable[Event]) -> State:
-        for event in events:
-            if event.seq is not None and event.seq > self.state.seq:
+    def _forget(self) -> None:
+        self.state, self._events, self._seq, self._foreign, self._first = State(), [], 0, False, 0
+
+    def _take_in(self, events: Iterable[Event], connection: Connection | None = None) -> State:
+        new = [event for event in events if event.seq is not None and event.seq > self._seq]
+        if not new:
+            return self.state
+        self._seq = max(event.seq or 0 for event in new)
+        self._events += new
+        if not all(map(self._stays, new)):
+            self.state, self._first = fold(self.ledger.translated(self._events, connection=connection).events), 0
+        else:
+            for event in new:
                 self.state.add(event)
                 self._first = self._first if event.kind is EventKind.JUDGE else 0
         return self.state
+
+    def _stays(self, event: Event) -> bool:
+        """Return whether an event can be added as it is: it is about the open set, and takes back no other one."""
+        own = event.data_sha == self.ledger.data_sha and event.rubric_sha == self.ledger.rubric_sha
+        self._foreign = self._foreign or not own
+        return own and not (self._foreign and event.undoes is not None)
 
     def _first_open(self) -> int:
         """Return the number of the first group that still needs people."""

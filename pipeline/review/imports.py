@@ -57,7 +57,8 @@ def import_file(
             events = _native(path, before, material, ledger)
             count = len(events)
         else:
-            count, events = _judgments(_given(path, form, annotator), before, material, at)
+            said = ledger.translated(before).events
+            count, events = _judgments(_given(path, form, annotator), (before, said), material, at)
     known = {event.client_id for event in before}
     ledger.append_all(events)
     return Imported(count, sum(event.client_id not in known for event in events))
@@ -80,10 +81,17 @@ def _native(path: Path, before: Iterable[Event], material: ReviewableSet, ledger
 
 
 def _judgments(
-    found: Iterable[Given], before: Iterable[Event], material: ReviewableSet, at: str
+    found: Iterable[Given], before: tuple[Iterable[Event], Iterable[Event]], material: ReviewableSet, at: str
 ) -> tuple[int, list[Event]]:
-    """Return the number of judgments, and the new events that they give."""
-    state, queries, known = fold(before), current_ids(material), {event.client_id for event in before}
+    """Return the number of judgments, and the new events that they give.
+
+    Args:
+        found: The judgments.
+        before: The events of the ledger, and those of them that apply to the set.
+        material: The set.
+        at: The time of the judgments.
+    """
+    state, queries, known = fold(before[1]), current_ids(material), {event.client_id for event in before[0]}
     events: list[Event] = []
     seen: dict[tuple[str, ...], int] = {}
     for given in found:

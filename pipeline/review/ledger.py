@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,15 +15,16 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from goldbench.pipeline.errors import GoldbenchError, InputError
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.review import ledger_tables
+from goldbench.pipeline.review.meanings import Meanings, SetMeanings
+from goldbench.pipeline.review.recorded_meanings import UNSTORABLE, read_meanings, record, record_missing, record_rubric
+from goldbench.pipeline.review.translation import Translation, is_about, translate
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.judgment import RUBRIC
 from goldbench.schemas.review_event import Event
 
-RUBRIC_SHA = hashlib.sha256("\n".join(f"{grade:d} {RUBRIC[grade]}" for grade in sorted(RUBRIC)).encode()).hexdigest()
+_RUBRIC_TEXT = "\n".join(f"{grade:d} {RUBRIC[grade]}" for grade in sorted(RUBRIC))
+RUBRIC_SHA = hashlib.sha256(_RUBRIC_TEXT.encode()).hexdigest()
 """The digest of the rubric that people see."""
-
-_UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
-"""NUL, which PostgreSQL cannot store, and lone surrogates, which no database can; both are replaced."""
 
 _KNOWN = sa.select(ledger_tables.event).where(ledger_tables.event.c.client_id == sa.bindparam("client"))
 _AFTER = (
@@ -54,17 +55,27 @@ def ledger_url(folder: Path, given: str | None) -> str:
     return given or str(GoldFolder(folder).ledger)
 
 
-def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SHA, create: bool = True) -> Ledger:
-    """Return the ledger at an address.
+def open_ledger(
+    place: str | Path,
+    *,
+    data_sha: str,
+    meanings: SetMeanings | None = None,
+    rubric_sha: str = RUBRIC_SHA,
+    create: bool = True,
+) -> Ledger:
+    """Return the ledger at an address, which may hold events about other data sets.
+
+    A ledger of format 1 gets what it lacks. Of the events about the open set the meaning of their ids is stored.
 
     Args:
         place: A path, ``sqlite:///…`` or ``postgresql://…``.
         data_sha: The digest of the data set; see ``ReviewableSet.data_sha``.
+        meanings: What the ids of the set mean; None if no set is open.
         rubric_sha: The digest of the rubric.
         create: Whether to create a missing ledger.
 
     Raises:
-        InputError: It is missing and ``create`` is false, is not a ledger, or is of another data set or rubric.
+        InputError: It is missing and ``create`` is false, is not a ledger, or is of a later format.
         UsageError: The address is not valid, or is that of another kind of database.
         MissingExtra: The driver for PostgreSQL is not installed.
     """
@@ -77,47 +88,51 @@ def open_ledger(place: str | Path, *, data_sha: str, rubric_sha: str = RUBRIC_SH
             raise InputError(name, "cannot be created: its folder is missing")
     engine = ledger_tables.open_engine(str(place))
     try:
-        with _told(name):
-            found = _identity(engine, data_sha, rubric_sha, create=create, name=name)
-        if found[0] != ledger_tables.FORMAT:
-            raise InputError(name, f"has ledger format {found[0]}; this goldbench reads format {ledger_tables.FORMAT}")
-        if found[1] != data_sha:
-            raise InputError(name, "holds judgments of another data set; give another --ledger")
-        if found[2] != rubric_sha:
-            raise InputError(name, "holds judgments by another rubric; give another --ledger")
+        with _told(name), engine.begin() as connection:
+            _prepare(connection, data_sha, rubric_sha, create=create, name=name)
+            if meanings is not None:
+                record_missing(connection, meanings)
     except GoldbenchError:
         engine.dispose()
         raise
-    return Ledger(engine, name=name, data_sha=data_sha, rubric_sha=rubric_sha)
+    return Ledger(engine, name=name, data_sha=data_sha, rubric_sha=rubric_sha, meanings=meanings)
 
 
-def _identity(engine: Engine, data_sha: str, rubric_sha: str, *, create: bool, name: str) -> tuple[int, str, str]:
-    """Return format, data set and rubric of the ledger, which are entered if it is new."""
-    with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":  # two servers may start at once
-            connection.execute(sa.text("SELECT pg_advisory_xact_lock(7305811)"))
-        known = set(sa.inspect(connection).get_table_names())
-        if not create and ledger_tables.about.name not in known:
-            raise InputError(name, "holds no ledger; goldbench review DIR creates one")
-        if engine.dialect.name == "sqlite" and known - set(ledger_tables.metadata.tables):
-            raise InputError(name, "is a database of another program; give another --ledger")
-        ledger_tables.metadata.create_all(connection)
-        row = connection.execute(sa.select(ledger_tables.about)).one_or_none()
-        if row is None:
-            values = {"one": 1, "format": ledger_tables.FORMAT, "data_sha": data_sha, "rubric_sha": rubric_sha}
-            connection.execute(sa.insert(ledger_tables.about).values(values))
-            return ledger_tables.FORMAT, data_sha, rubric_sha
-        return row.format, row.data_sha, row.rubric_sha
+def _prepare(connection: Connection, data_sha: str, rubric_sha: str, *, create: bool, name: str) -> None:
+    """Make the tables that are missing, and hold the ledger; refuse a database that is not a ledger."""
+    if connection.dialect.name == "postgresql":  # two servers may start at once
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(7305811)"))
+    known = set(sa.inspect(connection).get_table_names())
+    if not create and ledger_tables.about.name not in known:
+        raise InputError(name, "holds no ledger; goldbench review DIR creates one")
+    if connection.dialect.name == "sqlite" and known - set(ledger_tables.metadata.tables):
+        raise InputError(name, "is a database of another program; give another --ledger")
+    about = ledger_tables.about
+    row = connection.execute(sa.select(about)).one_or_none() if about.name in known else None
+    if row is not None and not 1 <= row.format <= ledger_tables.FORMAT:
+        raise InputError(name, f"has ledger format {row.format}; this goldbench reads format {ledger_tables.FORMAT}")
+    ledger_tables.metadata.create_all(connection)
+    if row is None:
+        values = {"one": 1, "format": ledger_tables.FORMAT, "data_sha": data_sha, "rubric_sha": rubric_sha}
+        connection.execute(sa.insert(about).values(values))
+    connection.execute(_HOLD).one()
+    if row is not None and row.format < ledger_tables.FORMAT:
+        connection.execute(sa.update(about).values(format=ledger_tables.FORMAT))
+    if rubric_sha == RUBRIC_SHA:
+        record_rubric(connection, rubric_sha, _RUBRIC_TEXT)
 
 
 class Ledger:
     """An open ledger. Methods may be called from several threads, and several processes may share it."""
 
-    def __init__(self, engine: Engine, *, name: str, data_sha: str, rubric_sha: str) -> None:
+    def __init__(
+        self, engine: Engine, *, name: str, data_sha: str, rubric_sha: str, meanings: SetMeanings | None = None
+    ) -> None:
         self._engine, self.name, self.data_sha, self.rubric_sha = engine, name, data_sha, rubric_sha
         self._file = ledger_tables.LedgerFile(Path(engine.url.database or "")) if _is_file(engine) else None
         if self._file is not None:
             self._file.open_only(engine)
+        self.own = meanings
 
     def __enter__(self) -> Self:
         return self
@@ -163,7 +178,7 @@ class Ledger:
             return [self.add(connection, event) for event in events]
 
     def add(self, connection: Connection, event: Event) -> Event:
-        """Store an event within a transaction of ``writing``; see ``append``."""
+        """Store an event, and what its ids mean, within a transaction of ``writing``; see ``append``."""
         if event.data_sha != self.data_sha:
             raise InputError(self.name, "an event belongs to another data set")
         row = _row(event)
@@ -173,6 +188,8 @@ class Ledger:
                 raise LedgerConflict(f"{self.name}: another event with client_id {event.client_id} is stored")
             return _event(known)
         stored = connection.execute(_ADD, row).scalar_one()
+        if self.own is not None:
+            record(connection, self.own, [event.query_id], [] if event.chunk_id is None else [event.chunk_id])
         return Event.model_validate({**row, "seq": stored})
 
     def find(self, client_id: str) -> Event | None:
@@ -202,6 +219,34 @@ class Ledger:
         with _told(self.name), self._engine.connect() as reading:
             return [_event(row) for row in reading.execute(_AFTER, {"after": after})]
 
+    def meanings(self, *, connection: Connection | None = None) -> Meanings:
+        """Return what is stored about the meaning of ids.
+
+        Args:
+            connection: A transaction of ``writing``; None for a new one.
+
+        Raises:
+            LedgerFailed: The database does not answer.
+        """
+        if connection is not None:
+            return read_meanings(connection)
+        with _told(self.name), self._engine.connect() as reading:
+            return read_meanings(reading)
+
+    def translated(self, events: Sequence[Event], *, connection: Connection | None = None) -> Translation:
+        """Return events of this ledger as they apply to the open set; without a set, as they are.
+
+        Args:
+            events: All events, in the order of their numbers.
+            connection: As in `meanings`.
+
+        Raises:
+            LedgerFailed: The database does not answer.
+        """
+        if self.own is None or is_about(events, self.data_sha, self.rubric_sha):
+            return Translation(tuple(events))
+        return translate(events, self.meanings(connection=connection), self.own, rubric_sha=self.rubric_sha)
+
 
 def _is_file(engine: Engine) -> bool:
     return engine.dialect.name == "sqlite"
@@ -215,7 +260,7 @@ def same_act(one: Event, other: Event) -> bool:
 
 def _row(event: Event) -> dict[str, Any]:
     row = event.model_dump(mode="json", exclude={"seq"})
-    return {key: value.translate(_UNSTORABLE) if isinstance(value, str) else value for key, value in row.items()}
+    return {key: value.translate(UNSTORABLE) if isinstance(value, str) else value for key, value in row.items()}
 
 
 def _event(row: sa.Row[tuple[object, ...]]) -> Event:

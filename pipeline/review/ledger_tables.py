@@ -13,8 +13,8 @@ from goldbench.pipeline.errors import MissingExtra, UsageError
 from goldbench.schemas.earlier_name import EARLIER_NAME
 from goldbench.schemas.review_event import EventKind, Lane
 
-FORMAT = 1
-"""The version of these tables."""
+FORMAT = 2
+"""The version of these tables. A ledger of version 1 lacks the last four; it gets them when it is opened."""
 
 metadata = sa.MetaData()
 
@@ -62,6 +62,45 @@ event = sa.Table(
     sa.Column("undoes", sa.Text, sa.ForeignKey(f"{EARLIER_NAME}_event.client_id")),
     sa.Column("repeat", sa.Boolean, nullable=False),
 )
+
+text = sa.Table(
+    f"{EARLIER_NAME}_text",
+    metadata,
+    sa.Column("sha", sa.Text, primary_key=True),
+    sa.Column("text", sa.Text, nullable=False),
+)
+"""Texts of judged queries and passages and of rubrics, each once, by their SHA-256."""
+
+query = sa.Table(
+    f"{EARLIER_NAME}_query",
+    metadata,
+    sa.Column("data_sha", sa.Text, primary_key=True),
+    sa.Column("query_id", sa.Text, primary_key=True),
+    sa.Column("text_sha", sa.Text, sa.ForeignKey(f"{EARLIER_NAME}_text.sha"), nullable=False),
+    sa.Column("evidence", sa.Text, nullable=False),
+)
+"""What the id of a judged query means in a set: its text, and where its evidence stood, as a JSON list."""
+
+passage = sa.Table(
+    f"{EARLIER_NAME}_passage",
+    metadata,
+    sa.Column("data_sha", sa.Text, primary_key=True),
+    sa.Column("chunk_id", sa.Text, primary_key=True),
+    sa.Column("text_sha", sa.Text, sa.ForeignKey(f"{EARLIER_NAME}_text.sha"), nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("doc_id", sa.Text, nullable=False),
+    sa.Column("start", _BIG, nullable=False),
+)
+"""What the id of a judged passage means in a set: its text, and where it stood in which document."""
+
+rubric = sa.Table(
+    f"{EARLIER_NAME}_rubric",
+    metadata,
+    sa.Column("rubric_sha", sa.Text, primary_key=True),
+    sa.Column("text_sha", sa.Text, sa.ForeignKey(f"{EARLIER_NAME}_text.sha"), nullable=False),
+)
+"""The text of the rubric that people saw."""
 
 lease = sa.Table(
     f"{EARLIER_NAME}_lease",

@@ -16,8 +16,10 @@ from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.gold_path import folder_of
 from goldbench.pipeline.measures.statistics.calibration import Rated
 from goldbench.pipeline.review.ledger import ledger_url, open_ledger
+from goldbench.pipeline.review.meanings import Meanings, SetMeanings
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.pipeline.review.state import State, fold
+from goldbench.pipeline.review.translation import Stray
 from goldbench.schemas.judgment import Origin, Pooled, settled
 from goldbench.schemas.review_event import Event, Lane, Review
 
@@ -27,13 +29,28 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """A gold set with the grades of people and of the model, by the present ids of its queries."""
+    """A gold set with the grades of people and of the model, by the present ids of its queries.
+
+    ``events`` are those that apply to the set, by its ids; ``strays`` are the decisions that do not, ``carried`` the
+    number of events that were about another set. ``book`` holds the ledger as it is.
+    """
 
     material: ReviewableSet
     events: tuple[Event, ...]
     state: State
     people: Grades
     judge: Grades
+    book: Book
+    strays: tuple[Stray, ...] = ()
+    carried: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """All events of a ledger, whatever set they are about, and what their ids mean."""
+
+    events: tuple[Event, ...]
+    meanings: Meanings
 
 
 def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Reviewed:
@@ -45,17 +62,22 @@ def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Re
         create: Whether an empty ledger is made if there is none.
 
     Raises:
-        InputError: There is no data set or no ledger, or the ledger is of another set.
+        InputError: There is no data set or no ledger.
     """
     folder = reviewed_folder(path)
     material = load_reviewable(folder)
-    with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, create=create) as opened:
-        events = tuple(opened.events())
-    state = fold(events)
+    own = SetMeanings(material)
+    address = ledger_url(folder, ledger)
+    with open_ledger(address, data_sha=material.data_sha, meanings=own, create=create) as opened:
+        book = Book(tuple(opened.events()), opened.meanings())
+        found = opened.translated(book.events)
+    state = fold(found.events)
     people = people_of(
         state, material.queries, corpus=material.corpus, pool=material.pool, earlier=lineage(material.metadata)
     )
-    return Reviewed(material, events, state, people, judge_of(material))
+    return Reviewed(
+        material, found.events, state, people, judge_of(material), book, strays=found.strays, carried=found.carried
+    )
 
 
 def reviewed_folder(path: Path) -> Path:

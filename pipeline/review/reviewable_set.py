@@ -16,7 +16,7 @@ from goldbench.pipeline.goldset.folder import GoldFolder, Records
 from goldbench.pipeline.goldset.gold_path import notes_of_queries
 from goldbench.pipeline.text.asked_query import AskedQuery, asked_queries
 from goldbench.pipeline.text.words import content_terms, index_terms
-from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.corpus import Chunk, Span
 from goldbench.schemas.judgment import Judgment, Origin, Pooled, Relevance, settled
 
 Pair = tuple[str, str]
@@ -26,7 +26,8 @@ Pair = tuple[str, str]
 class Place:
     """The surroundings of a passage: its document's title, the headings above it, the passages before and after it.
 
-    ``text`` is the passage without the title it is indexed with, which is shown above it.
+    ``text`` is the passage without the title it is indexed with, which is shown above it; ``span`` is where it stands
+    in its document, and ``own`` its text there.
     """
 
     title: str = ""
@@ -34,6 +35,8 @@ class Place:
     before: str | None = None
     after: str | None = None
     text: str | None = None
+    span: Span | None = None
+    own: str | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,9 @@ def _places(chunks: Records[Chunk], corpus: Mapping[str, str]) -> dict[str, Plac
             earlier = found[last.chunk_id]
             before = earlier.text
             found[last.chunk_id] = replace(earlier, after=_untitled(chunk, corpus))
-        found[chunk.chunk_id] = Place(chunk.title, chunk.headings, before, text=_untitled(chunk, corpus))
+        found[chunk.chunk_id] = Place(
+            chunk.title, chunk.headings, before, text=_untitled(chunk, corpus), span=chunk.span, own=chunk.text
+        )
         last = chunk
     return found
 

@@ -19,6 +19,7 @@ from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.review.desk import Desk
 from goldbench.pipeline.review.ledger import Ledger, ledger_url, open_ledger
 from goldbench.pipeline.review.ledger_tables import file_of
+from goldbench.pipeline.review.meanings import SetMeanings
 from goldbench.pipeline.review.queue import Item, QueueSettings, Runs, plan
 from goldbench.pipeline.review.responses import Answers
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
@@ -69,7 +70,7 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
         settings: The settings of the queue.
 
     Raises:
-        InputError: The folder holds nothing to judge, or the ledger is of another data set.
+        InputError: The folder holds nothing to judge, or the ledger is damaged.
     """
     material = load_reviewable(folder)
     items = draw(material, settings)
@@ -78,7 +79,7 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
     address = ledger_url(folder, ledger)
     file = file_of(address)
     key = file.with_suffix(".key") if file else GoldFolder(folder).review_key
-    with open_ledger(address, data_sha=material.data_sha) as book:
+    with open_ledger(address, data_sha=material.data_sha, meanings=SetMeanings(material)) as book:
         yield Opened(material, book, items, key)
 
 

@@ -151,7 +151,8 @@ def _export(answers: Answers) -> Callable[[Request], Response]:
         if name not in DOWNLOADS:
             return JSONResponse({"error": "unknown format; give one of " + ", ".join(DOWNLOADS)}, 404)
         try:
-            events = answers.desk.ledger.events()
+            ledger = answers.desk.ledger
+            events = ledger.translated(ledger.events()).events
         except GoldbenchError:
             return JSONResponse({"error": "the ledger does not answer"}, 503)
         state = fold(events)  # a copy: other requests change the state of the desk

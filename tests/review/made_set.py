@@ -13,6 +13,7 @@ from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
 from goldbench.pipeline.goldset.publication import publish, staging
 from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
+from goldbench.pipeline.review.meanings import SetMeanings
 from goldbench.pipeline.review.queue import Item, QueueSettings, plan
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.schemas.corpus import Chunk, Document, Evidence, Span
@@ -102,7 +103,8 @@ def make_set(folder: Path, *, queries: int = 30, pool: int = 8, seed: int = 1) -
 def ledger_of(folder: Path, place: Path | None = None) -> tuple[ReviewableSet, Ledger]:
     """Return the material of a folder and its ledger, open."""
     material = load_reviewable(folder)
-    return material, open_ledger(place or folder / "review.sqlite", data_sha=material.data_sha)
+    own = SetMeanings(material)
+    return material, open_ledger(place or folder / "review.sqlite", data_sha=material.data_sha, meanings=own)
 
 
 def queue_of(material: ReviewableSet, **settings: int) -> tuple[Item, ...]:

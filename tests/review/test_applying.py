@@ -42,7 +42,7 @@ def state_of(folder: Path) -> dict[str, str]:
 
 
 def applied(made: Made, **options: object) -> dict[str, object]:
-    result = apply_review(made.folder, ledger=None, **options)  # type: ignore[arg-type]
+    result = apply_review(made.folder, **{"ledger": None, **options})  # type: ignore[arg-type]
     assert validate(result.folder).problems == ()
     return {name: getattr(result, name) for name in result.__slots__}
 
@@ -218,13 +218,11 @@ def test_a_folder_that_holds_something_else_is_left_as_it_is(made: Made, tmp_pat
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
 
 
-def test_a_ledger_of_another_set_is_refused(made: Made, tmp_path: Path) -> None:
-    other = make_set(tmp_path / "other", queries=3, pool=5, seed=9)
-    decide(other, (EventKind.REJECT_QUERY, "q000", {}))
-    before = state_of(made.folder)
-    with pytest.raises(InputError, match="another data set"):
-        apply_review(made.folder, ledger=str(other.folder / "review.sqlite"))
-    assert state_of(made.folder) == before
+def test_a_ledger_of_another_set_is_applied_where_the_texts_are_equal(made: Made, tmp_path: Path) -> None:
+    other = make_set(tmp_path / "other", queries=8, pool=5, seed=9)
+    decide(other, *((EventKind.REJECT_QUERY, query_id, {}) for query_id in ("q000", "q007")))
+    applied(made, ledger=str(other.folder / "review.sqlite"))
+    assert list(read_dataset(made.folder / "dataset.json").queries) == ["q001", "q002", "q003", "q004", "q005"]
 
 
 def test_an_id_that_is_taken_is_not_given_twice(tmp_path: Path) -> None:
