@@ -526,7 +526,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             found=found,
             place=place,
             progress=progress,
-            accept=(lambda _: None) if anew else folder.check_same_corpus,
+            accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
             opened=functools.partial(_fitted, writer, progress=progress),
             retreat=retreat,
             grades_stay=finish is None,
@@ -557,7 +557,7 @@ def renewal_of(folder: GoldFolder, place: Draft, *, refresh: bool) -> Renewal | 
         InputError: The set cannot be refreshed.
     """
     if refresh:
-        return Renewal(Base.of(folder), check_renewable(folder))
+        return Renewal(Base.of(folder), check_renewable(folder), keeps_some=True)
     if not folder.is_finished():
         return None
     try:
@@ -626,7 +626,7 @@ async def plan(
         found=found,
         place=Draft(place),
         progress=progress,
-        accept=folder.check_same_corpus if folder else lambda _: None,
+        accept=folder.check_same_corpus if folder and not refresh else lambda _: None,
         opened=lambda _: contextlib.nullcontext(writing or Writing(NotSimulated())),
     )
     await walk(run, until="chunk")

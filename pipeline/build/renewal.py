@@ -79,6 +79,8 @@ class Renewal:
 
     base: Base
     manifest: Manifest
+    keeps_some: bool = False
+    """Whether documents that hold the evidence of no query are refused."""
     standing: Standing = field(default_factory=Standing)
     left: Inheritance | None = None
     unchanged: bool = False
@@ -118,10 +120,18 @@ class Renewal:
 
         Args:
             place: The draft with the documents and chunks of today.
+
+        Raises:
+            InputError: No query is kept, so these are documents of another set.
         """
         self.unchanged = self.has_same_texts(place)
         self.left = inherited(self._estate(), Corpus(place.documents.read(), place.chunks.read()))
         kept = self.left.kept
+        if self.keeps_some and self.left.queries and not kept:
+            raise InputError(
+                self.base.home.path,
+                "the evidence of no query is in these documents; name the right ones, or build with --replace",
+            )
         self.standing = Standing(
             queries=tuple(one.query for one in kept),
             positions=tuple(one.positions for one in kept),
