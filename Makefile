@@ -128,5 +128,6 @@ EVERYDAY = --extra documents --extra report --extra review
 COMPILE = UV_SYSTEM_CERTS=1 $(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate
 LOCK = $(COMPILE) --universal
 
-clean: ## Remove the environment, caches and the example run; other runs and stored answers stay
+clean: ## Remove environment, caches and example run (asks if people judged it; YES=1); other runs and stored answers stay
+	@$(PYTHON) .ci/ask-before-clean data/runs/example $(YES)
 	rm -rf $(VENV) .venv-floors data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

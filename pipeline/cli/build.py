@@ -21,6 +21,7 @@ from goldbench.pipeline.cli.options import (
     output_option,
     takes,
 )
+from goldbench.pipeline.cli.people_asked import Yes, ask_before_replacing
 from goldbench.pipeline.cli.review_files import decisions_kept
 from goldbench.pipeline.errors import GoldbenchError, UsageError
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
@@ -44,6 +45,7 @@ def build(
     out: Annotated[Path, output_option("--out", metavar="DIR", help="Folder of the gold set.")],
     settings: Config,
     replace: Annotated[bool, output_option("--replace", help="Replace a set with other settings in DIR.")] = False,
+    yes: Yes = False,
     answers: Answers = None,
     replay: Replay = False,
     batch: Batch = False,
@@ -62,6 +64,7 @@ def build(
     if dry_run:
         show_plan(order)
         return
+    ask_before_replacing(out, replace=replace, yes=yes)
     if not carried_out(order, batch=batch):
         raise typer.Exit(DONE_WITH_FAILURES)
 

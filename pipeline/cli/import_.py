@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from goldbench.pipeline.cli.options import input_option, judging_option, output_option, print_list
+from goldbench.pipeline.cli.people_asked import Yes, ask_before_replacing
 from goldbench.pipeline.goldset.file_names import MANIFEST
 
 SHOWN = 20
@@ -48,6 +49,7 @@ def import_(
         Literal["human", "model", "smoke"] | None, judging_option(help="Who judged (default: human).")
     ] = None,
     replace: Annotated[bool, output_option("--replace", help="Replace another set in DIR.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Turn a public benchmark into a gold set.
 
@@ -61,6 +63,7 @@ def import_(
 
     chosen = Chosen(split=split, corpus=corpus, queries=queries, qrels=qrels)
     options = Options(chosen, grades, relevant_from, drop_broken, evidence_level, replace)
+    ask_before_replacing(out, replace=replace, yes=yes)
     imported = import_benchmark(kind.value, path, out, options)
     for line in remarks(imported):
         typer.echo(line, err=True)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from goldbench.pipeline.cli.options import beside, chunk_option, output_option, print_list
+from goldbench.pipeline.cli.people_asked import Yes, ask_before_replacing
 from goldbench.pipeline.goldset.file_names import DATASET, REJECTIONS
 
 SHOWN = 10
@@ -25,6 +26,7 @@ def rechunk(
         Path | None, output_option("--out", metavar="DIR2", help="Output folder (default: DIR-SIZE-OVERLAP).")
     ] = None,
     replace: Annotated[bool, output_option("--replace", help="Replace a set with other settings in DIR2.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Move a gold set to another chunking.
 
@@ -35,6 +37,7 @@ def rechunk(
 
     overlap = chunk_size // 10 if chunk_overlap is None else chunk_overlap
     place = out or beside(folder, f"-{chunk_size}-{overlap}")
+    ask_before_replacing(place, replace=replace, yes=yes)
     outcome = write_rechunked(folder, place, size=chunk_size, overlap=overlap, replace=replace)
     typer.echo(f"{queries(outcome.manifest.queries)} in {place / DATASET}")
     if outcome.passages_lost:

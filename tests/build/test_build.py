@@ -362,7 +362,7 @@ def test_a_reviewed_set_that_is_built_again_keeps_what_people_decided(
     assert "holds what people decided in a review, and their ledger is not in the folder" in again.stderr
     ledger.rename(tmp_path / "run" / "review.sqlite")
     assert artifacts(tmp_path / "run") == before
-    assert goldbench_inside("build", "docs", "--out", "run", "--queries", 5, "--replace").returncode == 0
+    assert goldbench_inside("build", "docs", "--out", "run", "--queries", 5, "--replace", "--yes").returncode == 0
     assert not list((tmp_path / "run").glob("unreviewed/*"))
     assert goldbench_inside("review", "apply", "run").returncode == 0
     assert artifacts(tmp_path / "run") == before
