@@ -44,6 +44,12 @@ def documents_of(documents: object, texts: object, config: Config) -> Found:
     return _rows(texts, config) if documents is None else _documents(documents)
 
 
+def paths_in(documents: object) -> list[object]:
+    """Return the paths among the documents that a caller gave; none for frames."""
+    several = documents if isinstance(documents, list | tuple) else [documents]
+    return [one for one in several if isinstance(one, str | PathLike)]
+
+
 def _documents(documents: Any) -> Found:  # noqa: ANN401  recognised by its type
     from goldbench.pipeline.build.inputs import find_documents, held_rows
     from goldbench.pipeline.formats.documents.held_tables import FRAME, table_of_frame

@@ -5,24 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 
 from goldbench.pipeline.api.gold_set import GoldSet
-from goldbench.pipeline.api.keywords import (
-    BuildOptions,
-    ConfigGiven,
-    config_from,
-    keywords_named,
-    named_in_python,
-    path_of,
-)
+from goldbench.pipeline.api.keywords import BuildOptions, ConfigGiven, config_from, keywords_named, path_of
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from goldbench.pipeline.api.cost_plan import CostPlan
     from goldbench.pipeline.api.temporary_folder import Place
-    from goldbench.pipeline.grade.build_order import BuildOrder, Built
+    from goldbench.pipeline.grade.build_order import BuildOrder
 
 _TABLES = ("documents", "chunk", "generate", "critics", "model")
 _PAID = (
@@ -131,7 +123,9 @@ def build(
     asked = _Asked(documents, texts, out, config, answers, replace, replay, batch, grade, dry_run)
     with _ordered(asked, options) as (order, place):
         if dry_run:
-            return _planned(order, progress=progress)
+            from goldbench.pipeline.api.build_results import planned
+
+            return planned(order, progress=progress)
         return _built(order, place, progress=progress)
 
 
@@ -153,7 +147,7 @@ class _Asked(NamedTuple):
 @contextlib.contextmanager
 def _ordered(asked: _Asked, options: Mapping[str, Any]) -> Iterator[tuple[BuildOrder, Place]]:
     """Yield what is to be built, every parameter checked, and its folder, which may be a temporary one."""
-    from goldbench.pipeline.api.given_documents import documents_of, id_field_of
+    from goldbench.pipeline.api.given_documents import documents_of, id_field_of, paths_in
     from goldbench.pipeline.api.gold_grade import decisions_of
     from goldbench.pipeline.api.temporary_folder import temporary_folder
     from goldbench.pipeline.goldset.file_names import answers_beside
@@ -181,47 +175,15 @@ def _ordered(asked: _Asked, options: Mapping[str, Any]) -> Iterator[tuple[BuildO
             replay=asked.replay,
             batch=asked.batch,
             grade=asked.grade,
+            paths=[str(one) for one in paths_in(asked.documents)],
             decisions=kept.put_on if kept else None,
         )
         yield order, place
 
 
 def _built(order: BuildOrder, place: Place, *, progress: bool) -> GoldSet:
-    from goldbench.pipeline.api.loop_thread import run_apart
-    from goldbench.pipeline.api.shown_progress import progress_for
-    from goldbench.pipeline.grade.build_order import carry_out
+    from goldbench.pipeline.api.build_results import made
     from goldbench.pipeline.score.runs import load_gold
 
-    shown = progress_for(shown=progress)
-    built = run_apart(lambda watched: carry_out(order, progress=watched, say=watched.note), shown)
-    remarks = list(_remarks(built, order.out))
-    for line in remarks:
-        shown.note(line)
+    remarks, built = made(order, progress=progress)
     return GoldSet(load_gold(order.out), remarks=remarks, complete=built.complete, temporary=place.temporary)
-
-
-def _remarks(built: Built, out: Path) -> Iterator[str]:
-    from goldbench.pipeline.api.gold_grade import remarks_of
-    from goldbench.pipeline.report.build_text import shortfall
-
-    result = built.result
-    for line in shortfall(result.manifest, limit=result.limit, target_met=result.target_met):
-        yield named_in_python(line)
-    if built.graded is not None:
-        yield from remarks_of(built.graded)
-        if (problem := built.graded.problem(out, built=True)) is not None:
-            yield named_in_python(str(problem))
-
-
-def _planned(order: BuildOrder, *, progress: bool) -> CostPlan:
-    from goldbench.pipeline.api.cost_plan import CostPlan
-    from goldbench.pipeline.api.loop_thread import run_apart
-    from goldbench.pipeline.api.shown_progress import progress_for
-    from goldbench.pipeline.grade.build_order import plan
-    from goldbench.pipeline.report.build_text import plan_notes
-
-    planned = run_apart(lambda watched: plan(order, progress=watched), progress_for(shown=progress))
-    notes = [] if planned.grading is None else [planned.grading]
-    if planned.drawn is None:
-        return CostPlan((), [*notes, f"{planned.announcement} 0 requests, no cost."])
-    return CostPlan(planned.stages, [*notes, *plan_notes(planned.stages, planned.drawn, planned.config)])

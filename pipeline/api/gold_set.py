@@ -12,6 +12,7 @@ from goldbench.pipeline.api.keywords import (
     ConfigGiven,
     GradeOptions,
     Measures,
+    RefreshOptions,
     choice_of,
     config_from,
     keywords_named,
@@ -435,6 +436,62 @@ class GoldSet(GoldRecords):
             batch=batch,
         )
         return planned(order, progress=progress) if dry_run else self._graded(order, progress=progress)
+
+    @keywords_named()
+    def refresh(
+        self,
+        documents: object = None,
+        *,
+        texts: Iterable[str | None] | Mapping[str, str | None] | None = None,
+        config: ConfigGiven | None = None,
+        answers: str | PathLike[str] | None = None,
+        replay: bool = False,
+        batch: bool = False,
+        dry_run: bool = False,
+        progress: bool = True,
+        **options: Unpack[RefreshOptions],
+    ) -> GoldSet | CostPlan:
+        """Read changed documents again, as ``goldbench refresh`` does, and return this set as it is then.
+
+        Queries whose evidence still stands are kept with their labels; a model is asked only for what is missing then.
+        The folder of the set is changed. ``remarks`` tell what was kept and retired.
+
+        >>> import goldbench
+        >>> pump = "The circulation pump starts when the tank falls below forty litres and stops when it is full."
+        >>> valve = "A motor valve closes slowly, because a sudden stop of the water would burst the older pipes."
+        >>> gold = goldbench.build(texts={"pump": pump, "valve": valve}, queries=2, no_chunk=True, progress=False)
+        >>> before = gold.queries
+        >>> changed = {"pump": pump, "valve": valve + " Nobody winds the spring any more by hand."}
+        >>> gold.refresh(texts=changed, progress=False).queries == before
+        True
+
+        Args:
+            documents: As in `goldbench.build` (default: the paths of the last build).
+            texts: As in `goldbench.build`.
+            config: A ``goldbench.toml`` or its tables, of which ``[model]`` is read; the other settings are the set's.
+            answers: Store of model answers (default: answers.sqlite beside the folder).
+            replay: Take every answer from the store; use no network.
+            batch: Send batches: half the price, within a day.
+            dry_run: Return the expected cost; send and write nothing.
+            progress: Show the progress.
+            options: ``queries`` and the settings of the table ``[model]``; see `RefreshOptions`.
+
+        Raises:
+            InputError: The set was not built from documents, or does not tell where they lie.
+            UsageError: A parameter is wrong, or a path does not exist.
+            ModelError: The model's server cannot be used; the answers so far are in the store.
+        """
+        from goldbench.pipeline.api.gold_refresh import made_again, ordered, planned_again
+        from goldbench.pipeline.goldset.file_names import answers_beside
+
+        folder = self._unchanged().path
+        store = answers_beside(folder) if answers is None else path_of(answers, "answers")
+        order = ordered(folder, documents, texts, config, options, store, replay=replay, batch=batch, dry_run=dry_run)
+        if dry_run:
+            return planned_again(order, progress=progress)
+        self.remarks, self.complete = made_again(order, progress=progress)
+        self._read_again()
+        return self
 
     def _graded(self, order: GradeOrder, *, progress: bool) -> GoldSet:
         from goldbench.pipeline.api.gold_grade import graded

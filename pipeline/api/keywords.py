@@ -61,6 +61,12 @@ class BuildOptions(ModelOptions, total=False):
     critics: str | Sequence[str] | None
 
 
+class RefreshOptions(ModelOptions, total=False):
+    """The options of ``goldbench refresh`` that are settings, as ``docs/reference.md`` lists them."""
+
+    queries: int | None
+
+
 class GradeOptions(ModelOptions, total=False):
     """The options of ``goldbench grade`` that are settings, as ``docs/reference.md`` lists them."""
 

@@ -198,7 +198,8 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
         )
         if isinstance(writer, OfflineWriter):
             drawn, renewal = await steps(None)
-            return Planned(writer.config, writer.announcement, drawn=drawn, grading=grading, renewal=renewal)
+            known = drawn if renewal is not None else None
+            return Planned(writer.config, writer.announcement, drawn=known, grading=grading, renewal=renewal)
         async with writer.rehearse() as (writing, planning):
             drawn, renewal = await steps(writing)
             stages = planning.report(batch=order.batch)

