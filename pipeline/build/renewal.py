@@ -208,6 +208,9 @@ class Renewal:
             judged: As in `metadata`.
         """
         grading = self.write_judged(place) if judged else None
+        if grading is not None:
+            judging = {name: sha for name, sha in self.manifest.prompts.items() if name.startswith("grade")}
+            manifest = manifest.model_copy(update={"prompts": {**manifest.prompts, **judging}})
         return manifest.model_copy(update={"renewed": self.record(self.new(drawn)), "grading": grading})
 
     def _estate(self) -> Estate:

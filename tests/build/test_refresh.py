@@ -145,7 +145,7 @@ def test_other_settings_are_not_a_refresh_and_some_sets_cannot_be_made_again(
     linked(tmp_path / "docs", 6)
     assert goldbench("build", "docs", "--out", "run", "--queries", 5).returncode == 0
     assert "chunk.size" in goldbench("build", "docs", "--out", "run", "--queries", 5, "--chunk-size", 300).stderr
-    assert goldbench("rechunk", "run", "--out", "cut", "--chunk-size", 300, "--chunk-overlap", 0.1).returncode == 0
+    assert goldbench("rechunk", "run", "--out", "cut", "--chunk-size", 300, "--chunk-overlap", 30).returncode == 0
     refused = goldbench("refresh", "cut")
     assert refused.returncode != 0
     assert "rechunk" in refused.stderr
