@@ -13,7 +13,7 @@ from goldbench.schemas.corpus import Chunk, Document
 from goldbench.schemas.experiment import Experiment, Timings
 from goldbench.schemas.judgment import Feedback, Judgment, Pooled
 from goldbench.schemas.manifest import Manifest
-from goldbench.schemas.query import Candidate, DroppedQuery, Query, Rejection
+from goldbench.schemas.query import Candidate, DroppedQuery, Query, Rejection, UnlabelledQuery
 from goldbench.schemas.replies import GeneratedQueries
 from goldbench.schemas.review_event import Event
 from goldbench.schemas.review_report import ReviewReport
@@ -28,6 +28,7 @@ PUBLISHED: dict[str, type[BaseModel]] = {
     "chunk": Chunk,
     "candidate": Candidate,
     "query": Query,
+    "unlabelled-query": UnlabelledQuery,
     "rejection": Rejection,
     "pooled": Pooled,
     "judgment": Judgment,

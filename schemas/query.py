@@ -191,6 +191,30 @@ class Query(Candidate):
     too_broad: bool | None = None
 
 
+NOWHERE = "-"
+"""The source chunk of a query for which nobody found a passage."""
+
+
+class UnlabelledQuery(Record):
+    """A query that came without a label: a user's, or one's own.
+
+    Nobody says which passage answers it. It waits until a judge or a person grades a passage of its pool 2 or 3. It
+    then joins the set as a `Query` whose source is the best of these passages.
+    """
+
+    query_id: Id
+    text: str
+    generator: str
+    language: str | None = None
+    answer: str | None = None
+    frequency: int | None = Field(default=None, ge=1)
+    traffic: float | None = Field(default=None, gt=0)
+
+    def asked(self, chunk_id: str = NOWHERE) -> Query:
+        """Return the query as it stands in a set, with the passage that answers it best."""
+        return Query(chunk_id=chunk_id, **self.model_dump())
+
+
 class Rejection(Record):
     """A candidate that a check rejected, or a chunk for which no query was proposed, with the reason."""
 

@@ -293,8 +293,13 @@ class Renewal:
         )
 
     def write_retired(self, place: Draft) -> None:
-        """Write the retired queries after those of earlier refreshes; nothing if there never were any."""
+        """Write the retired queries after those of earlier refreshes, and the queries that came without a label.
+
+        A query that got its label from a judge or a person waits again if the passage is gone.
+        """
         before = list(self.base.home.retired.read_any())
+        if self.base.home.unlabelled.exists():
+            place.unlabelled.write(self.base.home.unlabelled.read())
         gone = [one for one in self.left.left_out if isinstance(one, Retired)] if self.left else []
         dropped = [RetiredQuery(query=one.query, reason=one.reason) for one in gone]
         if every := [*before, *self.retired, *dropped]:

@@ -36,6 +36,7 @@ COMMANDS = {
     "split": "split.split",
     "merge": "merge.merge",
     "version": "version.version",
+    "add": "add.add",
     "retrieve": "retrieve.retrieve",
     "score": "score.score",
     "compare": "compare.compare",

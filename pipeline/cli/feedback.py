@@ -37,11 +37,13 @@ def feedback(
     from goldbench.pipeline.formats.feedback_files import clicks_in, gather, read_votes
     from goldbench.pipeline.formats.jsonl import write_lines
     from goldbench.pipeline.formats.packed_files import Source
+    from goldbench.pipeline.goldset.folder import GoldFolder
     from goldbench.pipeline.score.runs import load_gold
 
     _check_target(out, gold, file)
     loaded = load_gold(gold)
-    queries, corpus = loaded.queries(), loaded.corpus()
+    waiting = {query.query_id: query.text for query in GoldFolder(Path(gold)).waiting()}
+    queries, corpus = loaded.queries() | waiting, loaded.corpus()
     if not queries or not corpus:
         raise InputError(gold, "holds no texts of queries and passages to match; name the folder of a build")
     source = Source(file)

@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import itertools
 import os
+import re
 import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,8 +27,19 @@ from goldbench.pipeline.stages.lineage import have_one_in_common
 from goldbench.schemas.corpus import Chunk, Document
 from goldbench.schemas.judgment import Judgment, Pooled
 from goldbench.schemas.manifest import Manifest, StageReport
-from goldbench.schemas.query import Candidate, DroppedQuery, Query, Rejection, RetiredQuery, TextRelevance
+from goldbench.schemas.query import (
+    Candidate,
+    DroppedQuery,
+    Query,
+    Rejection,
+    RetiredQuery,
+    TextRelevance,
+    UnlabelledQuery,
+)
 from goldbench.schemas.testset import TestSet
+
+_VERSION = re.compile(r"\.v[1-9]\d*$", re.ASCII)
+"""The end of the id of a query that a person put into other words."""
 
 _DOCUMENTS_COMPARED = 10_000
 """How many documents of an earlier run are compared with those of a new one; the others are not looked at."""
@@ -121,6 +133,8 @@ class GoldFolder:
     """The proposed queries."""
     queries = RecordsOf(names.QUERIES, Query)
     """The queries of the set."""
+    unlabelled = RecordsOf(names.UNLABELLED, UnlabelledQuery)
+    """The queries that came without a label, whether or not a passage was found for them since; missing if none."""
     unanswerable = RecordsOf(names.UNANSWERABLE, Query)
     """The queries that nothing in the corpus answers; missing if there are none."""
     unanswerable_judgments = RecordsOf(names.UNANSWERABLE_JUDGMENTS, Judgment)
@@ -213,6 +227,25 @@ class GoldFolder:
         """Whether the set holds people's decisions."""
         return "review" in self.metadata()
 
+    def waiting(self) -> list[UnlabelledQuery]:
+        """Return the queries without a label that wait for one: not in the set, nor left out of it by a person.
+
+        Raises:
+            InputError: A file is damaged.
+        """
+        if not self.unlabelled.exists():
+            return []
+        return self.unlabelled_but([*self.queries.read_any(), *(item.query for item in self.rejected.read_any())])
+
+    def unlabelled_but(self, known: Iterable[Query]) -> list[UnlabelledQuery]:
+        """Return the queries that came without a label, except some in whatever wording.
+
+        Raises:
+            InputError: The file is damaged.
+        """
+        gone = {one for query in known for one in (query.query_id, _VERSION.sub("", query.query_id))}
+        return [query for query in self.unlabelled.read_any() if query.query_id not in gone]
+
     def settings(self) -> dict[str, Any]:
         """Return the settings the set was made with; empty if the folder has none.
 
@@ -268,12 +301,21 @@ class GoldFolder:
                 "what people decided in a review, which a new set would replace; give another --out, or "
                 "--replace to lose it"
             )
+        if self._holds_own_queries():
+            return "queries added to it, which a new set would lack; take goldbench refresh, or --replace to lose them"
         if manifest.grading is not None and not claim.graded:
             return (
                 "a graded set, which an ungraded one would replace; give --grade to grade it again "
                 "(no answer is paid twice), another --out, or --replace to lose the grades"
             )
         return None
+
+    def _holds_own_queries(self) -> bool:
+        """Whether the user added queries; a damaged file holds none."""
+        with contextlib.suppress(InputError):
+            names_of_writers = {query.generator for query in self.queries.read_any()}
+            return names.OWN in names_of_writers | {query.generator for query in self.unlabelled.read_any()}
+        return False
 
     def _differing(self, settings: Mapping[str, Any]) -> Iterator[str]:
         """Yield the keys whose values in the folder's settings are others."""

@@ -150,13 +150,15 @@ def _problems_of_grades(folder: GoldFolder, gold: TestSet, *, renewed: bool) -> 
     """Compare the labels with the judgments they come from: every grade is settled by those of its pair.
 
     In a set whose documents changed, labels of changed passages and of new queries follow from their evidence alone.
+    A query that was added with labels since the grading has no judgment.
     """
     grades: dict[tuple[str, str], list[Relevance]] = {}
     for judgment in folder.judgments.read():
         if judgment.canary is None:
             grades.setdefault((judgment.query_id, judgment.chunk_id), []).append(judgment.relevance)
+    judged = {query_id for query_id, _ in grades}
     for query_id, labels in (gold.relevance_scores or {}).items():
-        for chunk_id, grade in labels.items():
+        for chunk_id, grade in labels.items() if query_id in judged else ():
             found = grades.get((query_id, chunk_id))
             if (found is None and not renewed) or (found is not None and settled(found) != grade):
                 yield f"query {query_id}: chunk {chunk_id} has another grade than its judgments give"

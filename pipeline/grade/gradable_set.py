@@ -35,8 +35,9 @@ class Earlier:
 class GradableSet:
     """A gold set as it is graded.
 
-    ``queries`` are all queries the set was built with, in their order, also those that an earlier grading left out;
-    ``sources`` are the chunks known to hold what each query asks for, the chunk it was written from first.
+    ``queries`` are all queries the set was built with, in their order, also those that an earlier grading left out,
+    and after them the ``unlabelled``, which came without a label. ``sources`` are the chunks known to hold what each
+    query asks for, the chunk it was written from first; none for the unlabelled.
     """
 
     folder: GoldFolder
@@ -46,6 +47,7 @@ class GradableSet:
     sources: dict[str, tuple[str, ...]]
     metadata: dict[str, Any]
     earlier: Earlier = field(default_factory=Earlier)
+    unlabelled: frozenset[str] = frozenset()
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -76,16 +78,21 @@ def read_gradable(folder: GoldFolder, manifest: Manifest) -> GradableSet:
         InputError: A file is missing or damaged, or they do not belong together.
     """
     chunks, gold, graded = folder.chunks.read(), folder.dataset(), is_graded(manifest)
-    queries = tuple(_merged(folder.queries.read(), list(folder.ungraded.read()) if graded else []))
+    unlabelled = {query.query_id: query for query in folder.unlabelled.read_any()}
+    labelled = (query for query in folder.queries.read() if query.query_id not in unlabelled)
+    built = list(_merged(labelled, list(folder.ungraded.read()) if graded else []))
+    queries = (*built, *(query.asked() for query in unlabelled.values()))
     earlier = _earlier(folder) if graded else Earlier()
     relevant = gold.relevant_docs
     if graded:
-        relevant = {}
+        pooled = {row.query_id for row in earlier.pool}
+        relevant = {query_id: list(found) for query_id, found in relevant.items() if query_id not in pooled}
         for row in earlier.pool:
             if row.origin is Origin.SOURCE:
                 relevant.setdefault(row.query_id, []).append(row.chunk_id)
-    sources = {query.query_id: _ordered(query, relevant.get(query.query_id, ())) for query in queries}
-    found = GradableSet(folder, manifest, chunks, queries, sources, gold.metadata, earlier)
+    sources = {query.query_id: _ordered(query, relevant.get(query.query_id, ())) for query in built}
+    sources |= dict.fromkeys(unlabelled, ())
+    found = GradableSet(folder, manifest, chunks, queries, sources, gold.metadata, earlier, frozenset(unlabelled))
     for query in queries:
         for chunk_id in sources[query.query_id]:
             if chunk_id not in found.positions:

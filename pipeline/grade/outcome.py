@@ -19,17 +19,22 @@ from goldbench.schemas.query import DroppedQuery, Query
 TOO_MANY, TOO_MUCH = 8, 0.40
 """A query is too broad with this many relevant chunks in its pool, or with more than this share (0.40 = 40 %)."""
 
-JUDGE_CHECK, UNJUDGED = "judge-check", "unjudged"
+JUDGE_CHECK, UNJUDGED, NOTHING_FOUND = "judge-check", "unjudged", "nothing-found"
+"""Why a query is left out; ``nothing-found`` is a query that came without a label and waits for another judge."""
 GRADING_STAGES = ("pool", "grade", "judge-check")
 """The stages that a grading reports on."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """The result of a grading: the queries kept and dropped, every grade, and every judgment behind the grades."""
+    """The result of a grading: the queries kept and dropped, every grade, and every judgment behind the grades.
+
+    ``waiting`` holds the filter of each query that came without a label and still has none.
+    """
 
     kept: list[Query] = field(default_factory=list)
     dropped: list[DroppedQuery] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
     grades: dict[str, dict[str, Relevance]] = field(default_factory=dict)
     judgments: list[Judgment] = field(default_factory=list)
     checks: list[Judgment] = field(default_factory=list)
@@ -62,12 +67,20 @@ def outcome_of(gold: GradableSet, pool: Pool, answers: Answers) -> Outcome:
         query = _described(query, own, grades, checks.get(query.query_id, ()), pool)  # noqa: PLW2901  the same, graded
         reason = _reason(query, own, grades)
         if reason is None:
-            made.kept.append(query)
+            made.kept.append(_with_source(query, own, grades) if query.query_id in gold.unlabelled else query)
             made.grades[query.query_id] = grades
+        elif query.query_id in gold.unlabelled:
+            made.waiting.append(reason[0])
         else:
             made.dropped.append(DroppedQuery(position=position, filter=reason[0], reason=reason[1], query=query))
     made.reports = list(_reports(gold, pool, answers, made))
     return made
+
+
+def _with_source(query: Query, own: Sequence[str], grades: Mapping[str, Relevance]) -> Query:
+    """Return a query that came without a label, with the best passage that was found for it as its source."""
+    best = max((chunk_id for chunk_id in own if chunk_id in grades), key=lambda chunk_id: (grades[chunk_id], chunk_id))
+    return query.model_copy(update={"chunk_id": best})
 
 
 def _shared(found: Sequence[Judgment], chunk_id: str) -> Iterator[Judgment]:
@@ -79,15 +92,15 @@ def _described(
     query: Query, own: Sequence[str], grades: Mapping[str, Relevance], checks: Sequence[Judgment], pool: Pool
 ) -> Query:
     """Return the query with what its pool shows about it; near-duplicates count once."""
-    reach = pool.reached[query.query_id]
+    reach = pool.reached.get(query.query_id)
     relevant = sum(grades.get(chunk_id, 0) >= RELEVANT for chunk_id in own)
     source = settled([item.relevance for item in checks]) if checks else None
     if source is None and query.evidence and not query.answer:
         source = grades.get(query.chunk_id)
     return query.model_copy(
         update={
-            "reached_by": reach.reached_by,
-            "unreachable": reach.unreachable,
+            "reached_by": None if reach is None else reach.reached_by,
+            "unreachable": None if reach is None else reach.unreachable,
             "source_grade": source,
             "too_broad": relevant >= TOO_MANY or (relevant > 0 and relevant > TOO_MUCH * len(own)),
         }
@@ -126,7 +139,8 @@ def _reports(gold: GradableSet, pool: Pool, answers: Answers, made: Outcome) -> 
         unused=len(pool) - graded - lost,
     )
     rules = Counter(item.filter for item in made.dropped if item.filter == JUDGE_CHECK)
-    waiting = len(made.dropped) - rules.total()
+    rules.update(NOTHING_FOUND for reason in made.waiting if reason == JUDGE_CHECK)
+    waiting = len(made.dropped) + len(made.waiting) - rules.total()
     yield StageReport(
         stage="judge-check",
         reads=JUDGMENTS,

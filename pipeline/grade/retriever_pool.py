@@ -17,11 +17,12 @@ from goldbench.pipeline.stages.pool import SOUGHT_WITHIN, Reach, language_of, po
 from goldbench.pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
 from goldbench.schemas.judgment import Pooled
 from goldbench.schemas.manifest import StageUsage
+from goldbench.schemas.query import Query
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The pairs of each query in the order of judging, and which retrievers reach the sources."""
+    """The pairs of each query in the order of judging, and which retrievers reach the sources, where they are known."""
 
     pairs: dict[str, list[Pooled]]
     reached: dict[str, Reach]
@@ -64,7 +65,7 @@ def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) 
     """Return the pool of a set.
 
     What users' runs and their feedback brought into an earlier pool stays in. The built-in retrievers are not asked
-    again if the earlier pool has the same depth and the same retrievers.
+    again if the earlier pool has the same depth and the same retrievers, except about queries added since.
 
     Args:
         gold: The set.
@@ -88,17 +89,19 @@ def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) 
     theirs |= _checked_runs(pools.runs, depth, gold, {*names, *theirs}, theirs)
     used = _used(gold, pools)
     cluster_of = near_duplicates(gold, progress)
+    built_in: Rankings = {name: {} for name in names}
+    reached: dict[str, Reach] = {}
+    pooled = {judgment.query_id for judgment in gold.earlier.judgments} if same else set()
     if same:
         built_in = {name: old.get(name, {}) for name in names}
-        reached = {query.query_id: Reach(query.reached_by or (), bool(query.unreachable)) for query in gold.queries}
-    else:
-        retrievers = pools.build(language_of(gold.chunks))
-        found = retrieve(gold, retrievers, depth=max(depth, SOUGHT_WITHIN), progress=progress)
-        built_in = {name: {key: ids[:depth] for key, ids in by.items()} for name, by in found.items()}
-        reached = {}
-        for query in gold.queries:
-            sources = [near for chunk_id in gold.sources[query.query_id] for near in cluster_of(chunk_id)]
-            reached[query.query_id] = reach({name: found[name].get(query.query_id, []) for name in names}, sources)
+        known = (query for query in gold.queries if query.reached_by is not None)
+        reached = {query.query_id: Reach(query.reached_by or (), bool(query.unreachable)) for query in known}
+    new = [query for query in gold.queries if query.query_id not in pooled]
+    if new and not pools.again:
+        found = _ranked(gold, new, pools, progress, depth=max(depth, SOUGHT_WITHIN))
+        for name in names:
+            built_in[name] |= {key: ids[:depth] for key, ids in found[name].items()}
+        reached |= _reach_of(gold, new, found, cluster_of)
     rankings = built_in | theirs
     pairs = {
         query.query_id: pool_query(
@@ -111,6 +114,53 @@ def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) 
         for query in gold.queries
     }
     return Pool(pairs, reached, names, tuple(sorted(theirs)))
+
+
+def waiting_pool(
+    gold: GradableSet, queries: Sequence[Query], pools: Pools, progress: Progress, *, depth: int
+) -> list[Pooled]:
+    """Return the pool of queries without a label, made by the built-in retrievers alone.
+
+    Args:
+        gold: The set.
+        queries: The queries.
+        pools: What the pool is made of.
+        progress: Shows how far the work is.
+        depth: How many results of each retriever are taken, 1 or more.
+
+    Raises:
+        RetrieverFailed: A retriever cannot index or search.
+    """
+    found = _ranked(gold, queries, pools, progress, depth=depth)
+    cluster_of = near_duplicates(gold, progress)
+    return [
+        row
+        for query in queries
+        for row in pool_query(
+            query.query_id,
+            rankings={name: by.get(query.query_id, []) for name, by in found.items()},
+            sources=(),
+            cluster_of=cluster_of,
+        )
+    ]
+
+
+def _ranked(gold: GradableSet, queries: Sequence[Query], pools: Pools, progress: Progress, *, depth: int) -> Rankings:
+    """Return what the built-in retrievers find for some queries; arguments as in `waiting_pool`."""
+    retrievers = pools.build(language_of(gold.chunks))
+    return retrieve(gold, retrievers, queries, depth=depth, progress=progress)
+
+
+def _reach_of(
+    gold: GradableSet, queries: Sequence[Query], found: Rankings, cluster_of: Callable[[str], tuple[str, ...]]
+) -> dict[str, Reach]:
+    """Return which retrievers reach the sources of queries; queries without a known source are left out."""
+    reached = {}
+    for query in queries:
+        sources = [near for chunk_id in gold.sources[query.query_id] for near in cluster_of(chunk_id)]
+        if sources:
+            reached[query.query_id] = reach({name: by.get(query.query_id, []) for name, by in found.items()}, sources)
+    return reached
 
 
 def _used(gold: GradableSet, pools: Pools) -> dict[str, list[str]]:
@@ -153,26 +203,29 @@ def _checked_runs(
     return runs
 
 
-def retrieve(gold: GradableSet, retrievers: Mapping[str, Retriever], *, depth: int, progress: Progress) -> Rankings:
-    """Return what each retriever finds for every query.
+def retrieve(
+    gold: GradableSet, retrievers: Mapping[str, Retriever], queries: Sequence[Query], *, depth: int, progress: Progress
+) -> Rankings:
+    """Return what each retriever finds for some queries.
 
     Args:
         gold: The set.
         retrievers: The retrievers, by name.
+        queries: The queries.
         depth: How many results are wanted per query.
         progress: Shows how far the work is.
 
     Raises:
         RetrieverFailed: A retriever cannot index or search.
     """
-    queries = {query.query_id: query.alone for query in gold.queries}
+    asked = {query.query_id: query.alone for query in queries}
     corpus = gold.corpus()
     found: Rankings = {}
     with progress.stage("retrieve", len(retrievers)) as step:
         for name in sorted(retrievers):
             step.tell(name)
             retrievers[name].index(corpus)
-            results = retrievers[name].search(queries, k=min(depth, len(corpus)))
+            results = retrievers[name].search(asked, k=min(depth, len(corpus)))
             found[name] = {query_id: list(scores) for query_id, scores in results.items()}
             step.advance(1)
         step.tell("")

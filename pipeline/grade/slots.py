@@ -97,7 +97,7 @@ def slots_of(gold: GradableSet, pool: Pool, *, share: float) -> list[Slot]:
     for query in gold.queries:
         rows = [row for row in pool.pairs[query.query_id] if row.shared_from is None]
         slots = [Slot(query, row.chunk_id, source=row.origin is Origin.SOURCE) for row in rows]
-        if query.answer:
+        if query.answer and gold.sources[query.query_id]:
             slots.insert(0, Slot(query, query.chunk_id, source=True, check=True))
         by_query[query.query_id] = slots
         calls += len(slots)

@@ -61,7 +61,9 @@ def _queries(grading: Grading, record: Manifest | RefusedGrading) -> Iterator[st
             return
         yield f"queries: all stay as they were; these grades would have kept {check.written:,} of {check.read:,}"
         return
-    left = [f"rejected by the judge {check.rejected:,}"] if check.rejected else []
+    nothing = check.rules.get("nothing-found", 0)
+    left = [f"rejected by the judge {check.rejected - nothing:,}"] if check.rejected > nothing else []
+    left += [f"still waiting, no passage found {nothing:,}"] if nothing else []
     left += [f"not judged yet {check.unused:,}"] if check.unused else []
     yield f"queries: {check.written:,} of {check.read:,}" + (f", − {', '.join(left)}" if left else "")
     if grading.too_broad or grading.unreachable:

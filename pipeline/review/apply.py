@@ -23,7 +23,15 @@ from goldbench.pipeline.goldset.publication import is_inside
 from goldbench.pipeline.review.decisions import Decided, answered, decide
 from goldbench.pipeline.review.ledger import RUBRIC_SHA
 from goldbench.pipeline.review.people import Grades, Reviewed, load_reviewed, people_of
-from goldbench.pipeline.review.unreviewed import BY_QUERY, Unreviewed, keep, renamed, sha256_if_there, unreviewed_set
+from goldbench.pipeline.review.unreviewed import (
+    BY_QUERY,
+    Unreviewed,
+    keep,
+    renamed,
+    sha256_if_there,
+    unreviewed_set,
+    with_waiting,
+)
 from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.manifest import Manifest, StageReport
 
@@ -100,6 +108,7 @@ class Application:
             reviewed: What people decided.
             reject_bad: As in `apply_review`.
         """
+        start = with_waiting(start, home, reviewed.judge)
         decided = decide(start, reviewed, reject_bad=reject_bad)
         people = people_of(
             reviewed.state,
@@ -237,6 +246,7 @@ def _manifest(manifest: Manifest, start: Unreviewed, decided: Decided) -> Manife
         read=len(start.queries),
         written=len(decided.queries),
         rejected=len(decided.dropped),
+        unused=len(decided.waiting),
         rules=decided.rules(),
     )
     stages = with_reports(manifest.stages, [stage])

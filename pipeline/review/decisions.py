@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from goldbench.pipeline.errors import InputError
@@ -12,7 +12,7 @@ from goldbench.pipeline.review.meanings import next_version
 from goldbench.pipeline.review.people import Grades, Reviewed, lineage
 from goldbench.pipeline.review.unreviewed import Unreviewed
 from goldbench.schemas.judgment import RELEVANT, Relevance
-from goldbench.schemas.query import DroppedQuery, Query
+from goldbench.schemas.query import NOWHERE, DroppedQuery, Query
 from goldbench.schemas.review_event import Event, EventKind
 
 REJECTED, BAD, UNANSWERED = "rejected", "bad-query", "unanswered"
@@ -21,20 +21,25 @@ _VERDICTS = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUER
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The set as decided: its queries, their earlier ids (the latest first), who decided, and what is left out."""
+    """The set as decided: its queries, their earlier ids (the latest first), who decided, and what is left out.
+
+    ``waiting`` are the ids of queries that came without a label and still have none.
+    """
 
     queries: list[Query]
     earlier: dict[str, list[str]]
     notes: dict[str, dict[str, Any]]
     dropped: list[DroppedQuery]
+    waiting: list[str] = field(default_factory=list)
 
     def rules(self) -> dict[str, int]:
         """Return how many queries are left out by each rule."""
         return dict(sorted(Counter(one.filter for one in self.dropped).items()))
 
     def now(self) -> dict[str, str]:
-        """Return the new id of a query by each id it ever had."""
-        ids = {query.query_id: query.query_id for query in self.queries}
+        """Return the new id of a query by each id it ever had; waiting queries keep their first."""
+        ids = {query_id: query_id for query_id in self.waiting}
+        ids |= {query.query_id: query.query_id for query in self.queries}
         for query in self.queries:
             ids |= dict.fromkeys(self.earlier.get(query.query_id, ()), query.query_id)
         return ids
@@ -148,9 +153,16 @@ def answered(decided: Decided, start: Unreviewed, people: Grades) -> dict[str, d
         graded = start.grades.get(known, {}) | people.get(query.query_id, {})
         if any(grade >= RELEVANT for grade in graded.values()):
             found[query.query_id] = {chunk_id: Relevance(grade) for chunk_id, grade in sorted(graded.items())}
+            if query.chunk_id == NOWHERE:
+                best = max(sorted(graded), key=graded.__getitem__)
+                place = decided.queries.index(query)
+                decided.queries[place] = query.model_copy(update={"chunk_id": best})
             continue
         decided.queries.remove(query)
         decided.notes.pop(query.query_id, None)
+        if query.chunk_id == NOWHERE:
+            decided.waiting.append(known)
+            continue
         reason = "people found no passage that answers it"
         decided.dropped.append(DroppedQuery(position=position[known], filter=UNANSWERED, reason=reason, query=query))
     decided.dropped.sort(key=lambda one: one.position)

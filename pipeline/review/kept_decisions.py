@@ -77,7 +77,7 @@ class KeptDecisions:
         if not work.changes:
             return manifest
         keep(start, place)
-        start = replace(start, folder=place.unreviewed, qrels=place.unreviewed_labels)
+        start = replace(work.start, folder=place.unreviewed, qrels=place.unreviewed_labels)
         work = replace(work, start=start)
         work.write(place, self.home.path)
         return work.told(manifest)

@@ -89,7 +89,8 @@ class ReviewableSet:
 def load_reviewable(folder: Path) -> ReviewableSet:
     """Return the set in a folder, to be reviewed.
 
-    Without a pool, the pairs that are relevant or graded in ``dataset.json`` are the pool.
+    Queries that wait for a label belong to it. Where a query has no pool, its pairs that are relevant or graded in
+    ``dataset.json`` are its pool.
 
     Raises:
         InputError: There is no data set, or one of its files is damaged or refers to a missing item.
@@ -98,12 +99,17 @@ def load_reviewable(folder: Path) -> ReviewableSet:
         raise InputError(folder, "not a folder; give the folder of a build")
     home = GoldFolder(folder)
     dataset = home.dataset()
-    notes = notes_of_queries(folder)
+    waiting = {query.query_id: query for query in home.waiting()}
+    queries = dataset.queries | {query_id: query.text for query_id, query in waiting.items()}
+    notes = notes_of_queries(folder) | {query_id: query.model_dump() for query_id, query in waiting.items()}
     said = dataset.metadata.get("review")
     known = said.get("data_sha") if isinstance(said, Mapping) else None
-    pool = tuple(_pool(home.pool, dataset.queries, dataset.corpus)) or tuple(
+    rows = tuple(_pool(home.pool, queries, dataset.corpus))
+    pooled = {row.query_id for row in rows}
+    pool = rows + tuple(
         Pooled(query_id=query_id, chunk_id=chunk_id, origin=_origin(notes, query_id, chunk_id))
         for query_id in dataset.queries
+        if query_id not in pooled
         for chunk_id in {
             **dict.fromkeys(dataset.relevant_docs.get(query_id, ())),
             **dict.fromkeys((dataset.relevance_scores or {}).get(query_id, {})),
@@ -111,16 +117,16 @@ def load_reviewable(folder: Path) -> ReviewableSet:
     )
     return ReviewableSet(
         folder=folder,
-        queries=dict(dataset.queries),
+        queries=queries,
         corpus=dict(dataset.corpus),
         notes=notes,
         pool=pool,
         judgments=tuple(one for one in home.judgments.read_any() if one.canary is None),
         places=_places(home.chunks, dataset.corpus),
-        data_sha=known if isinstance(known, str) and known else _digest(notes, dataset.queries, dataset.corpus),
+        data_sha=known if isinstance(known, str) and known else _digest(notes, queries, dataset.corpus),
         metadata=dict(dataset.metadata),
         answers={key: answer.model_dump(mode="json", exclude_none=True) for key, answer in dataset.answers.items()},
-        asked=asked_queries(dataset),
+        asked=asked_queries(dataset) | {query_id: AskedQuery(query.text) for query_id, query in waiting.items()},
     )
 
 

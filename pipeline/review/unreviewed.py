@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,6 +54,19 @@ def unreviewed_set(folder: GoldFolder, metadata: Mapping[str, Any]) -> Unreviewe
     if not qrels.is_file():
         raise InputError(qrels, "is missing; run the build again")
     return Unreviewed(home, qrels, tuple(home.queries.read()), read_qrels(Source(qrels)), kept)
+
+
+def with_waiting(start: Unreviewed, folder: GoldFolder, judge: Grades) -> Unreviewed:
+    """Return the set before people's decisions with the queries that wait for a label, and the judge's grades of these.
+
+    Args:
+        start: The set before people's decisions.
+        folder: The folder that holds the waiting queries.
+        judge: The judge's grades.
+    """
+    waiting = [query.asked() for query in folder.unlabelled_but(start.queries)]
+    grades = {query.query_id: judge[query.query_id] for query in waiting if query.query_id in judge}
+    return replace(start, queries=(*start.queries, *waiting), grades={**start.grades, **grades})
 
 
 def keep(start: Unreviewed, place: Draft) -> None:
