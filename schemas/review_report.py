@@ -45,12 +45,26 @@ class StopRule(Record):
     found: str
 
 
+class NotApplied(Record):
+    """A decision about an earlier set that does not apply to the one of today; texts are None if they are not known."""
+
+    kind: str
+    annotator: str
+    at: str
+    grade: int | None = None
+    query: str | None = None
+    passage: str | None = None
+    source: str | None = None
+    reason: str
+
+
 class ReviewReport(Record):
     """The state of a review; a function of the data set and the ledger.
 
     ``sample`` compares people with the model on the random sample, every pair weighted by the inverse of its
     probability; ``complete`` does so on the completely judged queries, unweighted. Only first grades count, given
-    before anything was revealed. In both, rows are people's grades and columns the model's.
+    before anything was revealed. In both, rows are people's grades and columns the model's. ``carried`` counts the
+    decisions that were made about an earlier set and apply to this one, ``not_applied`` lists those that do not.
     """
 
     format: int = 1
@@ -71,6 +85,8 @@ class ReviewReport(Record):
     between: Between | None = None
     annotators: list[Annotator] = Field(default_factory=list)
     stop: list[StopRule] = Field(default_factory=list)
+    carried: int = Field(default=0, ge=0)
+    not_applied: list[NotApplied] = Field(default_factory=list)
     remarks: list[str] = Field(default_factory=list)
     resamples: int
     seed: int

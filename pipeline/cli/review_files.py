@@ -122,11 +122,20 @@ def export(
 ) -> None:
     """Write people's decisions for other tools."""
     from goldbench.pipeline.review.exports import export as write
+    from goldbench.pipeline.review.exports import export_ledger
     from goldbench.pipeline.review.people import load_reviewed
 
     if with_model_labels and form in {"native", "trec", "beir"}:
         raise UsageError(f"--with-model-labels: {form} holds only people's decisions; leave the option out")
-    reviewed = load_reviewed(folder, ledger, create=True)
+    try:
+        reviewed = load_reviewed(folder, ledger, create=True)
+    except InputError as problem:
+        if form != "native":
+            raise
+        (written,) = export_ledger(folder, ledger, out)
+        typer.echo(f"Warning: {problem}; the ledger is exported without its set", err=True)
+        typer.echo(f"Written: {written}")
+        return
     for path in write(reviewed, form, out, with_model_labels=with_model_labels, wanted=min_submitted):
         typer.echo(f"Written: {path}")
 

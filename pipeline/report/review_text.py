@@ -20,6 +20,8 @@ _FIGURES = {
     "alpha": "Krippendorff alpha, ordinal",
     "bias": "bias, model minus people",
 }
+_FIRST, _SHOWN = 10, 80
+"""Decisions that are shown, and characters of a text, when they no longer apply."""
 _KAPPAS = ("pairs", "kappa", "quadratic", "relevant or not")
 
 
@@ -57,6 +59,7 @@ def lines(found: ReviewReport) -> Iterator[str]:
     for rule in found.stop:
         word = {True: "done", False: "not done", None: "not known yet"}[rule.holds]
         yield f"  {rule.rule}: {rule.found} ({word})"
+    yield from _not_applied(found)
     for remark in found.remarks:
         yield f"Note: {printable(remark)}"
     yield f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}"
@@ -86,6 +89,29 @@ def _between(found: Between) -> Iterator[str]:
     yield from _table(title, ["", ""], rows)
     rows = [[f"{one.first} / {one.second}", f"{one.pairs:,}", *_kappas(one)] for one in found.two_by_two]
     yield from _table("Each two people", ["", *_KAPPAS], rows)
+
+
+def _not_applied(found: ReviewReport) -> Iterator[str]:
+    """Yield how many decisions on earlier sets apply and do not apply, and the first of those that do not."""
+    if found.carried:
+        yield f"Note: {amount(found.carried, 'decision')} on an earlier set, carried to the same texts or evidence"
+    count = len(found.not_applied)
+    if not count:
+        return
+    yield ""
+    yield f"No longer applies: {amount(count, 'decision')}; goldbench review export writes all, with their texts"
+    for one in found.not_applied[:_FIRST]:
+        said = one.kind if one.grade is None else f"{one.kind} {one.grade}"
+        passage = "" if one.passage is None else f" | {_short(one.passage)}"
+        query = "query of unknown text" if one.query is None else _short(one.query)
+        yield f"  {printable(one.annotator)}, {said}: {query}{passage} ({one.reason})"
+    if count > _FIRST:
+        yield f"  and {count - _FIRST:,} more"
+
+
+def _short(text: str) -> str:
+    plain = printable(" ".join(text.split()))
+    return plain if len(plain) <= _SHOWN else f"{plain[: _SHOWN - 1]}…"
 
 
 def _people(found: ReviewReport) -> Iterator[str]:

@@ -15,8 +15,8 @@ from goldbench.pipeline.formats.annotations import argilla, judgment_table, labe
 from goldbench.pipeline.formats.annotations.exchange import Exchange
 from goldbench.pipeline.formats.interchange_names import BEIR_TEST_QRELS, TREC_QRELS
 from goldbench.pipeline.formats.runs.scorecard_files import write_whole
-from goldbench.pipeline.review.ledger import RUBRIC_SHA
-from goldbench.pipeline.review.people import Reviewed, current_ids, lineage, people_of
+from goldbench.pipeline.review.ledger import RUBRIC_SHA, ledger_url, open_ledger
+from goldbench.pipeline.review.people import Book, Reviewed, current_ids, lineage, people_of
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.review.state import Pair, State
 
@@ -131,8 +131,7 @@ def export(
     """
     exchange = exchange_of(reviewed.material, reviewed.state, with_model_labels=with_model_labels, wanted=wanted)
     if form == "native":
-        text = ledger_lines.write(reviewed.events, data_sha=exchange.data_sha, rubric_sha=exchange.rubric_sha)
-        return _to_file(out, text, reviewed)
+        return _to_file(out, _lines(reviewed.book, exchange.data_sha), reviewed)
     if form == "csv":
         return _to_file(out, judgment_table.write(exchange), reviewed)
     if form == "trec":
@@ -146,10 +145,36 @@ def export(
     return _to_folder(out, write(exchange), reviewed)
 
 
+def export_ledger(folder: Path, ledger: str | None, out: Path) -> list[Path]:
+    """Write all that a ledger holds in the native format, whatever became of its set, and return the files.
+
+    Args:
+        folder: The folder of the set, which need not hold one.
+        ledger: The address of the ledger; None for the file in the folder.
+        out: The file to write.
+
+    Raises:
+        InputError: There is no ledger.
+        OutputError: The target cannot be written.
+    """
+    with open_ledger(ledger_url(folder, ledger), data_sha="", create=False) as opened:
+        book = Book(tuple(opened.events()), opened.meanings())
+    if out.is_dir():
+        raise OutputError(f"{out}: is a folder; give the name of a file as --out")
+    _check_outside(out, folder)
+    with explained(out):
+        write_whole(out, _lines(book, book.events[-1].data_sha if book.events else "").encode("utf-8", "replace"))
+    return [out]
+
+
+def _lines(book: Book, data_sha: str) -> str:
+    return ledger_lines.write(book.events, texts=book.meanings.as_rows(), data_sha=data_sha, rubric_sha=RUBRIC_SHA)
+
+
 def _to_file(out: Path, text: str, reviewed: Reviewed) -> list[Path]:
     if out.is_dir():
         raise OutputError(f"{out}: is a folder; give the name of a file as --out")
-    _check_outside(out, reviewed)
+    _check_outside(out, reviewed.material.folder)
     with explained(out):
         write_whole(out, text.encode("utf-8", "replace"))
     return [out]
@@ -158,7 +183,7 @@ def _to_file(out: Path, text: str, reviewed: Reviewed) -> list[Path]:
 def _to_folder(out: Path, files: Mapping[str, str] | Mapping[str, str | bytes], reviewed: Reviewed) -> list[Path]:
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out}: is a file; give the name of a folder as --out")
-    _check_outside(out, reviewed)
+    _check_outside(out, reviewed.material.folder)
     known = {name.split("/")[0] for name in files}
     if out.is_dir() and {entry.name for entry in out.iterdir()} - known:
         raise OutputError(f"{out}: holds files of something else; give a folder that does not exist yet")
@@ -169,8 +194,8 @@ def _to_folder(out: Path, files: Mapping[str, str] | Mapping[str, str | bytes], 
     return [out / name for name in files]
 
 
-def _check_outside(out: Path, reviewed: Reviewed) -> None:
-    if reviewed.material.folder.resolve() in (out.resolve(), *out.resolve().parents):
+def _check_outside(out: Path, folder: Path) -> None:
+    if folder.resolve() in (out.resolve(), *out.resolve().parents):
         raise OutputError(f"{out}: lies in the data set itself; give a place outside of it as --out")
 
 

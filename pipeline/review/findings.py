@@ -24,11 +24,12 @@ from goldbench.pipeline.review.completion import (
 )
 from goldbench.pipeline.review.people import Grades, Pair, Reviewed, blind, complete_queries, current_ids
 from goldbench.pipeline.review.queue import stratum_of
+from goldbench.pipeline.review.translation import Stray
 from goldbench.pipeline.text.display import amount
 from goldbench.schemas.agreement_report import PairFigures, RaterPair
 from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.review_event import EventKind, Lane, Review
-from goldbench.schemas.review_report import Annotator, Between, ReviewReport, StopRule
+from goldbench.schemas.review_report import Annotator, Between, NotApplied, ReviewReport, StopRule
 
 _SIZE = len(Relevance)
 _SLICES = ("kind", "style")
@@ -69,9 +70,26 @@ def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> 
         between=_between(reviews, resamples=resamples, seed=seed),
         annotators=list(_annotators(reviewed, reviews)),
         stop=[_sample_done(reviewed, reviews), kappa_rule(sample), _errors_dried_up(reviewed, now)],
+        carried=reviewed.carried,
+        not_applied=list(map(not_applied, reviewed.strays)),
         remarks=list(_remarks(reviewed, sample, reviews)),
         resamples=resamples,
         seed=seed,
+    )
+
+
+def not_applied(stray: Stray) -> NotApplied:
+    """Return a decision that does not apply, with its texts."""
+    event, passage = stray.event, stray.passage
+    return NotApplied(
+        kind=event.kind.value,
+        annotator=event.annotator,
+        at=event.at,
+        grade=None if event.grade is None else int(event.grade),
+        query=stray.query,
+        passage=passage.text if passage else None,
+        source=passage.source if passage else None,
+        reason=stray.reason,
     )
 
 

@@ -17,6 +17,7 @@ from goldbench.pipeline.formats.annotations.exchange import Given
 from goldbench.pipeline.formats.faults import Fault, explain, in_file
 from goldbench.pipeline.review.exports import Format
 from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger, same_act
+from goldbench.pipeline.review.meanings import Meanings
 from goldbench.pipeline.review.people import current_ids
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.review.state import State, fold
@@ -52,23 +53,30 @@ def import_file(
         UsageError: trec and beir need an annotator.
     """
     before = ledger.events()
+    meanings: Meanings | None = None
     with in_file(path):
         if form == "native":
-            events = _native(path, before, material, ledger)
+            events, meanings = _native(path, before, material, ledger)
             count = len(events)
         else:
             said = ledger.translated(before).events
             count, events = _judgments(_given(path, form, annotator), (before, said), material, at)
     known = {event.client_id for event in before}
-    ledger.append_all(events)
+    ledger.append_all(events, meanings=meanings)
     return Imported(count, sum(event.client_id not in known for event in events))
 
 
-def _native(path: Path, before: Iterable[Event], material: ReviewableSet, ledger: Ledger) -> list[Event]:
-    """Return the events of a file, checked against the data set and the events before them."""
+def _native(
+    path: Path, before: Iterable[Event], material: ReviewableSet, ledger: Ledger
+) -> tuple[list[Event], Meanings]:
+    """Return the events of a file and what their ids mean, checked against the data set and the events before them."""
     queries, known = current_ids(material), {event.client_id: event for event in before}
-    found = list(ledger_lines.read(path, data_sha=ledger.data_sha, rubric_sha=RUBRIC_SHA))
-    for line, event in found:
+    texts, found = ledger_lines.read(path, data_sha=ledger.data_sha, rubric_sha=RUBRIC_SHA)
+    try:
+        meanings = Meanings.from_rows(texts)
+    except ValueError:
+        raise Fault("holds texts that are not valid") from None
+    for line, event in ((line, event) for line, event in found if event.data_sha == ledger.data_sha):
         with _at(line):
             _check(event.query_id, event.chunk_id, event.ms, material, queries)
     for line, event in found:
@@ -77,7 +85,7 @@ def _native(path: Path, before: Iterable[Event], material: ReviewableSet, ledger
                 raise Fault("has the client_id of another event")
             if event.undoes is not None and event.undoes not in known:
                 raise Fault("undoes an event that does not come before it")
-    return [event for _, event in found]
+    return [event for _, event in found], meanings
 
 
 def _judgments(

@@ -16,7 +16,14 @@ from goldbench.pipeline.errors import GoldbenchError, InputError
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.review import ledger_tables
 from goldbench.pipeline.review.meanings import Meanings, SetMeanings
-from goldbench.pipeline.review.recorded_meanings import UNSTORABLE, read_meanings, record, record_missing, record_rubric
+from goldbench.pipeline.review.recorded_meanings import (
+    UNSTORABLE,
+    add_meanings,
+    read_meanings,
+    record,
+    record_missing,
+    record_rubric,
+)
 from goldbench.pipeline.review.translation import Translation, is_about, translate
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.judgment import RUBRIC
@@ -172,14 +179,27 @@ class Ledger:
         """
         return self.append_all([event])[0]
 
-    def append_all(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events as stored, all in one transaction; see ``append``."""
-        with self.writing() as connection:
-            return [self.add(connection, event) for event in events]
+    def append_all(self, events: Iterable[Event], *, meanings: Meanings | None = None) -> list[Event]:
+        """Return the events as stored, all in one transaction; see ``append``.
 
-    def add(self, connection: Connection, event: Event) -> Event:
-        """Store an event, and what its ids mean, within a transaction of ``writing``; see ``append``."""
-        if event.data_sha != self.data_sha:
+        Args:
+            events: The events.
+            meanings: What the ids of events about other sets mean; without it such events are refused.
+        """
+        with self.writing() as connection:
+            if meanings is not None:
+                add_meanings(connection, meanings)
+            return [self.add(connection, event, anywhere=meanings is not None) for event in events]
+
+    def add(self, connection: Connection, event: Event, *, anywhere: bool = False) -> Event:
+        """Store an event, and what its ids mean, within a transaction of ``writing``; see ``append``.
+
+        Args:
+            connection: The transaction.
+            event: The event.
+            anywhere: Whether it may be about another set, whose texts are stored.
+        """
+        if event.data_sha != self.data_sha and not anywhere:
             raise InputError(self.name, "an event belongs to another data set")
         row = _row(event)
         known = connection.execute(_KNOWN, {"client": event.client_id}).first()
@@ -188,7 +208,7 @@ class Ledger:
                 raise LedgerConflict(f"{self.name}: another event with client_id {event.client_id} is stored")
             return _event(known)
         stored = connection.execute(_ADD, row).scalar_one()
-        if self.own is not None:
+        if self.own is not None and event.data_sha == self.data_sha:
             record(connection, self.own, [event.query_id], [] if event.chunk_id is None else [event.chunk_id])
         return Event.model_validate({**row, "seq": stored})
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from typing import Any
 
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
@@ -75,6 +76,36 @@ class Meanings:
 
     queries: Mapping[tuple[str, str], QueryMeaning] = field(default_factory=dict)
     passages: Mapping[tuple[str, str], PassageMeaning] = field(default_factory=dict)
+
+    def as_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the meanings as JSON objects, in the order of their ids."""
+        for (data_sha, query_id), asked in sorted(self.queries.items()):
+            evidence = [one.model_dump(mode="json") for one in asked.evidence]
+            yield {"data_sha": data_sha, "query_id": query_id, "text": asked.text, "evidence": evidence}
+        for (data_sha, chunk_id), judged in sorted(self.passages.items()):
+            yield {"data_sha": data_sha, "chunk_id": chunk_id, **asdict(judged)}
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Meanings:
+        """Return meanings from what `as_rows` made of them.
+
+        Raises:
+            ValueError: A row is not valid.
+        """
+        queries: dict[tuple[str, str], QueryMeaning] = {}
+        passages: dict[tuple[str, str], PassageMeaning] = {}
+        for row in rows:
+            try:
+                if "query_id" in row:
+                    evidence = tuple(Evidence.model_validate(one) for one in row.get("evidence", ()))
+                    queries[str(row["data_sha"]), str(row["query_id"])] = QueryMeaning(str(row["text"]), evidence)
+                else:
+                    words = {name: str(row.get(name, "")) for name in ("text", "title", "source", "doc_id")}
+                    place = str(row["data_sha"]), str(row["chunk_id"])
+                    passages[place] = PassageMeaning(**words, start=int(row.get("start", 0)))
+            except (KeyError, TypeError) as error:
+                raise ValueError("a line with texts is not valid") from error
+        return cls(queries, passages)
 
 
 class SetMeanings:

@@ -175,16 +175,21 @@ def test_a_cell_that_no_ledger_can_hold_is_named(made: Made, name: str, cell: st
         assert ledger.events() == []
 
 
-def test_events_of_another_set_are_refused(made: Made, tmp_path: Path) -> None:
+def test_events_of_another_set_are_refused_without_their_texts_and_kept_with_them(made: Made, tmp_path: Path) -> None:
     export(load_reviewed(made.folder, None), "native", tmp_path / "out.jsonl")
     other = make_set(tmp_path / "other", queries=8, pool=5, seed=5)
     text = (other.folder / "dataset.json").read_text().replace("matter", "subject")
     (other.folder / "dataset.json").write_text(text)
     material, ledger = ledger_of(other.folder)
     with ledger:
-        with pytest.raises(InputError, match="line 1: belongs to another data set"):
-            import_file(tmp_path / "out.jsonl", "native", material=material, ledger=ledger, at=AT)
+        whole = (tmp_path / "out.jsonl").read_text()
+        lines = [line for line in whole.splitlines() if not line.startswith('{"texts"')]
+        (tmp_path / "bare.jsonl").write_text("\n".join(lines))
+        with pytest.raises(InputError, match="line 2: belongs to another data set"):
+            import_file(tmp_path / "bare.jsonl", "native", material=material, ledger=ledger, at=AT)
         assert ledger.events() == []
+        import_file(tmp_path / "out.jsonl", "native", material=material, ledger=ledger, at=AT)
+        assert len(ledger.events()) == len(lines) - 1
 
 
 def test_a_changed_grade_is_a_new_judgment(made: Made, tmp_path: Path) -> None:
