@@ -1,0 +1,114 @@
+"""People's decisions after their set was built again from edited documents, graded, or lost: nothing is stranded."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Goldbench
+from tests.model_server.fixture import ServerHandle
+
+LINE = "\nA line was added here.\n"
+
+
+WORDS = "pump valve rotor gasket boiler turbine sensor filter nozzle piston bearing flange coupling manifold".split()  # noqa: SIM905
+
+
+def write_documents(folder: Path, count: int) -> Path:
+    folder.mkdir()
+    rng = random.Random(3)
+    for number in range(count):
+        parts = []
+        for part in range(6):
+            one, other = rng.sample(WORDS, 2)
+            parts.append(
+                f"The {one} of station {number}-{part} was installed in {rng.randint(1900, 1999)} by the {other} team "
+                f"of district {rng.randint(1, 99)}. It weighs {rng.randint(10, 999)} kilograms. Engineers found that the "
+                f"{other} must be cleaned with warm water before the {one} is started again in winter."
+            )
+        (folder / f"s{number:02}.txt").write_text(f"Report of station {number}.\n\n" + "\n\n".join(parts) + "\n")
+    return folder
+
+
+def judge(gold: Path, given: Goldbench, extra: int) -> int:
+    """Judge one relevant passage of every query, and ``extra`` others as not relevant; return how many judgments."""
+    found = json.loads((gold / "dataset.json").read_text())
+    rows = [f"{query_id},{chunks[0]},anna,3" for query_id, chunks in found["relevant_docs"].items()]
+    for query_id in list(found["queries"])[:extra]:
+        other = next(one for one in found["corpus"] if one not in found["relevant_docs"][query_id])
+        rows.append(f"{query_id},{other},anna,0")
+    (gold.parent / "people.csv").write_text("query_id,chunk_id,annotator,grade\n" + "\n".join(rows) + "\n")
+    done = given("review", "import", gold.name, "people.csv", "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    return len(rows)
+
+
+def events(gold: Path) -> int:
+    with sqlite3.connect(gold / "review.sqlite") as database:
+        return int(database.execute("SELECT count(*) FROM goldset_event").fetchone()[0])
+
+
+def report(given: Goldbench) -> dict[str, object]:
+    done = given("review", "report", "run", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+@pytest.mark.slow
+def test_judgments_outlive_the_edit_of_27_of_30_files(
+    goldbench_inside: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    docs = write_documents(tmp_path / "docs", 30)
+    build = ("build", "docs", "--out", "run", "--queries", 30, "--base-url", model_server.base_url, "--model", "m")
+    done = goldbench_inside(*build)
+    assert done.returncode in {0, 3}, done.stderr
+    before = json.loads((tmp_path / "run" / "dataset.json").read_text())
+    assert len(before["queries"]) == 30
+    count = judge(tmp_path / "run", goldbench_inside, 2)
+    assert goldbench_inside("review", "apply", "run").returncode == 0
+    for number in range(27):
+        with (docs / f"s{number:02}.txt").open("a") as file:
+            file.write(LINE)
+    done = goldbench_inside(*build)
+    assert done.returncode in {0, 3}, done.stderr
+    after = json.loads((tmp_path / "run" / "dataset.json").read_text())
+    kept = set(before["queries"].values()) & set(after["queries"].values())
+    assert len(kept) >= 28
+    texts = set(after["corpus"].values())
+    rows = [line.split(",") for line in (tmp_path / "people.csv").read_text().splitlines()[1:]]
+    unchanged = [row for row in rows if before["corpus"][row[1]] in texts and before["queries"][row[0]] in kept]
+    found = report(goldbench_inside)
+    assert found["carried"] >= len(unchanged)  # type: ignore[operator]
+    strays = found["not_applied"]
+    assert isinstance(strays, list)
+    assert found["carried"] + len(strays) == count  # type: ignore[operator]
+    assert all(one["query"] and one["passage"] and one["reason"] for one in strays)
+    assert events(tmp_path / "run") == count
+    assert goldbench_inside("review", "apply", "run").returncode == 0
+    assert goldbench_inside("review", "export", "run", "--out", "all.jsonl").returncode == 0
+    assert goldbench_inside("validate", "run").returncode == 0
+
+
+def test_what_no_longer_applies_is_listed_and_a_lost_set_is_no_lost_ledger(
+    goldbench_inside: Goldbench, tmp_path: Path
+) -> None:
+    docs = write_documents(tmp_path / "docs", 4)
+    build = ("build", "docs", "--out", "run", "--queries", 4, "--generator", "simulated")
+    assert goldbench_inside(*build).returncode in {0, 3}
+    count = judge(tmp_path / "run", goldbench_inside, 0)
+    (docs / "s00.txt").write_text("Nothing of what stood here is left.\n" + "Other words follow now. " * 30)
+    assert goldbench_inside(*build).returncode in {0, 3}
+    shown = goldbench_inside("review", "report", "run")
+    assert "No longer applies: 1 decision" in shown.stdout
+    assert "anna, judge 3: " in shown.stdout
+    (tmp_path / "run" / "dataset.json").write_text("{")
+    done = goldbench_inside("review", "export", "run", "--out", "all.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert "the ledger is exported without its set" in done.stderr
+    lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert sum("client_id" in line for line in lines) == count
+    assert sum("query_id" in line.get("texts", {}) for line in lines) == count
