@@ -27,8 +27,8 @@ def write_documents(folder: Path, count: int) -> Path:
             one, other = rng.sample(WORDS, 2)
             parts.append(
                 f"The {one} of station {number}-{part} was installed in {rng.randint(1900, 1999)} by the {other} team "
-                f"of district {rng.randint(1, 99)}. It weighs {rng.randint(10, 999)} kilograms. Engineers found that the "
-                f"{other} must be cleaned with warm water before the {one} is started again in winter."
+                f"of district {rng.randint(1, 99)}. It weighs {rng.randint(10, 999)} kilograms. Engineers found "
+                f"that the {other} must be cleaned with warm water before the {one} is started again in winter."
             )
         (folder / f"s{number:02}.txt").write_text(f"Report of station {number}.\n\n" + "\n\n".join(parts) + "\n")
     return folder
