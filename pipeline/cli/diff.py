@@ -67,4 +67,4 @@ def _decisions(path: Path) -> Decisions | None:
         return None
     from goldbench.pipeline.review.settled_decisions import settled_decisions
 
-    return settled_decisions(folder)
+    return settled_decisions(folder, of_the_set=True)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from goldbench.pipeline.cli.options import output_option
+from goldbench.pipeline.cli.review_files import decisions_kept
 from goldbench.pipeline.errors import UsageError
 
 Yes = Annotated[bool, output_option("--yes", help="Replace a set that people judged without asking.")]
@@ -26,6 +27,7 @@ def ask_before_replacing(folder: Path, *, replace: bool, yes: bool) -> None:
     Raises:
         UsageError: The answer is no, or there is no terminal to ask at.
     """
+    decisions_kept(folder, strict=False)
     said = _decided(folder) if replace else None
     if said is None:
         return

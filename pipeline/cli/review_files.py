@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,7 +11,7 @@ import typer
 
 from goldbench.pipeline.cli.options import input_option, judging_option, output_option, people_option, statistics_option
 from goldbench.pipeline.cli.run_options import Seed
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, MissingExtra, UsageError
 from goldbench.pipeline.goldset.folder import GoldFolder
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ FormatOption = Annotated[
 def decisions_kept(folder: Path, *, strict: bool = True) -> KeptDecisions | None:
     """Return the decisions applied to the set in a folder, None if there are none; the extra is asked for only then.
 
+    What the decisions in the folder's ledger are about is stored before the set is replaced; see `record_texts`.
+
     Args:
         folder: The folder, which need not exist.
         strict: As in `kept_decisions`.
@@ -44,7 +47,13 @@ def decisions_kept(folder: Path, *, strict: bool = True) -> KeptDecisions | None
     Raises:
         OutputError: As `kept_decisions`.
     """
-    if not GoldFolder(folder).has_reviews_applied():
+    home = GoldFolder(folder)
+    if home.ledger.is_file():
+        with contextlib.suppress(MissingExtra):
+            from goldbench.pipeline.review.kept_decisions import record_texts
+
+            record_texts(folder)
+    if not home.has_reviews_applied():
         return None
     from goldbench.pipeline.review.kept_decisions import kept_decisions
 

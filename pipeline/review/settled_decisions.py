@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -11,15 +12,25 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.goldset.difference import Decisions
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.review import ledger_tables
+from goldbench.pipeline.review.ledger import RUBRIC_SHA
+from goldbench.pipeline.review.meanings import Meanings, SetMeanings
+from goldbench.pipeline.review.recorded_meanings import read_meanings
+from goldbench.pipeline.review.reviewable_set import load_reviewable
 from goldbench.pipeline.review.state import fold
+from goldbench.pipeline.review.translation import translate
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.review_event import Event, EventKind
 
 _VERDICTS = {EventKind.ACCEPT_QUERY: "accepted", EventKind.EDIT_QUERY: "edited", EventKind.REJECT_QUERY: "rejected"}
 
 
-def settled_decisions(folder: Path) -> Decisions | None:
-    """Return what people decided by the ledger file of a folder, by the ids in the ledger; None without a ledger.
+def settled_decisions(folder: Path, *, of_the_set: bool = False) -> Decisions | None:
+    """Return what people decided by the ledger file of a folder; None without a ledger.
+
+    Args:
+        folder: The folder.
+        of_the_set: Whether only decisions that apply to the set in the folder count, by its ids; otherwise all do, by
+            the ids in the ledger.
 
     Raises:
         InputError: The file is not a ledger, or is damaged.
@@ -27,8 +38,8 @@ def settled_decisions(folder: Path) -> Decisions | None:
     path = GoldFolder(folder).ledger
     if not path.is_file():
         return None
-    events = _events(path)
-    state = fold(events)
+    events, known = _read(path)
+    state = fold(_applying(events, known, folder) if of_the_set else events)
     return Decisions(
         grades={
             query_id: {one: int(grade) for one, grade in found.items()} for query_id, found in state.gold().items()
@@ -38,8 +49,27 @@ def settled_decisions(folder: Path) -> Decisions | None:
     )
 
 
-def _events(path: Path) -> list[Event]:
-    """Return the events of a ledger file of any set, also if it lacks newer columns; no file is made beside it."""
+def lacks_texts(path: Path) -> bool:
+    """Return whether a ledger file holds events without the texts that they are about; False if it is damaged."""
+    try:
+        events, known = _read(path)
+    except InputError:
+        return False
+    asked = {(event.data_sha, event.query_id) for event in events}
+    judged = {(event.data_sha, event.chunk_id) for event in events if event.chunk_id is not None}
+    return not (asked <= known.queries.keys() and judged <= known.passages.keys())
+
+
+def _applying(events: Sequence[Event], known: Meanings, folder: Path) -> Sequence[Event]:
+    own = SetMeanings(load_reviewable(folder))
+    return translate(events, known, own, rubric_sha=RUBRIC_SHA).events
+
+
+def _read(path: Path) -> tuple[list[Event], Meanings]:
+    """Return the events of a ledger file of any set, and what their ids mean, also if it lacks newer columns or tables.
+
+    No file is made beside it.
+    """
     alone = not path.with_name(f"{path.name}-wal").exists()  # nobody is writing: the file holds everything
     address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
     engine = sa.create_engine(sa.URL.create("sqlite", database=address, query={"uri": "true"}))
@@ -48,10 +78,13 @@ def _events(path: Path) -> list[Event]:
             present = [one["name"] for one in sa.inspect(reading).get_columns(ledger_tables.event.name)]
             known = [column for column in ledger_tables.event.c if column.name in present]
             rows = reading.execute(sa.select(*known).order_by(ledger_tables.event.c.seq)).all()
-        return [Event.model_validate(dict(row._mapping)) for row in rows]  # noqa: SLF001  SQLAlchemy's public name
+            has_texts = sa.inspect(reading).has_table(ledger_tables.passage.name)
+            meanings = read_meanings(reading) if has_texts else Meanings()
+        events = [Event.model_validate(dict(row._mapping)) for row in rows]  # noqa: SLF001  SQLAlchemy's public name
     except (SQLAlchemyError, ValueError):
         raise InputError(
             shown(path), "cannot be read as a ledger; stop the review server, or move the file away"
         ) from None
     finally:
         engine.dispose()
+    return events, meanings
