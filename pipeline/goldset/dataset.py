@@ -151,13 +151,14 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse
         held = held_out.get(doc_id, set())
         text = text_below(chunk, masks.get(doc_id, ()), held)
         emits = titles is not TitleUse.NONE
-        title = title_path(chunk, held) if emits else ""
+        full_title = title_path(chunk) if emits else chunk.title
+        title = (title_path(chunk, held) if held else full_title) if emits else ""
         yield Passage(
             chunk_id=chunk.chunk_id,
             title=title,
             text="" if text == title else text,
             original=None if text == chunk.text else chunk.text,
-            full_title=title_path(chunk) if emits else chunk.title,
+            full_title=full_title,
             span=chunk.span,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 import regex
 
@@ -50,5 +51,6 @@ def titled(title: str, text: str) -> str:
     return "\n\n".join(filter(None, (title, text)))
 
 
+@lru_cache(maxsize=4096)
 def _seen(part: str) -> str:
     return " ".join(_UNSEEN.sub(" ", part[: 4 * MAX_TITLE]).split())[:MAX_TITLE].rstrip()
