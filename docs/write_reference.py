@@ -305,9 +305,9 @@ the form that stands alone.
 Unanswerable queries stand apart: in `unanswerable` of `dataset.json` and in `3-unanswerable.jsonl`, in no mean, and
 the judgments of their passages stand in `3-unanswerable-judgments.jsonl`. What was not judged may still hold an answer.
 
-Queries that came without a label (`goldbench add`) stand in `3-unlabelled.jsonl`. Those for which a judge or a person
-found a passage of grade 2 or 3 are in the set as well; their source is the best such passage. The others wait: they
-have a pool in `4-pool.jsonl`, and stand in no file of the set itself and in no mean.
+Queries that came without a label (`goldbench add`, or `build --queries-from`) stand in `3-unlabelled.jsonl`. Those for
+which a judge or a person found a passage of grade 2 or 3 are in the set as well; their source is the best such passage.
+The others wait: they have a pool in `4-pool.jsonl`, and stand in no file of the set itself and in no mean.
 """
 
 

@@ -13,6 +13,7 @@ from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.goldset.file_names import DATASET
+from goldbench.pipeline.goldset.gold_path import holds_no_query
 from goldbench.pipeline.score.searched_queries import searched_queries
 from goldbench.pipeline.text.title_path import titled
 
@@ -90,7 +91,7 @@ def texts_of(bench: Bench, gold: Gold) -> Texts:
     texts = searched_queries(gold, bench.conversation)
     queries = {query_id: texts[query_id] for query_id in sorted(gold.qrels) if query_id in texts}
     if not gold.qrels:
-        raise InputError(str(gold.path), "holds 0 queries: there is nothing to retrieve for")
+        raise InputError(str(gold.path), f"{holds_no_query(gold.path)}: there is nothing to retrieve for")
     if not queries:
         raise InputError(str(gold.path), f"holds no texts of queries; name the folder of a build, {DATASET} or BEIR")
     passages = read_passages(bench.corpus) if bench.corpus else gold.corpus()

@@ -15,7 +15,7 @@ from goldbench.pipeline.build.drawn_queries import Drawn, Standing
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
-from goldbench.pipeline.goldset.file_names import CHUNKS, DOCUMENTS
+from goldbench.pipeline.goldset.file_names import CHUNKS, DOCUMENTS, USERS
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
 from goldbench.pipeline.goldset.inheritance import Estate, Inheritance, Kept, Retired, inherited
 from goldbench.pipeline.goldset.publication import sha256_of
@@ -25,6 +25,7 @@ from goldbench.schemas.judgment import RELEVANT, Judgment, Pooled, Relevance, se
 from goldbench.schemas.manifest import Grading, KindCount, LevelSelection, Manifest, Renewed
 from goldbench.schemas.query import Query, RetiredQuery
 
+OF_USERS = "holds users' queries: give the documents and the log again, with goldbench build --queries-from"
 RECHUNKED = "was made by goldbench rechunk: refresh the set that it came from, and rechunk that again"
 IMPORTED = "was not built from documents here (import, merge or split), so nothing can be read again"
 
@@ -60,6 +61,8 @@ def check_renewable(home: GoldFolder) -> Manifest:
     manifest = home.manifest()
     if home.relevance.exists():
         raise InputError(home.path, RECHUNKED)
+    if manifest.generator == USERS:
+        raise InputError(home.path, OF_USERS)
     if not any(report.stage == "load" for report in manifest.stages) or not home.settings():
         raise InputError(home.path, IMPORTED)
     return manifest

@@ -9,7 +9,7 @@ from typing import Any
 
 from goldbench.pipeline.errors import GoldbenchError, InputError
 from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.gold_path import metadata_of
+from goldbench.pipeline.goldset.gold_path import holds_no_query, metadata_of
 from goldbench.pipeline.score.runs import Gold, load_gold, load_run, top_documents
 from goldbench.pipeline.text.language import detect_language
 from goldbench.schemas.judgment import Judgment, Pooled
@@ -105,7 +105,7 @@ def read_described(folder: Path) -> DescribedSet:
     home, gold = GoldFolder(folder), load_gold(folder)
     queries, corpus = gold.queries(), gold.corpus()
     if not gold.qrels:
-        raise InputError(folder, "holds 0 queries: there is nothing to describe")
+        raise InputError(str(folder), f"{holds_no_query(folder)}: there is nothing to describe")
     for what, texts in (("query", queries), ("passage", corpus)):
         if not texts:
             raise InputError(folder, f"holds no text of a {what}, which a card needs; name the folder of a build")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from goldbench.pipeline.cli.build_of_users import built_of_users, users_order
 from goldbench.pipeline.cli.grade import show as show_grading
 from goldbench.pipeline.cli.options import (
     DONE_WITH_FAILURES,
@@ -17,6 +18,7 @@ from goldbench.pipeline.cli.options import (
     Interrupted,
     Replay,
     console_for,
+    input_option,
     judging_option,
     output_option,
     takes,
@@ -51,16 +53,43 @@ def build(
     batch: Batch = False,
     dry_run: DryRun = False,
     grade: Annotated[bool, judging_option("--grade", help="Also judge a pool, as goldbench grade does.")] = False,
+    queries_from: Annotated[
+        str | None, input_option("--queries-from", metavar="LOG", help="Take users' queries of a log; write none.")
+    ] = None,
+    column: Annotated[
+        str | None, input_option("--column", metavar="NAME", help="Column of queries in LOG (default: by name).")
+    ] = None,
+    count_column: Annotated[
+        str | None, input_option("--count-column", metavar="NAME", help="Column of counts in LOG (default: by name).")
+    ] = None,
+    names: Annotated[
+        Path | None, input_option("--names", metavar="FILE", help="Names; queries of LOG with one are left out.")
+    ] = None,
+    shares: Annotated[
+        str | None, input_option("--shares", metavar="SHARES", help="Of LOG, as head=0.3,torso=0.4,tail=0.3.")
+    ] = None,
 ) -> None:
     """Build a gold set from documents.
 
-    Queries are written from the documents, each with the passage that answers it.
+    Queries are written from the documents, each with the passage that answers it; or --queries-from takes those of
+    users from a log (CSV, TSV, JSON Lines, text, or searches of OpenSearch's User Behavior Insights), without personal
+    data. Users' queries join the set when a model (--grade) or a person (goldbench review) finds a passage for them.
     """
     from goldbench.pipeline.grade.preparation import check_replay
 
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     store = answers or answers_beside(out)
     order = order_of(settings, paths, out, store, replace=replace, batch=batch, replay=replay, grade=grade)
+    given = {"--column": column, "--count-column": count_column, "--names": names, "--shares": shares}
+    if queries_from is not None:
+        users = users_order(order, queries_from, column, count_column, names, shares)
+        if not dry_run:
+            ask_before_replacing(out, replace=replace, yes=yes)
+        if not built_of_users(users, batch=batch, dry_run=dry_run):
+            raise typer.Exit(DONE_WITH_FAILURES)
+        return
+    if (alone := next((name for name, value in given.items() if value is not None), None)) is not None:
+        raise UsageError(f"{alone}: is about a log; give the log with --queries-from")
     if dry_run:
         show_plan(order)
         return

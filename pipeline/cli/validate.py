@@ -15,6 +15,7 @@ def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder 
 
     Reads the set again and also checks spans and copies of texts.
     """
+    from goldbench.pipeline.goldset.gold_path import holds_no_query
     from goldbench.pipeline.goldset.integrity import validate as check
     from goldbench.pipeline.text.display import amount, queries
 
@@ -27,7 +28,7 @@ def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder 
         f"{amount(found.labels, 'label')}: "
         + (amount(len(found.problems), "problem") if found.problems else "every reference and span holds")
         + (f"; version {found.version.version}, content {found.version.content_sha256[:12]}" if found.version else "")
-        + ("" if found.queries else "; with no query it measures nothing")
+        + ("" if found.queries else f"; {holds_no_query(folder)}, so it measures nothing")
     )
     if found.problems:
         raise typer.Exit(1)

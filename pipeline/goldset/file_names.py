@@ -48,8 +48,10 @@ UNGRADED = "4-rejections.jsonl"
 REJECTED = "5-rejections.jsonl"
 """Queries that a review left out."""
 
-ADD, OWN = "add", "own"
-"""The stage of the manifest that counts queries added to a set, and the name of who wrote these queries."""
+ADD = "add"
+"""The stage of the manifest that counts queries added to a set."""
+OWN, USERS = "own", "users"
+"""The names of who wrote queries that came without a label: the owner of the set, or users."""
 
 BEIR, TREC = "beir", "trec"
 CORPUS_COPY = f"{BEIR}/{BEIR_CORPUS}"

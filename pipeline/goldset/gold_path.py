@@ -26,7 +26,7 @@ from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.judgments import Grades, level_of, read_judgments
 from goldbench.pipeline.formats.runs.trec import read_qrels
-from goldbench.pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, MEMBERS, QRELS, QUERIES, TREC
+from goldbench.pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, MEMBERS, QRELS, QUERIES, TREC, UNLABELLED
 from goldbench.pipeline.text.display import shown
 from goldbench.pipeline.text.title_path import titled
 from goldbench.schemas.earlier_name import with_present_name
@@ -93,6 +93,17 @@ def _judgments_in(folder: Path) -> list[Path]:
     several = (*(sorted(place.glob("*.tsv")) for place in places), [loose] if loose.is_file() else [])
     found = next(filter(None, several), [])
     return [file for file in found if file.name == Path(BEIR_TEST_QRELS).name] or found
+
+
+def holds_no_query(path: Path | str) -> str:
+    """Return what is wrong with a set without queries, and what to do if queries wait for a label.
+
+    Args:
+        path: The set, as a person gave it.
+    """
+    if not (Path(path) / UNLABELLED).is_file():
+        return "holds 0 queries"
+    return f"holds 0 queries with a label; judge those that wait: goldbench review {path}, or goldbench grade {path}"
 
 
 def texts_of_queries(path: Path) -> dict[str, str]:

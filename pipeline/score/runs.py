@@ -14,6 +14,7 @@ from goldbench.pipeline.formats.packed_files import STDIN, Source
 from goldbench.pipeline.formats.runs import run_tables
 from goldbench.pipeline.formats.runs.trec import read_run
 from goldbench.pipeline.goldset import gold_path
+from goldbench.pipeline.goldset.file_names import UNLABELLED
 from goldbench.pipeline.measures.assessment import Missing, assess
 from goldbench.pipeline.measures.names import Measure
 from goldbench.pipeline.measures.needed_passages import with_all_needed
@@ -236,6 +237,8 @@ def score_run(
     Raises:
         InputError: The run is not valid, or does not fit the judgments.
     """
+    if not gold.qrels and (gold.path / UNLABELLED).is_file():
+        raise InputError(str(gold.path), f"{gold_path.holds_no_query(gold.path)}: there is nothing to score")
     placed, extra = _place(gold, run, scores, match)
     names = (str(gold.path), run.source.name)
     result = with_all_needed(

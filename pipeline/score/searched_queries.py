@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.faults import explain
+from goldbench.pipeline.goldset.gold_path import holds_no_query
 from goldbench.pipeline.score.runs import Gold
 from goldbench.pipeline.text.asked_query import AskedQuery, Conversation
 from goldbench.pipeline.text.display import amount
@@ -72,7 +73,7 @@ def texts_to_search(gold: Gold, conversation: Conversation = "last") -> tuple[di
     """
     queries, corpus = gold.queries(), gold.corpus()
     if not queries and not gold.qrels:
-        raise InputError(gold.path, "holds 0 queries: there is nothing to retrieve for")
+        raise InputError(str(gold.path), f"{holds_no_query(gold.path)}: there is nothing to retrieve for")
     if not queries and not corpus:
         raise InputError(
             gold.path, "holds no texts of queries and passages to retrieve from; name the folder of a build"

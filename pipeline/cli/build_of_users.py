@@ -1,0 +1,92 @@
+"""``goldbench build --queries-from``: documents and a log of queries in, a set of users' queries out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldbench.pipeline.cli.grade import show as show_grading
+from goldbench.pipeline.cli.options import GO_ON, Interrupted, console_for
+from goldbench.pipeline.goldset.file_names import DATASET, UNLABELLED
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.grade.build_order import BuildOrder
+    from goldbench.pipeline.grade.users_build import UsersBuilt, UsersOrder
+
+
+def users_order(
+    order: BuildOrder, log: str, column: str | None, counts: str | None, names: Path | None, shares: str | None
+) -> UsersOrder:
+    """Return the set of users' queries that is to be built.
+
+    Args:
+        order: What is to be built, from which documents, and where.
+        log: The log.
+        column: Its column of queries, or None.
+        counts: Its column of counts, or None.
+        names: The file of names, or None.
+        shares: The shares of head, torso and tail, or None.
+
+    Raises:
+        InputError: A file cannot be read, or holds nothing.
+        UsageError: The log has no such column, or the shares are not valid.
+    """
+    from goldbench.pipeline.build.users_queries import parse_band_shares
+    from goldbench.pipeline.formats.query_logs import read_log, read_names
+    from goldbench.pipeline.grade.users_build import UsersOrder
+
+    return UsersOrder(
+        order=order,
+        log=read_log(log, column=column, counts=counts),
+        names=tuple(read_names(names)) if names else (),
+        shares=parse_band_shares(shares) if shares else None,
+    )
+
+
+def built_of_users(users: UsersOrder, *, batch: bool, dry_run: bool) -> bool:
+    """Build the set or show its plan, print the result, and return whether it is complete.
+
+    Args:
+        users: What is to be built.
+        batch: Whether requests are sent in batches.
+        dry_run: Whether only the plan is shown.
+
+    Raises:
+        Interrupted: The user ended the command.
+    """
+    import asyncio
+
+    from goldbench.pipeline.grade.users_build import build_users, plan_users
+    from goldbench.pipeline.report.build_text import users_queries_lines
+    from goldbench.pipeline.report.terminal import TerminalProgress
+
+    console, messages = console_for(), console_for(stderr=True)
+    if dry_run:
+        drawn, cost = plan_users(users)
+        for line in (*users_queries_lines(drawn), cost):
+            console.print(line)
+        return True
+    try:
+        built = asyncio.run(build_users(users, progress=TerminalProgress(messages), say=messages.print))
+    except KeyboardInterrupt:
+        how = "the provider finishes the batches, and the same command fetches them" if batch else GO_ON
+        raise Interrupted(how) from None
+    for line in users_queries_lines(built.drawn):
+        console.print(line)
+    _show(built, users.order.out)
+    return built.complete
+
+
+def _show(built: UsersBuilt, out: Path) -> None:
+    from goldbench.pipeline.text.display import queries
+
+    console, messages = console_for(), console_for(stderr=True)
+    if built.graded is not None:
+        show_grading(console, messages, built.graded)
+        if (problem := built.graded.problem(out, built=True)) is not None:
+            raise problem
+    console.print(f"\n{queries(built.manifest.queries)} in {out / DATASET}, {built.waiting:,} waiting in {UNLABELLED}")
+    if built.waiting:
+        console.print(f"Next: goldbench review {out} (people judge), or goldbench grade {out} (a model judges)")
+    else:
+        console.print(f"Next: goldbench validate {out}")

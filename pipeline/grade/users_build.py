@@ -1,0 +1,227 @@
+"""A set of users' queries: documents read and cut, queries drawn from a log, judged by a model or left for people."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldbench.pipeline.build import flow
+from goldbench.pipeline.build.users_queries import UsersQueries, draw_users_queries
+from goldbench.pipeline.config import Config
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.formats.query_logs import Log
+from goldbench.pipeline.goldset.dataset import GoldContents, passages
+from goldbench.pipeline.goldset.file_names import UNLABELLED, USERS, answers_beside
+from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, stamp
+from goldbench.pipeline.goldset.own_version import own_version
+from goldbench.pipeline.goldset.set_versions import Making
+from goldbench.pipeline.grade import preparation
+from goldbench.pipeline.grade.build_order import BuildOrder
+from goldbench.pipeline.grade.gradable_set import read_gradable
+from goldbench.pipeline.grade.retriever_pool import waiting_pool
+from goldbench.pipeline.grade.session import Graded
+from goldbench.pipeline.ports import Progress, Writing
+from goldbench.pipeline.report.build_text import passed_over
+from goldbench.pipeline.stages.check.single_checks import query_id
+from goldbench.pipeline.stages.log_sample import Band
+from goldbench.pipeline.stages.pool import language_of
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.manifest import Manifest, StageReport
+from goldbench.schemas.query import UnlabelledQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsersOrder:
+    """A set of users' queries that is to be built.
+
+    Args:
+        order: What is to be built, from which documents, and where.
+        log: The log.
+        names: Names of people; queries that hold one are left out.
+        shares: The shares of head, torso and tail; None for the usual ones.
+    """
+
+    order: BuildOrder
+    log: Log
+    names: tuple[str, ...] = ()
+    shares: dict[Band, float] | None = None
+
+    def drawn(self) -> UsersQueries:
+        """Return the queries of the log that the set gets.
+
+        Raises:
+            InputError: Every query of the log holds personal data.
+        """
+        generate = self.order.config.generate
+        count = generate.queries or flow.UP_TO
+        return draw_users_queries(self.log, count, names=self.names, shares=self.shares, seed=generate.seed)
+
+    def claim(self) -> Claim:
+        """Return what decides whether the set may take its folder: the settings, and the queries of the log."""
+        asked = sorted((text, one.text, one.count) for text, one in self.log.queries.items())
+        rules = [sorted(self.names), sorted((self.shares or {}).items())]
+        queries = hashlib.sha256(json.dumps([asked, rules]).encode("utf-8", "surrogatepass")).hexdigest()
+        config = self.order.config
+        whole = hashlib.sha256(f"{config.fingerprint({})} {queries}".encode()).hexdigest()
+        return Claim(
+            {**config.shaping(), "log": {"queries": queries}},
+            whole,
+            replace=self.order.replace,
+            graded=self.order.grade,
+            reviewed=self.order.decisions is not None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UsersBuilt:
+    """A finished set of users' queries: what was drawn, its manifest, its grading if it was graded."""
+
+    drawn: UsersQueries
+    manifest: Manifest
+    waiting: int
+    graded: Graded | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed and every pair that a model was to judge is judged."""
+        return not self.manifest.failures and (self.graded is None or self.graded.complete)
+
+
+def plan_users(users: UsersOrder) -> tuple[UsersQueries, str]:
+    """Return the queries that would be drawn, and about what the grading would take; read no document, send nothing.
+
+    Raises:
+        InputError: Every query of the log holds personal data.
+        OutputError: The output folder holds something else.
+    """
+    GoldFolder(users.order.out).check_usable(users.claim())
+    drawn = users.drawn()
+    if not users.order.grade:
+        return drawn, "0 requests, no cost."
+    return drawn, preparation.expected(users.order.config, len(drawn.queries))
+
+
+async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[str], None]) -> UsersBuilt:
+    """Build the set, let a model judge it if that is ordered, and put it in place.
+
+    Args:
+        users: What is to be built.
+        progress: Shows how far the work is.
+        say: Takes a line that stays on the screen.
+
+    Raises:
+        InputError: Nothing could be read, or every query of the log holds personal data.
+        OutputError: The output folder holds something else, or cannot be written.
+        UsageError: No model is named, or no server.
+        ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
+    """
+    order, drawn = users.order, users.drawn()
+    for line in passed_over(order.found.ignored, order.found.repeated):
+        say(line)
+    with contextlib.ExitStack() as stack:
+        finish, graded = None, list[Graded]()
+        if order.grade:
+            judging = await preparation.judging(order.config, asks=not order.replay, replay=order.replay)
+            opened = preparation.finishing(
+                judging, order.answers, order.out, progress=progress, say=say, replay=order.replay, batch=order.batch
+            )
+            finish, graded = stack.enter_context(opened)
+        home = GoldFolder(order.out)
+        with home.replacing(users.claim()) as place:
+            run = _run(order, place, home, progress)
+            await flow.walk(run, until="chunk")
+            _write(run, drawn)
+            manifest = _manifest(run, users, drawn)
+            if finish is not None:
+                manifest = await finish(place, manifest)
+            if not place.pool.exists():
+                _write_pool(place, manifest, order.config, progress)
+            if order.decisions is not None:
+                manifest = await order.decisions(place, manifest)
+            place.finish(manifest, Making("build"))
+    return UsersBuilt(drawn, home.manifest(), len(home.waiting()), graded[0] if graded else None)
+
+
+def _run(order: BuildOrder, place: Draft, home: GoldFolder, progress: Progress) -> flow.Run:
+    return flow.Run(
+        config=order.config,
+        found=order.found,
+        place=place,
+        progress=progress,
+        accept=(lambda _: None) if order.replace else home.check_same_corpus,
+        opened=_nobody,
+    )
+
+
+def _nobody(_: RecordFile[Chunk]) -> AbstractAsyncContextManager[Writing]:
+    raise AssertionError("nobody writes queries for a set of users' queries")
+
+
+def _write(run: flow.Run, drawn: UsersQueries) -> None:
+    """Write a set without a query, and the queries of the log, which wait for a label."""
+    place, config = run.place, run.config
+    language = language_of(run.chunks)
+    place.queries.write([])
+    place.unlabelled.write(
+        UnlabelledQuery(
+            query_id=query_id(one.text),
+            text=one.text,
+            generator=USERS,
+            language=language,
+            frequency=one.frequency,
+            traffic=one.traffic,
+        )
+        for one in drawn.queries
+    )
+    metadata = {
+        "generator": USERS,
+        "evidence_level": USERS,
+        "seed": config.generate.seed,
+        "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
+        "corpus": {"title": config.corpus.title.value},
+        "goldbench": own_version(),
+        "log": {"searches": drawn.searches, "queries": drawn.distinct, "personal": dict(drawn.personal)},
+    }
+    if config.documents.no_chunk:
+        metadata["chunk"] = "ready chunks, as given"
+    corpus = functools.partial(passages, run.chunks, (), config.corpus.title)
+    place.write_gold(GoldContents((), corpus, {}, metadata))
+    place.write_settings(config.shaping())
+
+
+def _manifest(run: flow.Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
+    personal = sum(drawn.personal.values())
+    report = StageReport(
+        stage="log",
+        reads=Path(users.log.name).name,
+        writes=UNLABELLED,
+        read=drawn.distinct,
+        written=len(drawn.queries),
+        rejected=personal,
+        unused=drawn.distinct - personal - len(drawn.queries),
+        rules=dict(drawn.personal),
+    )
+    return Manifest(
+        **stamp(run.books.started),
+        generator=USERS,
+        evidence_level=USERS,
+        config_sha256=users.claim().config_sha256,
+        paths=list(users.order.paths),
+        documents=len(run.documents),
+        target=users.order.config.generate.queries,
+        queries=0,
+        stages=[*run.books.reports, report],
+        failures=run.books.failures,
+    )
+
+
+def _write_pool(place: Draft, manifest: Manifest, config: Config, progress: Progress) -> None:
+    gold = read_gradable(place, manifest)
+    with preparation.pools(config, answers_beside(place.path), (), dry_run=True) as chosen:
+        place.pool.write(waiting_pool(gold, gold.queries, chosen, progress, depth=config.grade.depth))
