@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,16 +20,17 @@ from goldbench.schemas.manifest import Manifest
 
 STAGING, LOCK = ".unfinished", ".lock"
 _PUBLISHING = ".publishing"
-"""The mark of a staging place whose files are being moved into the folder."""
+"""The mark of a staging place whose files are being moved into the folder; it lists the files to remove from there."""
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a run folder.
+    """Return the manifest of a run folder; a run that ended while it was put in place is put in place first.
 
     Raises:
         InputError: There is none, or it is damaged.
     """
     path = folder / MANIFEST
+    _finish_alone(folder)
     try:
         return Manifest.model_validate_json(path.read_bytes())
     except FileNotFoundError:
@@ -107,12 +109,10 @@ def publish(
         file.write(finished.model_dump_json(indent=1) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    mark.touch()
+    mark.write_text(json.dumps([name for name in stale if name not in finished.files]), encoding="utf-8")
     (folder / MANIFEST).unlink(missing_ok=True)
     _move(place, folder, written)
-    for name in stale:
-        if name not in finished.files and is_inside(folder, name):
-            (folder / name).unlink(missing_ok=True)
+    _remove_stale(mark, folder)
     draft.replace(folder / MANIFEST)
     mark.unlink()
     return finished
@@ -123,6 +123,13 @@ def _move(place: Path, folder: Path, written: Iterable[Path]) -> None:
         target = folder / path.relative_to(place)
         target.parent.mkdir(parents=True, exist_ok=True)
         path.replace(target)
+
+
+def _remove_stale(mark: Path, folder: Path) -> None:
+    """Remove the files of an earlier run that the mark names."""
+    for name in json.loads(mark.read_bytes() or b"[]"):
+        if is_inside(folder, str(name)):
+            (folder / str(name)).unlink(missing_ok=True)
 
 
 def is_half_published(folder: Path) -> bool:
@@ -146,8 +153,19 @@ def finish_publishing(folder: Path) -> None:
     left = [place / name for name in manifest.files if is_inside(place, name) and (place / name).is_file()]
     _move(place, folder, left)
     if next(changed_files(folder, manifest), None) is None:
+        _remove_stale(mark, folder)
         draft.replace(folder / MANIFEST)
         mark.unlink()
+
+
+def _finish_alone(folder: Path) -> None:
+    """Finish a publishing that was interrupted, unless another process writes to the folder or nobody may."""
+    if not is_half_published(folder):
+        return
+    with contextlib.suppress(Timeout, OSError), FileLock(folder / LOCK, timeout=0):
+        finish_publishing(folder)
+        if not is_half_published(folder):
+            shutil.rmtree(folder / STAGING, ignore_errors=True)
 
 
 def changed_files(folder: Path, manifest: Manifest) -> Iterator[str]:

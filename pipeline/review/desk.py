@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection
 
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.review.leases import Lent, give_back, holders_of, leases_of, lend
-from goldbench.pipeline.review.ledger import Ledger
+from goldbench.pipeline.review.ledger import Ledger, LedgerFailed
 from goldbench.pipeline.review.queue import Item
 from goldbench.pipeline.review.state import Pair, State, fold
 from goldbench.schemas.review_event import Event, EventKind, Lane
@@ -28,6 +28,10 @@ AT_ONCE = 40
 
 REPEATS_AFTER, REPEATS_EVERY, REPEATS_APART = 50, 10, 30
 """Pairs of the random sample before the first is repeated, between repeats, and judgments since a pair's first look."""
+
+
+PATIENCE_S = 0.5
+"""Seconds to wait for another process that holds the ledger; others here wait twice as long for their turn."""
 
 
 class NotYours(GoldbenchError):
@@ -59,21 +63,32 @@ class Desk:
         self._blocks = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.query_id)]
         self._block = {item.pair: number for number, group in enumerate(self._blocks) for item in group}
         self._repeats, self._seed, self._clock = repeats, seed, clock
-        self._lock = threading.RLock()
+        self._turn = threading.RLock()
         self._events: list[Event] = []
         self._seq, self._foreign = 0, False
         self._first = 0
         self.refresh()
+        ledger.hurry(PATIENCE_S)
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """Wait for the others at this desk, but not for long: each of them may be waiting for the ledger."""
+        if not self._turn.acquire(timeout=2 * PATIENCE_S):
+            raise LedgerFailed(f"{self.ledger.name}: is held by another process")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def refresh(self) -> State:
         """Return the state with all events that are stored by now."""
-        with self._lock:
+        with self._held():
             return self._take_in(self.ledger.events(after=self._seq))
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[State]:
         """Give the state as it is known here; nothing changes it within the block."""
-        with self._lock:
+        with self._held():
             yield self.state
 
     def claim(self, annotator: str, count: int, *, have: Collection[tuple[Pair, bool]] = ()) -> list[Handed]:
@@ -84,7 +99,7 @@ class Desk:
             count: Number of further pairs.
             have: The pairs that the person has, each with whether it is a second look; their leases are renewed.
         """
-        with self._lock, self.ledger.writing() as connection:
+        with self._held(), self.ledger.writing() as connection:
             self._catch_up(connection)
             return self._claim(connection, annotator, count, have)
 
@@ -94,7 +109,7 @@ class Desk:
         Raises:
             NotYours: Others have it, and no more people are needed.
         """
-        with self._lock, self.ledger.writing() as connection:
+        with self._held(), self.ledger.writing() as connection:
             self._catch_up(connection)
             leases = leases_of(connection)
             if self.state.says(annotator, pair) is None:
@@ -119,7 +134,7 @@ class Desk:
             LedgerConflict: Another event with this client id is stored.
             LedgerFailed: The database does not answer; nothing was stored.
         """
-        with self._lock:
+        with self._held():
             try:
                 with self.ledger.writing() as connection:
                     self._catch_up(connection)

@@ -151,6 +151,10 @@ class Ledger:
         """Close the connections to the database."""
         self._engine.dispose()
 
+    def hurry(self, seconds: float) -> None:
+        """Raise ``LedgerFailed`` after so many seconds if another process holds a ledger in SQLite."""
+        ledger_tables.hurry(self._engine, seconds)
+
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
         """Give a transaction that excludes other writers and is committed at the end.

@@ -163,6 +163,16 @@ def _begin_immediately(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+def hurry(engine: Engine, seconds: float) -> None:
+    """Give up after so many seconds if another process holds a ledger in SQLite; without this, after thirty."""
+
+    def patience(connection: Any, _: object, __: object) -> None:  # noqa: ANN401  the driver's own
+        connection.execute(f"PRAGMA busy_timeout={round(seconds * 1000)}")
+
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "checkout", patience)
+
+
 class LedgerFile:
     """The file of an open ledger in SQLite, to tell whether it is still the one at its path.
 

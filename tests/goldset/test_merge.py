@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
-import os
-import random
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +18,9 @@ from goldbench.pipeline.goldset.merged_folder import merge_sets
 from goldbench.pipeline.goldset.union import Side, unite
 from tests.conftest import ROOT, Goldbench, posix
 from tests.goldset.test_difference import write_beir
+from tests.goldset.test_division import content
 from tests.grade.graded_sets import write_set
+from tests.killed_commands import moments, operations, run_killed
 from tests.model_server.fixture import ServerHandle
 from tests.report.hostile import SCRIPT
 
@@ -290,28 +288,28 @@ def test_a_label_that_somebody_read_stands_over_one_that_nobody_read(
 
 @posix
 @pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_killed_at_any_moment_the_merged_set_is_whole_or_missing(built: Path, tmp_path: Path) -> None:
-    parts, out = tmp_path / "parts", tmp_path / "work" / "merged"
-    split = [sys.executable, "-m", "goldbench", "split", str(built), "--shares", "a=0.5,b=0.5", "--out", str(parts)]
-    subprocess.run(split, cwd=ROOT, check=True, capture_output=True)
-    command = [sys.executable, "-m", "goldbench", "merge", str(parts / "a"), str(parts / "b"), "--out", str(out)]
-    before = {path: path.read_bytes() for path in parts.rglob("*") if path.is_file()}
-    draw, killed = random.Random(3), 0
-    for _ in range(12):
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(draw.uniform(0.3, 2.2))
-        if process.poll() is None:
-            killed += 1
-            os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+@pytest.mark.timeout(580)
+def test_killed_at_thirty_moments_the_merged_set_is_whole_or_missing(
+    goldbench: Goldbench, built: Path, tmp_path: Path
+) -> None:
+    parts, work = tmp_path / "parts", tmp_path / "work"
+    out, command = work / "merged", ("merge", parts / "a", parts / "b", "--out", work / "merged")
+    assert goldbench("split", built, "--shares", "a=0.5,b=0.5", "--out", parts).returncode in {0, 3}
+    before, seen = content(parts), set()
+    count = operations(work, tmp_path / "count", *command)
+    whole = content(out)
+    for moment in moments(count):
+        shutil.rmtree(work)
+        run_killed(work, moment, *command)
+        seen.add(out.exists())
         if out.exists():
-            assert validate(out).problems == ()
+            assert content(out) == whole
             shutil.rmtree(out)
-    assert killed
-    assert subprocess.run(command, cwd=ROOT, check=False, capture_output=True).returncode == 0
-    assert [path.name for path in out.parent.iterdir()] == ["merged"], "something was left beside the set"
-    assert {path: path.read_bytes() for path in parts.rglob("*") if path.is_file()} == before
+        assert goldbench(*command).returncode == 0
+        assert content(out) == whole
+        assert [path.name for path in work.iterdir()] == ["merged"], "something was left beside the set"
+    assert content(parts) == before
+    assert False in seen
 
 
 def test_of_a_query_with_an_answer_in_one_set_only_nothing_is_kept_of_the_other_side(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -82,6 +85,22 @@ def test_judging_goes_on_when_the_ledger_is_put_back(site: Sites, tmp_path: Path
         (tmp_path / "away" / name).rename(served.folder / name)
     assert key(anna, 2, pairs[1])[0] == 200
     assert [event.client_id for event in served.events()] == ["client-00001", "client-00002"]
+
+
+def test_while_another_process_holds_the_ledger_keys_are_refused_soon(site: Sites) -> None:
+    served = site(queries=2, passages=3)
+    anna = client_of(served)
+    pairs = [item["pair"] for item in anna.get("/api/next?n=4").json["items"]]
+    with contextlib.closing(sqlite3.connect(served.folder / "review.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with ThreadPoolExecutor(6) as together:
+            begun = time.monotonic()
+            answers = [together.submit(key, anna, number, pairs[number % 2]) for number in range(6)]
+            asked = anna.get("/api/next?n=1").status
+            assert {one.result()[0] for one in answers} == {asked} == {503}
+            assert time.monotonic() - begun < 2
+    assert key(anna, 1, pairs[1])[0] == 200
+    assert rows(served.folder / "review.sqlite") == 1
 
 
 def test_what_is_written_into_a_deleted_file_is_not_acknowledged(tmp_path: Path) -> None:

@@ -80,6 +80,32 @@ def test_while_the_server_is_away_decisions_wait_and_are_sent_once(
     assert [event.grade for event in events_of(tmp_path / "set")] == [3, 1, 2]
 
 
+def test_while_its_ledger_is_gone_decisions_wait_and_are_sent_once(
+    process: Any, person: People, tmp_path: Path
+) -> None:
+    served, home, away = process("--annotator", "anna"), tmp_path / "set", tmp_path / "away"
+    anna = person(served.links["anna"])
+    anna.press("3")
+    anna.saved()
+    away.mkdir()
+    ledger = [path.name for path in home.glob("review.sqlite*")]
+    for name in ledger:
+        (home / name).rename(away / name)
+    anna.offline = True
+    anna.press("1")
+    anna.page.wait_for_function("() => !document.getElementById('alarm').hidden")
+    said = anna.text("alarm")
+    assert "The ledger was deleted or moved away while it was open; put it back" in said
+    assert "1 not saved yet: kept in this browser" in said
+    assert not list(home.glob("review.sqlite*")), "a new ledger was made in its place"
+    for name in ledger:
+        (away / name).rename(home / name)
+    anna.page.wait_for_function("() => document.getElementById('alarm').hidden", timeout=20_000)
+    anna.saved()
+    anna.offline = False
+    assert [event.grade for event in events_of(home)] == [3, 1]
+
+
 RENAME = """name => {
     for (const key of Object.keys(localStorage).filter(key => key.startsWith('goldbench '))) {
         localStorage.setItem(key.replace('goldbench', name), localStorage.getItem(key));
