@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.goldset import publication
 from goldbench.pipeline.goldset.folder import Claim, GoldFolder, with_reports
 from goldbench.pipeline.goldset.publication import changed_files, publish, read_manifest, staging
 from goldbench.schemas.corpus import Document
@@ -45,17 +45,21 @@ def usable(folder: Path, config: str, *, replace: bool = False) -> tuple[str, ..
     return GoldFolder(folder).check_usable(Claim({}, config, replace=replace))
 
 
-def test_a_build_that_ends_while_its_files_are_put_in_place_can_be_run_again(tmp_path: Path) -> None:
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_build_that_ends_while_its_files_are_put_in_place_can_be_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     finished(tmp_path)
-
-    def interrupted() -> Iterator[str]:
-        yield "sub/b.txt"
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), staging(tmp_path) as place:
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt), staging(tmp_path) as place:
+        patched.setattr(publication, "_remove_stale", interrupted)
         (place / "a.txt").write_text("new")
-        publish(place, tmp_path, manifest(), stale=interrupted())
+        publish(place, tmp_path, manifest(), stale=["sub/b.txt"])
     assert not (tmp_path / "manifest.json").exists()
+    assert set(read_manifest(tmp_path).files) == {"a.txt"}, "whatever reads the set finishes it"
+    assert not (tmp_path / "sub" / "b.txt").exists()
     usable(tmp_path, "c1")
     finished(tmp_path)
     assert list(changed_files(tmp_path, read_manifest(tmp_path))) == []
