@@ -30,10 +30,6 @@ REPEATS_AFTER, REPEATS_EVERY, REPEATS_APART = 50, 10, 30
 """Pairs of the random sample before the first is repeated, between repeats, and judgments since a pair's first look."""
 
 
-PATIENCE_S = 0.5
-"""Seconds to wait for another process that holds the ledger; others here wait twice as long for their turn."""
-
-
 class NotYours(GoldbenchError):
     """The pair was not lent to this person, and no more people are needed for it."""
 
@@ -47,7 +43,11 @@ class Handed:
 
 
 class Desk:
-    """The ledger, its current state and the queue: hands out pairs and stores decisions."""
+    """The ledger, its current state and the queue: hands out pairs and stores decisions.
+
+    ``patience_s`` is how long it waits for another process that holds a ledger in SQLite, in seconds, and twice as long
+    for a turn at this desk, before it raises ``LedgerFailed``; None waits on.
+    """
 
     def __init__(
         self,
@@ -57,23 +57,25 @@ class Desk:
         repeats: int = 10,
         seed: int = 0,
         clock: Callable[[], float] = time.time,
+        patience_s: float | None = None,
     ) -> None:
         self.ledger, self.items, self.state = ledger, items, State()
         self.by_pair: Mapping[Pair, Item] = {item.pair: item for item in items}
         self._blocks = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.query_id)]
         self._block = {item.pair: number for number, group in enumerate(self._blocks) for item in group}
         self._repeats, self._seed, self._clock = repeats, seed, clock
-        self._turn = threading.RLock()
+        self._turn, self._wait_s = threading.RLock(), -1 if patience_s is None else 2 * patience_s
         self._events: list[Event] = []
         self._seq, self._foreign = 0, False
         self._first = 0
         self.refresh()
-        ledger.hurry(PATIENCE_S)
+        if patience_s is not None:
+            ledger.hurry(patience_s)
 
     @contextlib.contextmanager
     def _held(self) -> Iterator[None]:
         """Wait for the others at this desk, but not for long: each of them may be waiting for the ledger."""
-        if not self._turn.acquire(timeout=2 * PATIENCE_S):
+        if not self._turn.acquire(timeout=self._wait_s):
             raise LedgerFailed(f"{self.ledger.name}: is held by another process")
         try:
             yield

@@ -164,7 +164,7 @@ def _begin_immediately(connection: sa.Connection) -> None:
 
 
 def hurry(engine: Engine, seconds: float) -> None:
-    """Give up after so many seconds if another process holds a ledger in SQLite; without this, after thirty."""
+    """Give up after some seconds if another process holds a ledger in SQLite; without this, after thirty."""
 
     def patience(connection: Any, _: object, __: object) -> None:  # noqa: ANN401  the driver's own
         connection.execute(f"PRAGMA busy_timeout={round(seconds * 1000)}")

@@ -31,6 +31,9 @@ from goldbench.schemas.judgment import RELEVANT
 DEEPEST = 100
 """Results of a run that count for a pair's impact; nobody looks at lower ranks."""
 
+PATIENCE_S = 0.5
+"""Seconds that a request waits for another process that holds the ledger; the browser keeps what was refused."""
+
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -139,7 +142,7 @@ def server_of(
     )
     if note := key_note(review.key):
         complain(note)
-    desk = Desk(review.ledger, review.items, repeats=place.repeats, seed=place.seed)
+    desk = Desk(review.ledger, review.items, repeats=place.repeats, seed=place.seed, patience_s=PATIENCE_S)
     app = create_app(Answers(desk, review.material, training=place.training), door, complain=complain)
     for name, token in links.all():
         tell(name, f"{base}?token={token}")
