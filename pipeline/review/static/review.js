@@ -33,6 +33,11 @@ async function ask(path) {
   return body;
 }
 
+function reason(error) { // why a question got no answer, as the server says it
+  if (error.status === 401) return "The session has ended: open the link that the terminal shows.";
+  return error.status && error.message ? error.message : "The server does not answer.";
+}
+
 function post(path, body) {
   return fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 }
@@ -151,7 +156,7 @@ async function fill() {
     }
     if (!queue.length) $("alarm").hidden = true;
   } catch (error) {
-    alarm(error.status === 401 ? "The session has ended: open the link that the terminal shows." : "The server does not answer.");
+    alarm(reason(error));
     setTimeout(fill, 1000);
   }
   fetching = false;
@@ -473,7 +478,7 @@ async function start() {
   try {
     me = await ask("/api/session");
   } catch (error) {
-    alarm(error.status === 401 ? "The session has ended: open the link that the terminal shows." : "The server does not answer.");
+    alarm(reason(error));
     setTimeout(start, 1000);
     return;
   }
