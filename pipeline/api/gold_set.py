@@ -505,6 +505,34 @@ class GoldSet(GoldRecords):
         self.remarks, self.complete = remarks, complete
         return self
 
+    @keywords_named()
+    def add(self, queries: str | PathLike[str], *, progress: bool = True) -> GoldSet:
+        """Add the queries of a file to this set, as ``goldbench add`` does, and return the set.
+
+        Queries with a label join it; the others wait until `grade` or a review finds a passage that answers them.
+
+        Args:
+            queries: A ``.csv``, ``.tsv`` or ``.jsonl`` file of queries.
+            progress: Show the progress.
+
+        Raises:
+            InputError: The file or a row is malformed, or names what is not in the set; nothing was changed.
+            OutputError: The set was changed by hand, or cannot be written.
+        """
+        from goldbench.pipeline.api.shown_progress import progress_for
+        from goldbench.pipeline.config import Config
+        from goldbench.pipeline.formats.own_queries import read_own_queries
+        from goldbench.pipeline.grade.addition import add_queries
+        from goldbench.pipeline.text.display import queries as amount_of_queries
+
+        file = path_of(queries, "queries")
+        asked, folder = read_own_queries(file), self._unchanged().path
+        found = add_queries(folder, asked, str(file), Config(), progress=progress_for(shown=progress))
+        self._read_again()
+        waiting = (f"{amount_of_queries(len(found.waiting))} waiting for judgments",) if found.waiting else ()
+        self.remarks = (*self.remarks, *waiting)
+        return self
+
     def _read_again(self) -> None:
         from goldbench.pipeline.score.runs import load_gold
 

@@ -30,6 +30,7 @@ def sets(path: Path) -> None:
     assert_type(gold.originals, dict[str, str])
     assert_type(gold.derived, dict[str, list[str]])
     assert_type(gold.grade(model="m", depth=5), GoldSet)
+    assert_type(gold.add("own.csv"), GoldSet)
     assert_type(gold.grade(model="m", dry_run=True), CostPlan)
     assert_type(gold.card(), GoldCard)
     assert_type(goldbench.__version__, str)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from goldbench.pipeline.api.gold_set import GoldSet
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.own_queries import read_own_queries
@@ -179,6 +180,16 @@ def test_queries_of_the_set_and_repeated_ones_are_left_out(known: KnownSet) -> N
     assert [one.line for one in made.repeated] == [1, 3]
     assert len(made.waiting) == 1
     assert [one.line for one in add(known, {"query": "NEW ONE"}).repeated] == [1]
+
+
+def test_queries_are_added_from_python(known: KnownSet) -> None:
+    file = known.folder.parent / "own.jsonl"
+    rows = [{"query": ANSWERED}, {"query": "Who?", "passages": [answer_of(known)]}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    gold = GoldSet.load(known.folder)
+    assert gold.add(file, progress=False) is gold
+    assert "Who?" in gold.queries.values()
+    assert gold.remarks[-1] == "1 query waiting for judgments"
 
 
 def test_a_dry_run_changes_nothing(known: KnownSet) -> None:
