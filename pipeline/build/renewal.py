@@ -17,11 +17,12 @@ from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.file_names import CHUNKS, DOCUMENTS, USERS
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
+from goldbench.pipeline.goldset.grading_counts import recounted
 from goldbench.pipeline.goldset.inheritance import Estate, Inheritance, Kept, Retired, inherited
 from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.goldset.whereabouts import Corpus
 from goldbench.schemas.corpus import Chunk
-from goldbench.schemas.judgment import RELEVANT, Judgment, Pooled, Relevance, settled
+from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.manifest import Grading, KindCount, LevelSelection, Manifest, Renewed
 from goldbench.schemas.query import Query, RetiredQuery
 
@@ -327,7 +328,7 @@ class Renewal:
         place.ungraded.write(
             one.model_copy(update={"query": stay[one.query.query_id]}) for one in dropped if one.query.query_id in stay
         )
-        return _counted(self.manifest.grading, pool, judgments, self.left)
+        return recounted(self.manifest.grading, pool, judgments, [one.query for one in self.left.kept])
 
 
 def _labels(path: Path) -> dict[str, dict[str, Relevance]]:
@@ -343,29 +344,3 @@ def _derived(labels: Mapping[str, Mapping[str, Relevance]]) -> dict[str, list[st
         query_id: [chunk_id for chunk_id, grade in grades.items() if grade is Relevance.HELPS]
         for query_id, grades in labels.items()
     }
-
-
-def _counted(grading: Grading, pool: Sequence[Pooled], judgments: Iterable[Judgment], left: Inheritance) -> Grading:
-    """Return the figures of a grading with the counts of pairs made anew."""
-    own: defaultdict[tuple[str, str], list[Judgment]] = defaultdict(list)
-    for one in judgments:
-        if one.canary is None and one.shared_from is None:
-            own[one.query_id, one.chunk_id].append(one)
-    shared = sum(one.shared_from is not None for one in pool)
-    several = [[one.relevance for one in given] for given in own.values() if len(given) > 1]
-    final = Counter(int(settled([one.relevance for one in given])) for given in own.values())
-    kept = [one.query for one in left.kept]
-    return grading.model_copy(
-        update={
-            "pairs": len(pool) - shared,
-            "judged": len(own),
-            "shared": shared,
-            "unjudged": max(0, len(pool) - shared - len(own)),
-            "escalated": len(several),
-            "capped": sum(given[0].capped for given in own.values()),
-            "spread": dict(sorted(Counter(int(max(one) - min(one)) for one in several).items())),
-            "grades": dict(sorted(final.items())),
-            "too_broad": sum(bool(query.too_broad) for query in kept),
-            "unreachable": sum(bool(query.unreachable) for query in kept),
-        }
-    )
