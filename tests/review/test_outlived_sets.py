@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Goldbench
+from tests.grade.graded_sets import write_set
 from tests.model_server.fixture import ServerHandle
 
 LINE = "\nA line was added here.\n"
@@ -130,3 +131,24 @@ def test_a_ledger_of_before_gets_its_texts_before_its_set_is_built_anew(
     assert goldbench_inside(*build).returncode in {0, 3}
     found = report(goldbench_inside)
     assert (found["carried"], found["not_applied"]) == (count, [])
+
+
+@pytest.mark.slow
+def test_a_reviewed_set_is_graded_again_with_what_people_decided(
+    goldbench_inside: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    known = write_set(tmp_path / "run", subjects=8)
+    model_server.script(judge={"truth": known.truth})
+    model = ("--base-url", model_server.base_url, "--model", "m")
+    assert goldbench_inside("grade", "run", *model, "--force").returncode in {0, 3}
+    count = judge(tmp_path / "run", goldbench_inside, 3)
+    assert count > 5
+    assert goldbench_inside("review", "apply", "run").returncode == 0
+    before = json.loads((tmp_path / "run" / "dataset.json").read_text())
+    done = goldbench_inside("grade", "run", *model, "--force")
+    assert done.returncode in {0, 3}, done.stderr
+    after = json.loads((tmp_path / "run" / "dataset.json").read_text())
+    assert after["relevance_scores"] == before["relevance_scores"]
+    assert after["metadata"]["review"]["judgments"]["people"] == count
+    assert goldbench_inside("validate", "run").returncode == 0
+    assert events(tmp_path / "run") == count
