@@ -87,6 +87,9 @@ def apply(
         typer.echo(f"Given to an earlier wording of an edited query: {amount(made.carried, 'judgment')}", err=True)
     if made.undecided:
         typer.echo(f"Called bad, still in the set: {queries(made.undecided)}; decide, or give --reject-bad", err=True)
+    if made.not_applied:
+        told = amount(made.not_applied, "decision")
+        typer.echo(f"No longer applies: {told}; goldbench review report lists what, with its texts", err=True)
     typer.echo(f"Written: {made.folder}")
 
 

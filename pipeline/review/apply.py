@@ -51,6 +51,7 @@ class Applied:
     model: int
     carried: int
     undecided: int
+    not_applied: int
 
 
 def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, reject_bad: bool = False) -> Applied:
@@ -63,7 +64,7 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
         reject_bad: Whether a query that somebody called bad, and nobody accepted or edited, is rejected.
 
     Raises:
-        InputError: The folder is not that of a build, or has no ledger, or the ledger is of another set.
+        InputError: The folder is not that of a build, or has no ledger.
         OutputError: The target holds something else or cannot be written.
     """
     home, target = GoldFolder(folder), folder if out is None or _same(out, folder) else out
@@ -179,6 +180,7 @@ def _applied(
         people=by_people,
         model=sum(len(graded) for graded in grades.values()) - by_people,
         carried=_carried(reviewed, decided, kept),
+        not_applied=len(reviewed.strays),
         undecided=len(reviewed.state.bad_queries().keys() & {query.query_id for query in decided.queries}),
     )
 

@@ -106,6 +106,7 @@ def test_what_no_longer_applies_is_listed_and_a_lost_set_is_no_lost_ledger(
     shown = goldbench_inside("review", "report", "run")
     assert "No longer applies: 1 decision" in shown.stdout
     assert "anna, judge 3: " in shown.stdout
+    assert "No longer applies: 1 decision" in goldbench_inside("review", "apply", "run").stderr
     (tmp_path / "run" / "dataset.json").write_text("{")
     done = goldbench_inside("review", "export", "run", "--out", "all.jsonl")
     assert done.returncode == 0, done.stderr
