@@ -200,9 +200,13 @@ def test_a_folder_of_before_is_not_overwritten_by_other_settings(
 
 def test_a_review_goes_on_is_exported_and_applied_as_before(earlier: Path, goldbench: Goldbench) -> None:
     goldbench("review", "report", "run")
-    for form, name in (("native", "native.jsonl"), ("csv", "people.csv")):
-        goldbench("review", "export", "run", "--format", form, "--out", f"new-{name}")
-        assert (earlier / f"new-{name}").read_bytes() == renamed(original(name))
+    goldbench("review", "export", "run", "--format", "csv", "--out", "new-people.csv")
+    assert (earlier / "new-people.csv").read_bytes() == renamed(original("people.csv"))
+    goldbench("review", "export", "run", "--format", "native", "--out", "new-native.jsonl")
+    head, *lines = (earlier / "new-native.jsonl").read_bytes().splitlines()
+    head_before, *events_before = renamed(original("native.jsonl")).splitlines()
+    assert json.loads(head) == {**json.loads(head_before), "version": 2}
+    assert [line for line in lines if not line.startswith(b'{"texts"')] == events_before
     for form in ("argilla", "label-studio"):
         goldbench("review", "export", "run", "--format", form, "--out", f"new-{form}")
         for path in (earlier / f"new-{form}").iterdir():
