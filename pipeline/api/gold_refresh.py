@@ -92,5 +92,5 @@ def planned_again(order: BuildOrder, *, progress: bool) -> CostPlan:
 def _config(home: GoldFolder, config: ConfigGiven | None, options: Mapping[str, Any]) -> Config:
     given = config if isinstance(config, Mapping) else read_toml(Path(config)) if config is not None else {}
     settings = home.settings()
-    settings["model"] = {**given.get("model", {}), **settings.get("model", {})}
+    settings["model"] = {**settings.get("model", {}), **given.get("model", {})}
     return config_from(settings, options, "generate.queries", "model")

@@ -79,7 +79,8 @@ def build(
 
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     store = answers or answers_beside(out)
-    order = order_of(settings, paths, out, store, replace=replace, batch=batch, replay=replay, grade=grade)
+    flags = {"replace": replace, "batch": batch, "replay": replay, "grade": grade}
+    order = order_of(settings, paths, out, store, dry_run=dry_run, **flags)
     given = {"--column": column, "--count-column": count_column, "--names": names, "--shares": shares}
     if queries_from is not None:
         users = users_order(order, queries_from, column, count_column, names, shares)
@@ -115,7 +116,15 @@ def carried_out(order: BuildOrder, *, batch: bool) -> bool:
         raise Interrupted(how) from None
 
 
-def order_of(config: Config, paths: list[str], out: Path, answers: Path, **flags: Any) -> BuildOrder:  # noqa: ANN401
+def order_of(
+    config: Config,
+    paths: list[str],
+    out: Path,
+    answers: Path,
+    *,
+    dry_run: bool = False,
+    **flags: Any,  # noqa: ANN401
+) -> BuildOrder:
     """Return what is to be built.
 
     Args:
@@ -123,12 +132,13 @@ def order_of(config: Config, paths: list[str], out: Path, answers: Path, **flags
         paths: The paths of the documents.
         out: The run folder.
         answers: The store of answers.
+        dry_run: Whether nothing is to be written, also not the texts that the ledger in the folder lacks.
         flags: The other fields of the order.
     """
     from goldbench.pipeline.build.inputs import find_documents
     from goldbench.pipeline.grade.build_order import BuildOrder
 
-    kept = None if flags.get("replace") else decisions_kept(out)
+    kept = None if flags.get("replace") else decisions_kept(out, records=not dry_run)
     return BuildOrder(
         config=config,
         found=find_documents(paths),

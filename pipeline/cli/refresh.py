@@ -32,12 +32,21 @@ def refresh(
 
     Queries whose evidence still stands are kept with their labels; a model is asked only about passages that are new
     or changed, or whose query is gone, up to the number of queries of the set. The settings are those of the set; of
-    --config only the table [model] is read.
+    --config only the table [model] is read, and it holds before the set's own.
     """
     from goldbench.pipeline.grade.preparation import check_replay
 
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
-    order = _order(folder, paths or [], given, config, answers or answers_beside(folder), replay=replay, batch=batch)
+    order = _order(
+        folder,
+        paths or [],
+        given,
+        config,
+        answers or answers_beside(folder),
+        replay=replay,
+        batch=batch,
+        dry_run=dry_run,
+    )
     if dry_run:
         show_plan(order)
     elif not carried_out(order, batch=batch):
@@ -56,6 +65,6 @@ def _order(
     documents = renewable_paths(home, paths)
     settings = home.settings()
     served = read_toml(config).get("model", {}) if config else {}
-    settings["model"] = {**served, **settings.get("model", {})}
+    settings["model"] = {**settings.get("model", {}), **served}
     chosen = config_of(settings, given, path=home.file(CONFIG))
     return order_of(chosen, documents, folder, answers, refresh=True, **flags)

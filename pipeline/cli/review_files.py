@@ -35,7 +35,7 @@ FormatOption = Annotated[
 ]
 
 
-def decisions_kept(folder: Path, *, strict: bool = True) -> KeptDecisions | None:
+def decisions_kept(folder: Path, *, strict: bool = True, records: bool = True) -> KeptDecisions | None:
     """Return the decisions applied to the set in a folder, None if there are none; the extra is asked for only then.
 
     What the decisions in the folder's ledger are about is stored before the set is replaced; see `record_texts`.
@@ -43,12 +43,13 @@ def decisions_kept(folder: Path, *, strict: bool = True) -> KeptDecisions | None
     Args:
         folder: The folder, which need not exist.
         strict: As in `kept_decisions`.
+        records: Whether these texts are stored; a dry run writes nothing.
 
     Raises:
         OutputError: As `kept_decisions`.
     """
     home = GoldFolder(folder)
-    if home.ledger.is_file():
+    if records and home.ledger.is_file():
         with contextlib.suppress(MissingExtra):
             from goldbench.pipeline.review.kept_decisions import record_texts
 

@@ -26,6 +26,9 @@ def judged(tmp_path: Path) -> Path:
     with ledger:
         ledger.append_all(said)
         ledger.append(event(material, EventKind.UNDO, said[0].query_id, undoes=said[0].client_id))
+        put_off = event(material, EventKind.LATER, said[1].query_id, chunk_id=said[1].chunk_id)
+        ledger.append(put_off)
+        ledger.append(event(material, EventKind.UNDO, said[1].query_id, undoes=put_off.client_id))
         ledger.append(event(material, EventKind.ACCEPT_QUERY, "q000"))
     return made.folder
 
