@@ -24,7 +24,7 @@ from goldbench.pipeline.cli.options import (
     takes,
 )
 from goldbench.pipeline.cli.people_asked import Yes, ask_before_replacing
-from goldbench.pipeline.cli.review_files import decisions_kept
+from goldbench.pipeline.cli.review_files import LedgerOption, decisions_kept
 from goldbench.pipeline.errors import GoldbenchError, UsageError
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 
@@ -48,6 +48,7 @@ def build(
     settings: Config,
     replace: Annotated[bool, output_option("--replace", help="Replace a set with other settings in DIR.")] = False,
     yes: Yes = False,
+    ledger: LedgerOption = None,
     answers: Answers = None,
     replay: Replay = False,
     batch: Batch = False,
@@ -80,7 +81,7 @@ def build(
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     store = answers or answers_beside(out)
     flags = {"replace": replace, "batch": batch, "replay": replay, "grade": grade}
-    order = order_of(settings, paths, out, store, dry_run=dry_run, **flags)
+    order = order_of(settings, paths, out, store, ledger=ledger, dry_run=dry_run, **flags)
     given = {"--column": column, "--count-column": count_column, "--names": names, "--shares": shares}
     if queries_from is not None:
         users = users_order(order, queries_from, column, count_column, names, shares)
@@ -122,6 +123,7 @@ def order_of(
     out: Path,
     answers: Path,
     *,
+    ledger: str | None = None,
     dry_run: bool = False,
     **flags: Any,  # noqa: ANN401
 ) -> BuildOrder:
@@ -132,13 +134,14 @@ def order_of(
         paths: The paths of the documents.
         out: The run folder.
         answers: The store of answers.
+        ledger: The address of people's decisions; None for the file in the folder.
         dry_run: Whether nothing is to be written, also not the texts that the ledger in the folder lacks.
         flags: The other fields of the order.
     """
     from goldbench.pipeline.build.inputs import find_documents
     from goldbench.pipeline.grade.build_order import BuildOrder
 
-    kept = None if flags.get("replace") else decisions_kept(out, records=not dry_run)
+    kept = None if flags.get("replace") else decisions_kept(out, ledger, records=not dry_run)
     return BuildOrder(
         config=config,
         found=find_documents(paths),

@@ -19,7 +19,7 @@ from goldbench.pipeline.cli.options import (
     output_option,
     takes,
 )
-from goldbench.pipeline.cli.review_files import decisions_kept
+from goldbench.pipeline.cli.review_files import LedgerOption, decisions_kept
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def grade(
     feedback: Annotated[
         Path | None, input_option("--feedback", metavar="FILE", help="Clicks and votes: passages to judge first.")
     ] = None,
+    ledger: LedgerOption = None,
     answers: Answers = None,
     replace: Annotated[bool, output_option("--replace", help="Replace the grades of another judge.")] = False,
     force: Force = False,
@@ -57,7 +58,7 @@ def grade(
     """
     from goldbench.pipeline.grade.graded_folder import How
 
-    decisions = decisions_kept(folder, strict=not replace)
+    decisions = decisions_kept(folder, ledger, strict=not replace)
     how = How(
         tuple(run or ()),
         replay=replay,
@@ -78,6 +79,7 @@ def topup(
     depth: Annotated[
         int | None, judging_option(metavar="N", min=1, help="Results of the run to judge (default: as the pool's).")
     ] = None,
+    ledger: LedgerOption = None,
     answers: Answers = None,
     force: Force = False,
     replay: Replay = False,
@@ -90,7 +92,7 @@ def topup(
     """
     from goldbench.pipeline.grade.graded_folder import How
 
-    decisions = decisions_kept(folder)
+    decisions = decisions_kept(folder, ledger)
     how = How(tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force, decisions=decisions)
     _go(folder, settings, answers, how, dry_run=dry_run)
 

@@ -9,6 +9,7 @@ import typer
 
 from goldbench.pipeline.cli.build import carried_out, order_of, show_plan
 from goldbench.pipeline.cli.options import DONE_WITH_FAILURES, Answers, Batch, ConfigFile, DryRun, Given, Replay, takes
+from goldbench.pipeline.cli.review_files import LedgerOption
 from goldbench.pipeline.goldset.file_names import answers_beside
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def refresh(
         list[str] | None, typer.Argument(metavar="[PATH]...", help="Documents (default: those of the last build).")
     ] = None,
     config: ConfigFile = None,
+    ledger: LedgerOption = None,
     answers: Answers = None,
     replay: Replay = False,
     batch: Batch = False,
@@ -37,16 +39,8 @@ def refresh(
     from goldbench.pipeline.grade.preparation import check_replay
 
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
-    order = _order(
-        folder,
-        paths or [],
-        given,
-        config,
-        answers or answers_beside(folder),
-        replay=replay,
-        batch=batch,
-        dry_run=dry_run,
-    )
+    flags = {"replay": replay, "batch": batch, "dry_run": dry_run}
+    order = _order(folder, paths or [], given, config, answers or answers_beside(folder), ledger, **flags)
     if dry_run:
         show_plan(order)
     elif not carried_out(order, batch=batch):
@@ -54,7 +48,7 @@ def refresh(
 
 
 def _order(
-    folder: Path, paths: list[str], given: Given, config: Path | None, answers: Path, **flags: bool
+    folder: Path, paths: list[str], given: Given, config: Path | None, answers: Path, ledger: str | None, **flags: bool
 ) -> BuildOrder:
     from goldbench.pipeline.config import config_of, read_toml
     from goldbench.pipeline.goldset.file_names import CONFIG
@@ -67,4 +61,4 @@ def _order(
     served = read_toml(config).get("model", {}) if config else {}
     settings["model"] = {**settings.get("model", {}), **served}
     chosen = config_of(settings, given, path=home.file(CONFIG))
-    return order_of(chosen, documents, folder, answers, refresh=True, **flags)
+    return order_of(chosen, documents, folder, answers, ledger=ledger, refresh=True, **flags)

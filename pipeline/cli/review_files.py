@@ -35,13 +35,16 @@ FormatOption = Annotated[
 ]
 
 
-def decisions_kept(folder: Path, *, strict: bool = True, records: bool = True) -> KeptDecisions | None:
+def decisions_kept(
+    folder: Path, ledger: str | None = None, *, strict: bool = True, records: bool = True
+) -> KeptDecisions | None:
     """Return the decisions applied to the set in a folder, None if there are none; the extra is asked for only then.
 
     What the decisions in the folder's ledger are about is stored before the set is replaced; see `record_texts`.
 
     Args:
         folder: The folder, which need not exist.
+        ledger: The address of the ledger; None for the file in the folder.
         strict: As in `kept_decisions`.
         records: Whether these texts are stored; a dry run writes nothing.
 
@@ -49,16 +52,16 @@ def decisions_kept(folder: Path, *, strict: bool = True, records: bool = True) -
         OutputError: As `kept_decisions`.
     """
     home = GoldFolder(folder)
-    if records and home.ledger.is_file():
+    if records and (ledger is not None or home.ledger.is_file()):
         with contextlib.suppress(MissingExtra):
             from goldbench.pipeline.review.kept_decisions import record_texts
 
-            record_texts(folder)
+            record_texts(folder, ledger)
     if not home.has_reviews_applied():
         return None
     from goldbench.pipeline.review.kept_decisions import kept_decisions
 
-    return kept_decisions(folder, strict=strict)
+    return kept_decisions(folder, ledger, strict=strict)
 
 
 def apply(
@@ -151,6 +154,11 @@ def export(
         return
     for path in write(reviewed, form, out, with_model_labels=with_model_labels, wanted=min_submitted):
         typer.echo(f"Written: {path}")
+    if reviewed.strays and form != "native":
+        from goldbench.pipeline.text.display import amount
+
+        many = amount(len(reviewed.strays), "decision")
+        typer.echo(f"Not in it: {many} about what the set does not hold any more; --format native has all", err=True)
 
 
 def import_(

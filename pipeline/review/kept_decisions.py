@@ -30,6 +30,7 @@ class KeptDecisions:
     """The decisions that were applied to the set in a folder, to be put into the set that takes its place."""
 
     home: GoldFolder
+    ledger: str
 
     @property
     def _review(self) -> Mapping[str, Any]:
@@ -75,7 +76,7 @@ class KeptDecisions:
         Raises:
             InputError: The ledger is damaged.
         """
-        reviewed = load_reviewed(place.path, str(self.home.ledger))
+        reviewed = load_reviewed(place.path, self.ledger)
         reject_bad = bool(self._review.get("reject_bad"))
         start = unreviewed_set(place, {})
         work = Application.of(place, start, reviewed, reject_bad=reject_bad)
@@ -88,43 +89,46 @@ class KeptDecisions:
         return work.told(manifest)
 
 
-def record_texts(folder: Path) -> None:
-    """Store in the ledger file of a folder what its decisions on the set there are about, before the set is replaced.
+def record_texts(folder: Path, ledger: str | None = None) -> None:
+    """Store in the ledger of a folder what its decisions on the set there are about, before the set is replaced.
 
     Only a ledger that an earlier goldbench wrote lacks it. Nothing is done without a ledger or if the set is damaged.
 
     Args:
         folder: The folder, which need not exist.
+        ledger: The address of the ledger; None for the file in the folder.
 
     Raises:
         LedgerFailed: The ledger cannot be written.
     """
     path = GoldFolder(folder).ledger
-    if not path.is_file() or not lacks_texts(path):
+    if ledger is None and (not path.is_file() or not lacks_texts(path)):
         return
     with contextlib.suppress(InputError):
         own = SetMeanings(load_reviewable(folder))
-        open_ledger(path, data_sha=own.data_sha, meanings=own, create=False).close()
+        open_ledger(ledger or path, data_sha=own.data_sha, meanings=own, create=False).close()
 
 
-def kept_decisions(folder: Path, *, strict: bool = True) -> KeptDecisions | None:
+def kept_decisions(folder: Path, ledger: str | None = None, *, strict: bool = True) -> KeptDecisions | None:
     """Return the decisions applied to the set in a folder, None if there are none.
 
     Args:
         folder: The folder, which need not exist.
+        ledger: The address of the ledger; None for the file in the folder.
         strict: Whether decisions whose ledger is elsewhere are an error; otherwise they count as none.
 
     Raises:
-        OutputError: The ledger is not in the folder, so that a new set would lose the decisions.
+        OutputError: The ledger is not in the folder, and no address was given, so that a new set would lose the
+            decisions.
     """
     home = GoldFolder(folder)
     if not home.is_finished() or not home.has_reviews_applied():
         return None
-    if home.ledger.is_file():
-        return KeptDecisions(home)
+    if ledger is not None or home.ledger.is_file():
+        return KeptDecisions(home, ledger or str(home.ledger))
     if not strict:
         return None
     raise OutputError(
         f"{folder}: holds what people decided in a review, and their ledger is not in the folder, so a new set would "
-        "lose it; copy the ledger there, give another --out, or --replace to lose it"
+        "lose it; give its address with --ledger, or copy it there"
     )

@@ -360,6 +360,9 @@ def test_a_reviewed_set_that_is_built_again_keeps_what_people_decided(
     again = goldbench_inside("build", "docs", "--out", "run", "--queries", 5)
     assert again.returncode == 1
     assert "holds what people decided in a review, and their ledger is not in the folder" in again.stderr
+    assert "--ledger" in again.stderr
+    again = goldbench_inside("build", "docs", "--out", "run", "--queries", 5, "--ledger", tmp_path / "elsewhere.sqlite")
+    assert again.returncode == 0, again.stderr
     ledger.rename(tmp_path / "run" / "review.sqlite")
     assert artifacts(tmp_path / "run") == before
     assert goldbench_inside("build", "docs", "--out", "run", "--queries", 5, "--replace", "--yes").returncode == 0
