@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping
 
+from goldbench.pipeline.goldset.whereabouts import TELLING
 from goldbench.pipeline.review.meanings import PassageMeaning, QueryMeaning
 from goldbench.pipeline.text.evidence import Place, Stretch, find_quote
 
@@ -37,7 +38,10 @@ class EvidencePlaces:
         return places.pop() if len(places) == 1 else None
 
     def _holder(self, stretch: Stretch, source: str) -> str | None:
-        """Return the passage that holds a stretch, in its own document or else in any; None if it is not told."""
+        """Return the passage that holds a stretch, in its own document or else in any; None if it is not told.
+
+        In another document a few words without anything that stood around them may be there by chance.
+        """
         plain = _plain(stretch.quote)
         if not plain:
             return None
@@ -48,7 +52,8 @@ class EvidencePlaces:
             for place in stretch.places(self._passages[chunk_id].text)
         ]
         near = [one for one in found if self._passages[one[1]].source == source]
-        return _told(near) or _told(found)
+        told = len(stretch.quote) >= TELLING
+        return _told(near) or _told([one for one in found if told or one[0].sure])
 
 
 def _told(places: Iterable[tuple[Place, str]]) -> str | None:

@@ -6,15 +6,16 @@ import itertools
 import random
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.review.evidence_places import EvidencePlaces
 from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
-from goldbench.pipeline.review.meanings import SetMeanings
+from goldbench.pipeline.review.meanings import PassageMeaning, QueryMeaning, SetMeanings
 from goldbench.pipeline.review.reviewable_set import Place, ReviewableSet
 from goldbench.pipeline.review.state import fold
 from goldbench.pipeline.review.translation import Translation
@@ -394,3 +395,16 @@ def test_no_judgment_is_attached_to_other_words_after_random_edits(tmp_path: Pat
     assert own.data_sha == first.data_sha
     found = {one.client_id: one for one in translated(place, own).events}
     assert [found[one.client_id] for one in about if one.undoes is None] == [one for one in about if one.undoes is None]
+
+
+@pytest.mark.parametrize(
+    ("quoted", "holds"), [("ten seconds", False), ("runs dry for ten seconds at the most before it stops", True)]
+)
+def test_a_few_words_do_not_take_a_judgment_to_another_document(quoted: str, holds: bool) -> None:
+    judged = PassageMeaning(text=f"Wait: the mixer {quoted}, then lift the lid.", source="safety.md")
+    other = PassageMeaning(text=f"Nobody knew that it {quoted}!", source="pump.md")
+    asked = QueryMeaning("How long does it run dry?")
+    found = EvidencePlaces({"p": other, "q": PassageMeaning(text="Nothing else.", source="safety.md")})
+    assert found.of(judged, asked, quoted) == ("p" if holds else None)
+    at_home = EvidencePlaces({"p": replace(other, source="safety.md")})
+    assert at_home.of(judged, asked, quoted) == "p"
