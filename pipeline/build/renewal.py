@@ -229,6 +229,7 @@ class Renewal:
             queries=list(base.records.queries.read()),
             unanswerable=list(base.home.unanswerable.read_any()),
             left_out=[one.query for one in base.home.ungraded.read_any()],
+            waiting=frozenset(one.query_id for one in base.home.unlabelled.read_any()),
             labels=labels,
             derived={} if self.graded else _derived(labels),
             quotes=quotes,
@@ -299,11 +300,15 @@ class Renewal:
     def write_retired(self, place: Draft) -> None:
         """Write the retired queries after those of earlier refreshes, and the queries that came without a label.
 
+        What is pooled for the latter in a set that nobody graded is carried here; `write_judged` carries the rest.
+
         A query that got its label from a judge or a person waits again if the passage is gone.
         """
         before = list(self.base.home.retired.read_any())
         if self.base.home.unlabelled.exists():
             place.unlabelled.write(self.base.home.unlabelled.read())
+        if self.left is not None and not self.graded and self.base.records.pool.exists():
+            place.pool.write(self.left.pooled(self.base.records.pool.read()))
         gone = [one for one in self.left.left_out if isinstance(one, Retired)] if self.left else []
         dropped = [RetiredQuery(query=one.query, reason=one.reason) for one in gone]
         if every := [*before, *self.retired, *dropped]:

@@ -102,9 +102,9 @@ def parse_band_shares(text: str) -> dict[Band, float]:
             raise UsageError(f"--shares: {shown(piece)!r} is not a share; give as head=0.3,torso=0.4,tail=0.3")
         band = Band(match[1])
         if band in found:
-            raise UsageError(f"--shares: {band} is named twice")
+            raise UsageError(f"--shares: {band} is named twice; give each band once")
         found[band] = float(match[2])
     total = fsum(found.values())
     if abs(total - 1) > 1e-6:
-        raise UsageError(f"--shares: add up to {total:g}, not to 1")
+        raise UsageError(f"--shares: the shares add up to {total:g}; give shares that add up to 1")
     return found

@@ -302,7 +302,7 @@ class GoldFolder:
                 "--replace to lose it"
             )
         if self._holds_own_queries():
-            return "queries added to it, which a new set would lack; take goldbench refresh, or --replace to lose them"
+            return "queries added to it, which a new set would lack; run goldbench refresh, or --replace to lose them"
         if manifest.grading is not None and not claim.graded:
             return (
                 "a graded set, which an ungraded one would replace; give --grade to grade it again "

@@ -42,6 +42,7 @@ class Estate:
         labels: The grades by query and chunk.
         derived: The chunks, by query, that are labelled although nobody read them.
         quotes: What judges quoted from a chunk, by query and chunk.
+        waiting: The ids of the queries that came without a label.
     """
 
     corpus: Corpus
@@ -51,6 +52,7 @@ class Estate:
     labels: Labels = field(default_factory=dict)
     derived: Mapping[str, Sequence[str]] = field(default_factory=dict)
     quotes: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
+    waiting: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,14 @@ class Inheritance:
         unanswerable: The queries that nothing answered; all are kept.
         left_out: The queries that grading or a review left out, each kept if its evidence stands, or retired.
         passages: The id of today of each earlier chunk whose text is still there.
+        waiting: The ids of queries that came without a label; their pool and judgments hold for equal texts.
     """
 
     queries: tuple[Kept | Retired, ...]
     unanswerable: tuple[Query, ...]
     left_out: tuple[Kept | Retired, ...]
     passages: Mapping[str, str]
+    waiting: frozenset[str] = frozenset()
 
     @property
     def kept(self) -> list[Kept]:
@@ -125,7 +129,7 @@ class Inheritance:
 
     def _moved(self, records: Iterable[_Pair]) -> Iterator[_Pair]:
         heirs, asked = self._heirs(), {query.query_id for query in self.unanswerable}
-        asked |= {one.query.query_id for one in (*self.queries, *self.left_out) if isinstance(one, Kept)}
+        asked |= {one.query.query_id for one in (*self.queries, *self.left_out) if isinstance(one, Kept)} | self.waiting
         chosen: dict[tuple[str, str], str] = {}
         for record in records:
             if record.query_id not in asked:
@@ -165,6 +169,7 @@ def inherited(earlier: Estate, later: Corpus) -> Inheritance:
         unanswerable=tuple(heirs.unanswerable(query) for query in earlier.unanswerable),
         left_out=tuple(heirs.of(query, has_answer=False) for query in earlier.left_out),
         passages=whereabouts.same,
+        waiting=earlier.waiting,
     )
 
 

@@ -19,7 +19,7 @@ from goldbench.pipeline.text.evidence import Place, Stretch
 from goldbench.schemas.corpus import Chunk, Document, Evidence, Span
 
 GONE = "no longer in the documents"
-SEVERAL = "in several places of the documents, and nothing around it tells which one is meant"
+SEVERAL = "in several places of the documents, with equal surroundings"
 OTHER = "no longer where it was, and the one place that has the same words may be another one"
 TELLING = 40
 """Characters of a stretch that are enough to tell it from another one, if nothing around it does."""

@@ -32,7 +32,7 @@ def planned_lines(renewed: Renewed, retired: Sequence[RetiredQuery]) -> Iterator
         renewed: As in `renewal_lines`.
         retired: The queries that would be retired.
     """
-    yield f"What would become of the queries: {_counts(renewed)}."
+    yield f"Plan for the queries: {_counts(renewed)}."
     yield from _listed(retired, "all")
 
 

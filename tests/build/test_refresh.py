@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import goldbench as api
+from goldbench.pipeline.review.reviewable_set import load_reviewable
 from tests.build.killed_runs import kill_now
 from tests.build.test_build import artifacts, lines
 from tests.build.test_build_under_fire import ended, started
@@ -255,7 +256,30 @@ def test_python_does_what_the_command_does(tmp_path: Path) -> None:
     before = gold.queries
     appended(tmp_path / "docs", 4)
     plan = gold.refresh(dry_run=True, progress=False)
-    assert any("What would become of the queries" in note for note in plan.notes)
+    assert any("Plan for the queries" in note for note in plan.notes)
     assert gold.refresh(progress=False) is gold
     assert gold.queries == before
     assert any(remark.startswith("Documents changed") for remark in gold.remarks)
+
+
+def test_queries_that_wait_for_judgments_keep_their_pool_and_are_still_shown_to_people(
+    goldbench: Goldbench, tmp_path: Path
+) -> None:
+    linked(tmp_path / "docs", 6)
+    simulated = ("build", "docs", "--out", "run", "--queries", 4, "--generator", "simulated")
+    assert goldbench(*simulated).returncode == 0
+    (tmp_path / "own.csv").write_text("query\nwhat does the stork eat\nwho repairs the roof\n", encoding="utf-8")
+    done = goldbench("add", "run", "own.csv")
+    assert done.returncode == 0, done.stderr
+    before = {(row["query_id"], row["chunk_id"]) for row in lines(tmp_path / "run" / "4-pool.jsonl")}
+    appended(tmp_path / "docs", 1)
+    done = goldbench("refresh", "run")
+    assert done.returncode == 0, done.stderr
+    here = {row["chunk_id"] for row in lines(tmp_path / "run" / "1-chunks.jsonl")}
+    assert {chunk_id for _, chunk_id in before} - here, "a passage has changed"
+    held = {pair for pair in before if pair[1] in here}
+    assert {query_id for query_id, _ in held} == {query_id for query_id, _ in before}
+    assert {(row["query_id"], row["chunk_id"]) for row in lines(tmp_path / "run" / "4-pool.jsonl")} == held
+    offered = {one.query_id for one in load_reviewable(tmp_path / "run").pool}
+    assert {query_id for query_id, _ in before} <= offered
+    assert goldbench("validate", "run").returncode == 0

@@ -62,7 +62,7 @@ def test_a_log_of_personal_data_alone_gives_nothing(tmp_path: Path) -> None:
 def test_shares_are_given_by_band() -> None:
     assert parse_band_shares("head=0.5, TAIL=.5".replace("=.5", "=0.5")) == {Band.HEAD: 0.5, Band.TAIL: 0.5}
     for wrong, says in (
-        ("head=0.5", "add up to 0.5, not to 1"),
+        ("head=0.5", "the shares add up to 0.5"),
         ("head=0.5,head=0.5", "head is named twice"),
         ("neck=1", "'neck=1' is not a share; give as head=0.3,torso=0.4,tail=0.3"),
         ("head=1e9", "is not a share"),

@@ -18,6 +18,10 @@ FOUND = {
         "anna[at]example.org",
         "пошта іван@приклад.укр",
         "an\u200bna@exam\u200bple.org",
+        "John.Doe%40example.com invoice",
+        "John.Doe%2540example.com invoice",
+        "john@intranet",
+        "user@[10.0.0.1]",
     ],
     "secret": [
         "https://anna:hunter2@intranet.example/wiki",
@@ -28,10 +32,13 @@ FOUND = {
         "https://example.org/#api_key=s3",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx",
         "Bearer abcdef0123456789abcdef",
+        "why is token=abc123 refused",
+        "apikey=abc",
     ],
     "account": ["NO93 8601 1117 947", "mt84malt011000012345mtlcast001s", "transfer to GB29 NWBK 6016 1331 9268 19"],
     "number": [
         "order 123456",
+        "0171%20123%20456",
         "+49 (0)30 12 34 56",
         "card 4111-1111-1111-1111",
         "born 24.12.1999",
@@ -45,6 +52,8 @@ FOUND = {
     ],
     "name": [
         "is ANNA BERG in",
+        "berg, anna",
+        "Ánna Bérg",
         "Anna-Berg leave",
         "anna\u200b berg",
         "Ａｎｎａ berg's desk",
