@@ -62,10 +62,9 @@ def renewal_warnings(renewed: Renewed, graded: bool, unanswerable: int, out: Pat
     if renewed.unasked:
         yield f"No query asks about {amount(renewed.unasked, 'new document')}; --queries N asks more."
     if graded:
-        yield (
-            f"{amount(renewed.unjudged, 'label')} dropped, because the passage changed or is gone; goldbench grade "
-            f"{out} judges what nobody judged (stored answers are not paid again)."
-        )
+        if renewed.unjudged:
+            yield f"{amount(renewed.unjudged, 'label')} dropped, because the passage changed or is gone."
+        yield f"goldbench grade {out} judges what nobody judged (stored answers are not paid again)."
     if unanswerable and renewed.new_passages:
         yield (
             f"{queries(unanswerable)} without an answer: judged before {amount(renewed.new_passages, 'new passage')} "
