@@ -16,13 +16,16 @@ from goldbench.schemas.record import Record
 
 R = TypeVar("R", bound=Record)
 
-_LINE_BREAKS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
+_LINE_BREAKS = (("\u2028", "\\u2028"), ("\u2029", "\\u2029"), ("\x85", "\\u0085"))
 """Characters that end a line for ``str.splitlines`` but not for JSON, and their escapes."""
 
 
 def as_line(json_text: str) -> str:
     """Return a JSON text as one line, without characters that a reader may take for the end of a line."""
-    return json_text.translate(_LINE_BREAKS) + "\n"
+    if not json_text.isascii():
+        for character, escape in _LINE_BREAKS:
+            json_text = json_text.replace(character, escape)
+    return json_text + "\n"
 
 
 class RecordFile(Generic[R]):

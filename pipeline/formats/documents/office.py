@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
@@ -62,6 +63,8 @@ def office_to_text(data: bytes, kind: str) -> tuple[str | None, str]:
     """
     if kind != ".pdf":
         check_archive(io.BytesIO(data), kind)
+    if kind != ".xlsx":
+        _import_markitdown()
     title, text = _CONVERTERS[kind](data)
     text = tidy(_SURROGATE.sub("\ufffd", text))
     if not text.strip():
@@ -70,6 +73,17 @@ def office_to_text(data: bytes, kind: str) -> tuple[str | None, str]:
     if title is None and kind in {".docx", ".pptx"} and (heading := _HEADING.match(text)):
         title = heading.group(1)
     return title, text
+
+
+def _import_markitdown() -> None:
+    """Import markitdown without pandas, which takes it longer than all the rest and serves only its spreadsheets."""
+    if "pandas" in sys.modules:
+        return
+    sys.modules["pandas"] = None  # type: ignore[assignment]  # Python's way to say that a module cannot be imported
+    try:
+        import markitdown  # noqa: F401
+    finally:
+        del sys.modules["pandas"]
 
 
 def _pdf(data: bytes) -> tuple[str | None, str]:
