@@ -9,7 +9,7 @@ from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.llm.local.local_wire import fitted
 from goldbench.pipeline.llm.probe import probe, probe_local
-from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
+from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings, shown_address
 from goldbench.pipeline.text.display import amount
 
 
@@ -45,7 +45,7 @@ async def examine(config: Config) -> list[Finding]:
 def _server(config: Config, key: str | None) -> str:
     if config.model.needs_no_server:
         return "none needed: this machine runs the model"
-    return config.model.base_url or (OPENAI if key else "none")
+    return shown_address(config.model.base_url or (OPENAI if key else "none"))
 
 
 def _loads(config: Config) -> Finding:

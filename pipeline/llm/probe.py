@@ -8,7 +8,10 @@ from dataclasses import dataclass
 import httpx2
 
 from goldbench.pipeline.errors import GoldbenchError, ModelUnavailable
+from goldbench.pipeline.llm.certificates import trouble, trusted
 from goldbench.pipeline.llm.proxies import proxy_for
+from goldbench.pipeline.llm.server_settings import shown_address
+from goldbench.pipeline.llm.wire import bound_body, redirected_to
 
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",
@@ -35,33 +38,48 @@ async def probe(base_url: str, api_key: str | None, *, seconds: float = 5.0) -> 
         api_key: Its key, None for none.
         seconds: The longest time to wait.
     """
+    shown = shown_address(base_url)
     try:
         async with asyncio.timeout(seconds):
-            return Probe(base_url, await _models(base_url, api_key))
+            return Probe(shown, await _models(base_url, api_key))
     except GoldbenchError as error:
-        return Probe(base_url, problem=str(error))
+        return Probe(shown, problem=str(error))
     except TimeoutError:
-        return Probe(base_url, problem=f"gives no answer within {seconds:g} s")
+        return Probe(shown, problem=f"gives no answer within {seconds:g} s")
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-        return Probe(base_url, problem=f"cannot be reached ({type(error).__name__})")
+        problem = trouble(error)
+        return Probe(shown, problem=f"cannot be used: {problem}" if problem else _unreached(error))
 
 
 async def _models(base_url: str, api_key: str | None) -> tuple[str, ...]:
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     client = httpx2.AsyncClient(
-        verify=httpx2.create_ssl_context(), proxy=proxy_for(base_url), trust_env=False, timeout=None
+        verify=trusted(),
+        proxy=proxy_for(base_url),
+        trust_env=False,
+        timeout=None,
+        headers={"Accept-Encoding": "identity"},
+        event_hooks={"response": [bound_body]},
     )
     async with client:
         response = await client.get(f"{base_url.rstrip('/')}/models", headers=headers)
     if response.status_code in {401, 403}:
         raise ModelUnavailable(f"refuses the key (HTTP {response.status_code})")
+    if response.is_redirect:
+        there = redirected_to(base_url, response.headers.get("location", ""), key=api_key)
+        raise ModelUnavailable(f"redirects {there} (HTTP {response.status_code}): set base_url to where the API is")
     if response.status_code != 200:
         raise ModelUnavailable(f"answers HTTP {response.status_code}")
     listed = response.json()
     items = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(items, list):
         raise ModelUnavailable("does not list models as an OpenAI-compatible server does")
-    return tuple(sorted(str(item["id"]) for item in items if isinstance(item, dict) and "id" in item))
+    names = sorted(str(item["id"]) for item in items if isinstance(item, dict) and "id" in item)
+    return tuple(name for name in names if not api_key or api_key not in name)
+
+
+def _unreached(error: Exception) -> str:
+    return f"cannot be reached ({type(error).__name__})"
 
 
 async def probe_local(*, seconds: float = 1.0) -> dict[str, Probe]:

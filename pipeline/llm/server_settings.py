@@ -227,6 +227,10 @@ class ModelSettings(Model):
         """Return the base URL without user name, password and query, fit for a message."""
         if self.file is not None:
             return "this machine"
-        parts = urlsplit(self.base_url)
-        host = parts.netloc.rpartition("@")[2]
-        return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+        return shown_address(self.base_url)
+
+
+def shown_address(url: str) -> str:
+    """Return an address without user name, password and query, in which a secret may stand."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))

@@ -14,6 +14,7 @@ import openai
 from openai import RequestOptions
 
 from goldbench.pipeline.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable
+from goldbench.pipeline.llm.certificates import chain, trouble, trusted
 from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
 from goldbench.pipeline.llm.headers import allowance, retry_after_s
 from goldbench.pipeline.llm.proxies import proxy_for
@@ -59,7 +60,7 @@ class BoundedStream(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-async def _bound(response: httpx2.Response) -> None:
+async def bound_body(response: httpx2.Response) -> None:
     """Bound the body of a response before it is read: a hook of the client."""
     most = MOST_FILE_BYTES if response.request.url.path.endswith("/content") else MOST_BYTES
     if response.headers.get("content-encoding", "identity") != "identity":
@@ -135,7 +136,8 @@ class Wire:
         except openai.APIStatusError as error:
             failure = self._from_status(error)
         except (openai.APIConnectionError, httpx2.HTTPError, OSError) as error:
-            failure = _from_connection(error)
+            problem = trouble(error)
+            failure = ModelUnavailable(f"{problem}, then run again") if problem else _from_connection(error)
         except (openai.OpenAIError, ValueError, TypeError) as error:
             failure = CallFailed("client", f"the call cannot be made ({type(error).__name__})")
         # Raised outside the except blocks: the client's own errors carry bodies and must not be chained.
@@ -166,7 +168,7 @@ class Wire:
         """Return why no other call can work and what to do about it, None where one may work."""
         code, message = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "").lower()
         if 300 <= status < 400:
-            there = redirected_to(self._settings.base_url, location)
+            there = redirected_to(self._settings.base_url, location, key=self._settings.api_key)
             return f"the server redirects {there} (HTTP {status}): set base_url to where the API is"
         if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
             return "the account has no credit left: top it up"
@@ -177,16 +179,25 @@ class Wire:
         return None
 
 
-def redirected_to(url: str, location: str) -> str:
-    """Return where a redirect leads, without user name and query; ``elsewhere`` where that cannot be shown safely."""
+def redirected_to(url: str, location: str, *, key: str | None = None) -> str:
+    """Return where a redirect leads: scheme, host and port alone, because a key may stand in the rest.
+
+    Args:
+        url: The base URL of the server that redirects.
+        location: Where it redirects to.
+        key: The key; a host that holds it is not shown.
+    """
     try:
-        parts = urlsplit(urljoin(url, location))
-        port = f":{parts.port}" if parts.port else ""
+        here, there = urlsplit(url), urlsplit(urljoin(url, location))
+        port = f":{there.port}" if there.port else ""
     except ValueError:
         return "elsewhere"
-    shown = f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
-    plain = parts.scheme in {"http", "https"} and parts.hostname and re.fullmatch(r"[\x21-\x7e]{1,200}", shown)
-    return f"to {shown}" if location and plain else "elsewhere"
+    shown = f"{there.scheme}://{there.hostname}{port}"
+    plain = there.scheme in {"http", "https"} and there.hostname and re.fullmatch(r"[\x21-\x7e]{1,200}", shown)
+    if not location or not plain or (key and key.lower() in shown.lower()):
+        return "elsewhere"
+    same = (here.scheme, here.hostname, here.port) == (there.scheme, there.hostname, there.port)
+    return "to another path" if same else f"to {shown}"
 
 
 def _parsed(content: bytes) -> dict[str, Any] | None:
@@ -198,16 +209,14 @@ def _parsed(content: bytes) -> dict[str, Any] | None:
 
 
 def _from_connection(error: Exception) -> ExchangeFailed:
-    chain: list[BaseException] = [error]
-    while (below := chain[-1].__cause__) is not None and len(chain) < 8:
-        chain.append(below)
-    if any(isinstance(one, TooLong) for one in chain):
+    below = chain(error)
+    if any(isinstance(one, TooLong) for one in below):
         return ExchangeFailed(Cause.BROKEN, "too-long")
-    if any(isinstance(one, httpx2.DecodingError) for one in chain):
+    if any(isinstance(one, httpx2.DecodingError) for one in below):
         return ExchangeFailed(Cause.BROKEN, "not-json")  # a false content-encoding
-    if any(isinstance(one, (httpx2.ConnectError, httpx2.ConnectTimeout)) for one in chain):
+    if any(isinstance(one, (httpx2.ConnectError, httpx2.ConnectTimeout)) for one in below):
         return ExchangeFailed(Cause.UNREACHABLE, "connect")
-    if any(isinstance(one, (TimeoutError, httpx2.TimeoutException)) for one in chain):
+    if any(isinstance(one, (TimeoutError, httpx2.TimeoutException)) for one in below):
         return ExchangeFailed(Cause.OVERLOADED, "timeout")
     return ExchangeFailed(Cause.BROKEN, "connection")
 
@@ -217,7 +226,7 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
     """Open a client for the server of these settings; the key comes from them alone, never from the environment.
 
     Raises:
-        UsageError: A variable of the environment names a proxy that is not valid.
+        UsageError: A variable of the environment names a proxy that is not valid, or a file without certificates.
     """
     limits = httpx2.Limits(max_connections=max(100, settings.calls_at_once), max_keepalive_connections=None)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
@@ -226,11 +235,11 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
             limits=limits,
             timeout=timeout,
             headers={"Accept-Encoding": "identity"},
-            verify=httpx2.create_ssl_context(),
+            verify=trusted(),
             proxy=proxy_for(settings.base_url),
             trust_env=False,
             follow_redirects=False,  # the prompts are for this server alone
-            event_hooks={"response": [_bound]},
+            event_hooks={"response": [bound_body]},
         )
         client = openai.AsyncOpenAI(
             base_url=settings.base_url,

@@ -81,13 +81,24 @@ async def test_a_redirect_to_an_odd_place_is_told_plainly(open_path: Opener, mod
     from goldbench.pipeline.llm.wire import redirected_to
 
     shown = redirected_to(model_server.base_url, there)
-    assert shown in {"elsewhere", "to http://h/"}
+    assert shown in {"elsewhere", "to http://h"}
+
+
+@pytest.mark.parametrize("there", ["https://h/CANARY/v1", "/CANARY", "https://h:8/?k=CANARY", "http://canary.h/"])
+async def test_a_redirect_is_told_without_path_and_key(open_path: Opener, model_server: ServerHandle, there: str):
+    model_server.script({"do": {"status": 308, "headers": {"location": there}}})
+    async with open_path(api_key="CANARY") as path:
+        with pytest.raises(
+            ModelUnavailable, match=r"redirects (to [^ ]+|to another path|elsewhere) \(HTTP 308\)"
+        ) as caught:
+            await path.complete(verdict_request())
+    assert "canary" not in str(caught.value).lower()
 
 
 async def test_looking_for_models_follows_no_redirect(model_server: ServerHandle):
     there = {"status": 307, "headers": {"location": model_server.base_url + "/models"}}
     model_server.script({"when": {"kind": "models", "nth": [1]}, "do": there})
-    assert (await probe(model_server.base_url, None)).problem == "answers HTTP 307"
+    assert "redirects to another path (HTTP 307)" in str((await probe(model_server.base_url, None)).problem)
 
 
 @pytest.fixture

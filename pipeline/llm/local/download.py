@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from goldbench.pipeline.errors import ModelUnavailable, OutputError, explained, require
 from goldbench.pipeline.llm.catalogue import Offered
+from goldbench.pipeline.llm.certificates import trusted
 from goldbench.pipeline.llm.proxies import proxy_for
 from goldbench.pipeline.ports import Progress, Step
 
@@ -132,9 +133,7 @@ def _receive(file: BinaryIO, remote: _Remote, place: str, step: Step) -> None:
     """Append the rest of a file; a broken connection is made again, as long as each one brings something."""
     shown = in_vain = 0
     proxy = proxy_for(remote.url)
-    client = httpx2.Client(
-        verify=httpx2.create_ssl_context(), proxy=proxy, trust_env=False, timeout=_WAITS, follow_redirects=True
-    )
+    client = httpx2.Client(verify=trusted(), proxy=proxy, trust_env=False, timeout=_WAITS, follow_redirects=True)
     with client:
         while (begun := file.tell()) < remote.size and in_vain < _ATTEMPTS:
             with contextlib.suppress(httpx2.HTTPError):

@@ -1,0 +1,112 @@
+"""A server whose certificate cannot be verified is named as such, with what to set."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from goldbench.pipeline.errors import ModelUnavailable, UsageError
+from goldbench.pipeline.llm.model_path import open_model
+from goldbench.pipeline.llm.probe import probe
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from tests.llm.conftest import verdict_request
+
+pytest.importorskip("cryptography")
+REPLY = {"choices": [{"message": {"content": '{"reason": "It says so.", "grade": 2}'}, "finish_reason": "stop"}]}
+
+
+def _certificate(folder: Path, *, host: str = "127.0.0.1", days: int = 1, own: bool = True) -> Path:
+    """Write a certificate and its key into one PEM file; ``own`` signs it with its own key."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    signer = key if own else ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a server")])
+    issuer = name if own else x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "an authority")])
+    named: x509.GeneralName = x509.DNSName(host) if host.isalpha() else x509.IPAddress(ip_address(host))
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(issuer, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=3))
+        .not_valid_after(now + timedelta(days=days))
+        .add_extension(x509.SubjectAlternativeName([named]), critical=False)
+        .sign(signer, hashes.SHA256())
+    )
+    path = folder / "server.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+@asynccontextmanager
+async def _serving(certificate: Path | None) -> AsyncIterator[str]:
+    async def reply(_: web.Request) -> web.Response:
+        return web.json_response(REPLY)
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", reply)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    context = None
+    if certificate:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(certificate)
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # the server's side of a refused handshake
+    yield f"https://127.0.0.1:{runner.addresses[0][1]}/v1"
+    await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("made", "trusted", "said"),
+    [
+        ({}, False, "is self-signed: set SSL_CERT_FILE to a PEM file that holds it"),
+        ({"own": False}, False, "is of an authority that is not trusted here: set SSL_CERT_FILE"),
+        ({"host": "elsewhere"}, True, "is for another host name: give base_url with the name"),
+        ({"days": -1}, True, "has expired: renew it at the server"),
+        (None, False, r"does not speak TLS at this port: begin base_url with http://"),
+    ],
+)
+async def test_trouble_with_a_certificate_is_named_with_its_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: dict[str, object] | None, trusted: bool, said: str
+):
+    certificate = None if made is None else _certificate(tmp_path, **made)  # type: ignore[arg-type]
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    async with _serving(certificate) as url, open_model(ModelSettings(name="m", base_url=url)) as path:
+        with pytest.raises(ModelUnavailable, match=said) as caught:
+            await asyncio.wait_for(path.complete(verdict_request()), 5)
+        found = await probe(url, None)
+    assert str(caught.value).startswith(url)
+    assert said.split(":", maxsplit=1)[0] in str(found.problem)
+
+
+async def test_a_certificate_that_is_set_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    certificate = _certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    async with _serving(certificate) as url, open_model(ModelSettings(name="m", base_url=url)) as path:
+        assert (await path.complete(verdict_request())).answer.grade == 2
+
+
+@pytest.mark.parametrize("content", [None, "not a certificate"])
+async def test_a_file_without_certificates_is_named_by_its_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+):
+    if content:
+        (tmp_path / "authorities.pem").write_text(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authorities.pem"))
+    with pytest.raises(UsageError, match=r"^SSL_CERT_FILE: not a readable file of certificates"):
+        async with open_model(ModelSettings(name="m", base_url="https://127.0.0.1:9/v1")):
+            pass
