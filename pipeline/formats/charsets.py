@@ -1,45 +1,80 @@
-"""Bytes to text: which encoding a file is in, and whether it is text at all.
+"""Bytes to text: which encoding a file is in, how sure that is, and whether it is text at all.
 
-Tried in this order: a byte order mark; UTF-16 and UTF-32 without a mark, recognised by their NUL bytes; strict UTF-8;
-what ``chardet`` recognises (the charset an HTML page declares, then statistics over some 80 encodings; Macintosh and
-mainframe code pages are left out, because they win over Windows code pages on short texts). Decoding is strict: only
-the byte order mark is removed, no other character is replaced or dropped, and line ends are read as LF.
+Tried in this order: a byte order mark that fits; UTF-16 and UTF-32 without a mark, recognised by their NUL bytes;
+strict UTF-8; UTF-8 with lines in other encodings (``mixed_lines.py``); a guess (``encoding_guess.py``). Decoding is
+strict: only byte order marks at the beginning of lines are removed, and line ends are read as LF. A character that the
+end of the file cuts is left out, and what is not valid in a damaged line becomes U+FFFD; the `Judgement` says so.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from chardet import EncodingEra, detect
-
+from goldbench.pipeline.formats.encoding_guess import (
+    by_escapes,
+    by_nul_bytes,
+    confidence,
+    declared_charset,
+    evidence,
+    guessed,
+    reads,
+)
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.lines import MAX_LINE
+from goldbench.pipeline.formats.mixed_lines import LineEncodings, Mixture
 from goldbench.pipeline.formats.regular_files import open_regular, read_whole
 
 _MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, "utf-8", "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32", "utf-32-le"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32", "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16", "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
 )
-_WIDER = {
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-}
-"""Encodings that are read as their superset, because files that claim them hold its characters, too."""
-_ERAS = EncodingEra.ALL & ~EncodingEra.MAINFRAME & ~EncodingEra.LEGACY_MAC
-_WINDOW = 200_000
-_PIECE = re.compile(rb"[\r\n]+|(?<=[.!?>;])(?= )")  # at bytes that are part of no other character
+CUT_OFF = "its last character is cut off"
+OTHER = "give its encoding with --encoding, or for files by name in [documents.encodings]"
+_DOUBTFUL = 0.9
+_MISREAD = 32
+"""Fewest bytes of valid UTF-8 without NUL after a mark of UTF-16 that are UTF-8 beyond doubt."""
+_LINE_MARKS = re.compile("^\ufeff+", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Which encoding a file is in.
+
+    Attributes:
+        encoding: Its name in Python; of mixed lines all of them: ``utf-8+cp1252``.
+        confidence: From 0.5 to 1; 1 for ASCII, UTF-8, a mark that fits, and an encoding that the user gave.
+        remark: What a person should know: lines in other encodings, a wrong mark, a cut end. Without text of the file.
+        lines: How mixed lines are read; None if all of the file is in one encoding.
+        skip: How many bytes at the beginning are a byte order mark.
+    """
+
+    encoding: str
+    confidence: float = 1.0
+    remark: str = ""
+    lines: LineEncodings | None = None
+    skip: int = 0
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a person should look at the file."""
+        return self.confidence < _DOUBTFUL or bool(self.remark)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The text of a file and what was found about its encoding."""
+
+    text: str
+    judgement: Judgement
 
 
 def read_text(path: Path, *, megabytes: int) -> str:
@@ -48,37 +83,59 @@ def read_text(path: Path, *, megabytes: int) -> str:
 
 
 def decode(data: bytes) -> str:
+    """Return the text of a file's bytes; see `decoded`."""
+    return decoded(data).text
+
+
+def decoded(data: bytes, encoding: str | None = None) -> Decoded:
     """Return the text of a file's bytes, its byte order mark removed and its line ends read as LF.
 
+    Args:
+        data: The bytes of the whole file.
+        encoding: The encoding that the user gave; None recognises it.
+
     Raises:
-        Fault: The bytes are not text in any encoding that is recognised.
+        Fault: The bytes are not text in any encoding that is recognised, or not in the encoding given.
     """
-    text, sure = _decoded(data)
-    controls = len(_CONTROL.findall(text))
+    found = _recognised(data) if encoding is None else _as_given(data, encoding)
+    text, controls = found.text, len(_CONTROL.findall(found.text))
     # A few NULs or bells occur in real text; a program, a picture or noise is full of them.
-    bearable = max(8, len(text) // 20) if sure else len(text) // 100
+    bearable = max(8, len(text) // 20) if found.judgement.confidence == 1 else len(text) // 100
     if data.startswith(b"%PDF-") or controls > bearable or 2 * controls > len(text):
         raise _not_text()
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return Decoded(_LINE_MARKS.sub("", text) if "\ufeff" in text else text, found.judgement)
 
 
-def encoding_of(path: Path) -> str:
-    """Return the Python name of a file's encoding, reading it once in small pieces.
+def judged_file(path: Path, encoding: str | None = None) -> Judgement:
+    """Return the encoding of a file of lines, reading it in small pieces.
+
+    Args:
+        path: The file.
+        encoding: As in `decoded`.
 
     Raises:
         Fault: The file is not text, or one line is longer than ``MAX_LINE`` bytes.
     """
+    if encoding is not None:
+        return Judgement(encoding)
     with open_regular(path) as file:
-        encoding = _by_mark(file.read(4))
-        if encoding is not None:
-            return encoding
-        file.seek(0)
-        return _by_reading(file)
+        marked = _marked(file.read(2**20))
+        file.seek(marked.skip)
+        if marked.encoding:
+            return marked
+        return _with_mark(_judged_pieces(file), marked)
 
 
-def _by_reading(file: BinaryIO) -> str:
+def _judged_pieces(file: BinaryIO) -> Judgement:
+    """Return the encoding of a file from where it stands; see `judged_file`."""
+    begins, before, since_line_end = file.tell(), b"", 0
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
-    before, since_line_end = b"", 0
+
+    def judged(sample: bytes, position: int) -> Judgement:
+        file.seek(begins)
+        return _not_utf_8(sample, position, file)
+
     while piece := file.read(2**20):
         last = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
         since_line_end = len(piece) - last if last >= 0 else since_line_end + len(piece)
@@ -87,89 +144,122 @@ def _by_reading(file: BinaryIO) -> str:
         try:
             decoder.decode(piece)
         except UnicodeDecodeError as error:
-            return _recognised(before + piece, len(before) + error.start)
-        if not before and (encoding := _without_bytes_above_127(piece)):
-            return encoding
+            return judged(before + piece, len(before) + error.start)
+        if not before and (other := _seven_bits(piece)):
+            return other
         before = piece
-    if decoder.getstate()[0]:
-        return _recognised(before, max(0, len(before) - 4))
-    return "utf-8"
+    cut = decoder.getstate()[0]
+    if cut and _is_cut(before, len(before) - len(cut)):
+        raise Fault("ends within a character: it was cut off; mend or remove its last line")
+    return judged(before, max(0, len(before) - 4)) if cut else Judgement("utf-8")
 
 
-def _decoded(data: bytes) -> tuple[str, bool]:
-    """Return the text, and whether its encoding was known rather than guessed."""
-    guessed = False
-    encoding = _by_mark(data)
-    if encoding == "utf-32":
-        try:
-            return data.decode("utf-32"), True
-        except UnicodeDecodeError:
-            encoding = "utf-16"
-    if encoding is None:
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            encoding, guessed = _recognised(data, error.start), True
-        else:
-            encoding = _without_bytes_above_127(data)
-            if encoding is None:
-                return text, True
+def _recognised(data: bytes) -> Decoded:
+    marked = _marked(data)
+    body = data[marked.skip :]
+    judgement = marked if marked.encoding else _with_mark(_judged(body), marked)
+    if judgement.lines is not None:
+        return Decoded("".join(map(judgement.lines.decode, body.splitlines(keepends=True))), judgement)
+    text, is_cut = _strict(body, judgement.encoding)
+    return Decoded(text, replace(judgement, remark=_joined(judgement.remark, CUT_OFF if is_cut else "")))
+
+
+def _as_given(data: bytes, encoding: str) -> Decoded:
     try:
-        return data.decode(encoding), not guessed
-    except (UnicodeDecodeError, LookupError):
-        raise Fault(f"is not valid {encoding}, the encoding it seems to be in: save it as UTF-8") from None
+        return Decoded(data.decode(encoding), Judgement(encoding))
+    except UnicodeError as error:
+        at = f" at byte {error.start + 1:,}" if isinstance(error, UnicodeDecodeError) else ""
+        raise Fault(f"is not valid {encoding}{at}, the encoding that is set for it: {OTHER}") from None
 
 
-def _by_mark(data: bytes) -> str | None:
-    return next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
+def _marked(start: bytes) -> Judgement:
+    """Return what the byte order mark says; without a name where the bytes after it must be judged."""
+    for mark, told, encoding in _MARKS:
+        if not start.startswith(mark):
+            continue
+        rest, remark = start[len(mark) :], f"its byte order mark says {told}"
+        if told == "utf-8" or (told == "utf-16" and _is_misread(rest, encoding)):
+            return Judgement("", remark=remark, skip=len(mark))
+        if told == "utf-16" and (other := by_nul_bytes(rest)) not in {None, encoding}:
+            return Judgement(str(other), remark=f"{remark} in the other byte order", skip=len(mark))
+        if reads(rest, encoding):
+            return Judgement(encoding, skip=len(mark))
+        if told == "utf-16":
+            return Judgement("", remark=remark, skip=len(mark))
+    return Judgement("")
 
 
-def _without_bytes_above_127(data: bytes) -> str | None:
+def _is_misread(rest: bytes, encoding: str) -> bool:
+    """Whether bytes after a mark of UTF-16 are UTF-8: of real UTF-16 hardly 16 characters in a row look like that."""
+    if not rest or b"\0" in rest or not reads(rest, "utf-8"):
+        return False
+    return len(rest) >= _MISREAD or len(rest) % 2 == 1 or not reads(rest, encoding)
+
+
+def _with_mark(judgement: Judgement, marked: Judgement) -> Judgement:
+    """Return the judgement of the bytes after a mark, with what the mark says if that is something else."""
+    remark = "" if marked.remark == f"its byte order mark says {judgement.encoding.split('+')[0]}" else marked.remark
+    if remark and judgement.confidence < _DOUBTFUL:
+        raise Fault(f"cannot be read: {remark}, which it is not; {OTHER}")
+    return replace(judgement, remark=_joined(remark, judgement.remark), skip=marked.skip)
+
+
+def _judged(data: bytes) -> Judgement:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.end == len(data) and _is_cut(data, error.start):
+            return Judgement("utf-8")
+        return _not_utf_8(data, error.start, data.splitlines(keepends=True))
+    if other := _seven_bits(data):
+        return other
+    declared = None if text.isascii() else declared_charset(data)
+    if declared is None or declared == "utf-8":
+        return Judgement("utf-8")
+    return Judgement("utf-8", confidence(evidence(data[: 2**20])), f"it declares {declared}")
+
+
+def _seven_bits(data: bytes) -> Judgement | None:
     """Return the encoding of bytes that are valid UTF-8 but meant otherwise, by their escape sequences or NUL bytes."""
-    if b"\x1b$" in data:
-        found = detect(data[:_WINDOW], compat_names=False)["encoding"]
-        return found if found and found.startswith("iso2022") else None
-    return _by_nul(data[: _WINDOW // 4 * 4])
+    if escaped := by_escapes(data):
+        return Judgement(escaped, confidence(data.count(b"\x1b")))
+    by_nul = by_nul_bytes(data)
+    return Judgement(by_nul, confidence(data[: 2**20].count(0))) if by_nul else None
 
 
-def _recognised(data: bytes, position: int) -> str:
-    """Return the encoding of data that is not UTF-8 from a position on."""
-    encoding = _by_nul(data[: _WINDOW // 4 * 4]) or _detected(_telling(data, position)) or _detected(data[:_WINDOW])
-    if encoding is None:
+def _not_utf_8(data: bytes, position: int, lines: Iterable[bytes]) -> Judgement:
+    """Return the encoding of bytes that are not UTF-8 from a position on; ``lines`` are all lines of the file."""
+    mixture = Mixture()
+    if not by_nul_bytes(data):
+        for line in lines:
+            mixture.add(line)
+        if mixed := mixture.encodings():
+            return Judgement("+".join(mixed.names), mixture.confidence(), mixture.remark(mixed), mixed)
+    guess = guessed(data, position)
+    if guess is None:
         raise _not_text()
-    return _WIDER.get(encoding, encoding)
+    return Judgement(guess.encoding, guess.confidence, f"it declares {guess.contradicts}" if guess.contradicts else "")
 
 
-def _detected(sample: bytes) -> str | None:
-    return detect(sample, encoding_era=_ERAS, max_bytes=max(1, len(sample)), compat_names=False)["encoding"]
+def _is_cut(data: bytes, position: int) -> bool:
+    """Whether UTF-8 ends within a character: with two bytes of it, or with a byte that begins others before."""
+    before = data[:position]
+    return not before.isascii() and (len(data) - position > 1 or data[position : position + 1] in before)
 
 
-def _telling(data: bytes, position: int) -> bytes:
-    """Return what tells encodings apart: pieces with other bytes than ASCII, and lines that declare a charset.
-
-    Without the plain ASCII lines, which outweigh the others: one Russian line among a hundred counts as noise.
-    """
-    start = max(data.rfind(b"\n", 0, position), position - 1000) + 1
-    pieces = [piece for piece in _PIECE.split(data[start : start + 20 * _WINDOW]) if not piece.isascii()]
-    declared = [line for line in data[:4096].split(b"\n") if b"charset" in line or b"encoding=" in line]
-    return b"\n".join(declared + pieces)[: 2 * _WINDOW]
-
-
-def _by_nul(sample: bytes) -> str | None:
-    """Return UTF-16 or UTF-32 without a mark, if the NUL bytes of the sample show its byte order."""
-    nuls = sample.count(0)
-    if nuls < 4 or 100 * nuls < len(sample):
-        return None
-    for encoding, step, high in (("utf-32-le", 4, 3), ("utf-32-be", 4, 0), ("utf-16-le", 2, 1), ("utf-16-be", 2, 0)):
-        if len(sample) % step or (step == 2 and 10 * sample[high::2].count(0) < 9 * nuls):
-            continue
+def _strict(data: bytes, encoding: str) -> tuple[str, bool]:
+    """Return the text of bytes without a character that their end cuts, and whether there is one."""
+    try:
         try:
-            text = sample.decode(encoding)
+            return data.decode(encoding), False
         except UnicodeDecodeError:
-            continue
-        if not any(unicodedata.category(char) in {"Cn", "Co", "Cs", "Cc"} for char in set(text) - set("\t\r\n\f")):
-            return encoding
-    return None
+            return codecs.getincrementaldecoder(encoding)("strict").decode(data), True
+    except (UnicodeError, LookupError):
+        raise Fault(f"is not valid {encoding}, the encoding it seems to be in: save it as UTF-8, or {OTHER}") from None
+
+
+def _joined(*remarks: str) -> str:
+    return "; ".join(filter(None, remarks))
 
 
 def _not_text() -> Fault:

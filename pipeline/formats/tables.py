@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import jsonlines
 
 from goldbench.pipeline.errors import require
-from goldbench.pipeline.formats.charsets import encoding_of, read_text
+from goldbench.pipeline.formats.charsets import Judgement, decoded, judged_file
 from goldbench.pipeline.formats.faults import Fault, Place
 from goldbench.pipeline.formats.lines import MAX_LINE, csv_records
-from goldbench.pipeline.formats.regular_files import open_regular
+from goldbench.pipeline.formats.regular_files import open_regular, read_whole
 from goldbench.pipeline.text.display import shown
 
 _Quoting = Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
@@ -49,19 +49,24 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that can be read any number of times. ``flat`` means that every row has all the columns."""
+    """A table that can be read any number of times.
+
+    ``flat`` means that every row has all the columns. ``judgement`` tells the encoding; None if it is not text.
+    """
 
     columns: tuple[str, ...]
     rows: Callable[[], Iterator[Row]]
     flat: bool
+    judgement: Judgement | None = None
 
 
-def open_table(path: Path, *, megabytes: int) -> Table:
+def open_table(path: Path, *, megabytes: int, encoding: str | None = None) -> Table:
     """Return the table in a file; only its first rows are read now (all of JSON, which cannot be streamed).
 
     Args:
         path: A ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json`` or ``.parquet`` file.
         megabytes: The largest size of a JSON file, in units of 2**20 bytes; other tables may have any size.
+        encoding: The encoding that the user gave; None recognises it.
 
     Raises:
         Fault: The file is empty, malformed or not text; iterating over the rows raises it, too.
@@ -71,31 +76,44 @@ def open_table(path: Path, *, megabytes: int) -> Table:
     if suffix == ".parquet":
         return _parquet(path)
     if suffix == ".json":
-        return _json(path, megabytes)
-    encoding = encoding_of(path)
+        return _json(path, megabytes, encoding)
+    judgement = judged_file(path, encoding)
     if suffix in {".jsonl", ".ndjson"}:
-        return _objects(lambda: _json_lines(path, encoding))
-    return _csv(path, encoding, "\t" if suffix == ".tsv" else None)
+        return _objects(lambda: _json_lines(path, judgement), judgement)
+    return _csv(path, judgement, "\t" if suffix == ".tsv" else None)
 
 
-def _lines(path: Path, encoding: str, newline: str) -> Iterator[str]:
+def _lines(path: Path, judgement: Judgement, newline: str) -> Iterator[str]:
     number = 0
     try:
-        with open_regular(path) as raw, io.TextIOWrapper(raw, encoding=encoding, newline=newline) as file:
-            while line := file.readline(MAX_LINE + 1):
+        with open_regular(path) as raw:
+            raw.seek(judgement.skip)
+            for line in _decoded_lines(raw, judgement, newline):
                 number += 1
                 if len(line) > MAX_LINE:
                     raise Fault(f"is longer than {MAX_LINE:,} characters", line=number)
-                yield line
-    except UnicodeDecodeError:
-        raise Fault(f"is not valid {encoding} text after this line", line=number) from None
+                yield line.lstrip("\ufeff")  # each of several files that were joined may begin with a mark
+    except UnicodeError:
+        raise Fault(f"is not valid {judgement.encoding} text after this line", line=number) from None
     except OSError as error:
         raise Fault(f"cannot be read: {error.strerror}", line=number) from None
 
 
-def _csv(path: Path, encoding: str, delimiter: str | None) -> Table:
+def _decoded_lines(raw: BinaryIO, judgement: Judgement, newline: str) -> Iterator[str]:
+    """Yield the lines with their ends, none longer than ``MAX_LINE`` and one; ``newline`` is as in `open`."""
+    if judgement.lines is None:
+        with io.TextIOWrapper(raw, encoding=judgement.encoding, newline=newline) as file:
+            while line := file.readline(MAX_LINE + 1):
+                yield line
+        return
+    while data := raw.readline(MAX_LINE + 1):
+        for part in [data] if newline else data.splitlines(keepends=True):
+            yield judgement.lines.decode(part)
+
+
+def _csv(path: Path, judgement: Judgement, delimiter: str | None) -> Table:
     def reader(delimiter: str, quoting: _Quoting = csv.QUOTE_MINIMAL) -> Callable[[], Iterator[tuple[int, list[str]]]]:
-        return lambda: _records(path, encoding, delimiter, quoting)
+        return lambda: _records(path, judgement, delimiter, quoting)
 
     if delimiter is None:
         records = reader(_delimiter(reader))
@@ -118,12 +136,12 @@ def _csv(path: Path, encoding: str, delimiter: str | None) -> Table:
         for number, (line, cells) in enumerate(islice(records(), 1, None), start=1):
             yield Row(number, line, dict(zip(columns, cells, strict=True)))
 
-    return Table(columns, rows, flat=True)
+    return Table(columns, rows, flat=True, judgement=judgement)
 
 
-def _records(path: Path, encoding: str, delimiter: str, quoting: _Quoting) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, judgement: Judgement, delimiter: str, quoting: _Quoting) -> Iterator[tuple[int, list[str]]]:
     """Yield each record with the line it begins on; all have the first one's number of fields."""
-    lines = _without_nul(_lines(path, encoding, newline=""))
+    lines = _without_nul(_lines(path, judgement, newline=""))
     width = 0
     for line, cells in csv_records(lines, delimiter=delimiter, quoting=quoting):
         width = width or len(cells)
@@ -159,12 +177,12 @@ def _count(records: Callable[[], Iterator[tuple[int, list[str]]]]) -> int | None
         return None
 
 
-def _json_lines(path: Path, encoding: str) -> Iterator[Row]:
+def _json_lines(path: Path, judgement: Judgement) -> Iterator[Row]:
     line = 0
 
     def counted() -> Iterator[str]:
         nonlocal line
-        for text in _lines(path, encoding, newline="\n"):
+        for text in _lines(path, judgement, newline="\n"):
             line += 1  # the reader skips blank lines
             yield text
 
@@ -186,9 +204,10 @@ def _json_problem(error: jsonlines.InvalidLineError) -> str:
     return "is not a JSON object" if cause is None else "is not valid JSON"
 
 
-def _json(path: Path, megabytes: int) -> Table:
+def _json(path: Path, megabytes: int, encoding: str | None) -> Table:
+    found = decoded(read_whole(path, megabytes=megabytes), encoding)
     try:
-        values = json.loads(read_text(path, megabytes=megabytes))
+        values = json.loads(found.text)
     except json.JSONDecodeError as error:
         raise Fault(f"is not valid JSON: {error.msg}", line=error.lineno) from None
     except (ValueError, RecursionError) as error:
@@ -196,15 +215,15 @@ def _json(path: Path, megabytes: int) -> Table:
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise Fault("is JSON, but not a list of objects: give JSON Lines, one object per line")
     rows = [Row(number, None, value) for number, value in enumerate(values, start=1)]
-    return _objects(lambda: iter(rows))
+    return _objects(lambda: iter(rows), found.judgement)
 
 
-def _objects(rows: Callable[[], Iterator[Row]]) -> Table:
+def _objects(rows: Callable[[], Iterator[Row]], judgement: Judgement) -> Table:
     """Return a table of objects, whose columns are the keys of the first rows, in order of appearance."""
     columns: dict[str, None] = {}
     for row in islice(rows(), _PEEK):
         columns.update(dict.fromkeys(islice(row.values, _MAX_COLUMNS)))
-    return Table(tuple(columns), rows, flat=False)
+    return Table(tuple(columns), rows, flat=False, judgement=judgement)
 
 
 def _parquet(path: Path) -> Table:

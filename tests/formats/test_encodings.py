@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.formats.charsets import decode, encoding_of
+from goldbench.pipeline.formats.charsets import decode, judged_file
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.lines import MAX_LINE
 from tests.formats.documents.reading import read
@@ -185,7 +185,7 @@ def test_a_tables_encoding_is_that_of_the_whole_file(tmp_path: Path, encoding: s
 def test_a_character_cut_by_the_end_of_a_piece_is_still_a_character(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("x" * (2**20 - 1) + "é\n" + "é\n" * 2**19, encoding="utf-8")
-    assert encoding_of(path) == "utf-8"
+    assert judged_file(path).encoding == "utf-8"
 
 
 @pytest.mark.timeout(10)

@@ -1,0 +1,140 @@
+"""Text whose lines are in different encodings: most in UTF-8, others in a code page.
+
+Whether a text is mixed is decided by the runs of bytes above 127 that are valid UTF-8. In a text that is wholly in one
+code page few are, and by chance. Each different run counts once, because one word may stand on every line.
+
+A line that is not UTF-8 is a *stray*: narrow, if its bytes above 127 stand alone between letters of ASCII as in Western
+Europe, or wide, if they make whole words as in Russian. Each sort is guessed for itself. A line in which three quarters
+of the bytes above 127 are valid UTF-8 is a damaged one instead: what is not valid there is read as U+FFFD.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from goldbench.pipeline.formats.encoding_guess import confidence, evidence, guessed, reads
+from goldbench.pipeline.text.display import amount
+
+_HIGH = re.compile(rb"[\x80-\xff]+")
+_CHARACTER = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+)
+"""A character of UTF-8 beyond ASCII."""
+_SINGLE, _PAIRS = 0.001, 0.15
+"""The share of characters of a code page that are valid UTF-8 by chance: accented letters, pairs of Chinese bytes."""
+_CLEAR = 5.0
+"""The logarithm of how many times likelier a mixture must be: 150 times."""
+_RUNS, _SAMPLE, _LONGEST = 10_000, 200_000, 8
+_SHORT = 8
+"""Bytes above 127 below which a narrow stray line is taken for cp1252, the commonest code page."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineEncodings:
+    """How the lines of a mixed text are read: UTF-8, the others in ``narrow`` or ``wide``, None if there are none."""
+
+    narrow: str | None
+    wide: str | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The encodings, UTF-8 first."""
+        return tuple(dict.fromkeys(name for name in ("utf-8", self.narrow, self.wide) if name))
+
+    def decode(self, line: bytes) -> str:
+        """Return the text of a line.
+
+        Raises:
+            UnicodeDecodeError: The line is in none of the encodings.
+        """
+        try:
+            return line.decode("utf-8")
+        except UnicodeDecodeError:
+            sort = _sort(line)
+        if sort == "damaged":
+            return line.decode("utf-8", "replace")
+        return line.decode((self.narrow if sort == "narrow" else self.wide) or "utf-8")
+
+
+@dataclass(slots=True)
+class Mixture:
+    """The lines of a text seen so far, sorted by what they may be; memory is bounded for a text of any size."""
+
+    valid: set[bytes] = field(default_factory=set)
+    invalid: set[bytes] = field(default_factory=set)
+    strays: dict[str, list[bytes]] = field(default_factory=lambda: {"narrow": [], "wide": [], "damaged": []})
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("narrow", "wide", "damaged"), 0))
+    _sizes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("narrow", "wide", "damaged"), 0))
+
+    def add(self, line: bytes) -> None:
+        """Take the next line."""
+        if line.isascii():
+            return
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            sort = _sort(line)
+            self.counts[sort] += 1
+            if self._sizes[sort] < _SAMPLE:
+                self.strays[sort].append(line[:_SAMPLE])
+                self._sizes[sort] += len(line)
+            runs, kept = (self.valid, _CHARACTER.findall(line)) if sort == "damaged" else (self.invalid, None)
+        else:
+            runs, kept = self.valid, None
+        if len(runs) < _RUNS:
+            runs.update(_HIGH.findall(line[:_SAMPLE]) if kept is None else kept)
+
+    def encodings(self) -> LineEncodings | None:
+        """Return how the lines are read, None if the text is not a mixture with UTF-8."""
+        if not self.valid or self._odds() < _CLEAR:
+            return None
+        found = {sort: _encoding(self.strays[sort], sort) for sort in ("narrow", "wide")}
+        if any(self.counts[sort] and found[sort] is None for sort in found):
+            return None
+        return LineEncodings(**found)
+
+    def confidence(self) -> float:
+        """Return how sure the encodings of the stray lines are, as of a file in one of them."""
+        counts = [evidence(b"\n".join(self.strays[sort])) for sort in ("narrow", "wide") if self.counts[sort]]
+        return min(map(confidence, counts), default=1.0)
+
+    def remark(self, encodings: LineEncodings) -> str:
+        """Return how many lines are not UTF-8, in words."""
+        counts: Counter[str] = Counter()
+        for sort, name in (("narrow", encodings.narrow), ("wide", encodings.wide)):
+            counts[name or ""] += self.counts[sort]
+        parts = [f"{amount(count, 'line')} in {name}" for name, count in sorted(counts.items()) if count]
+        if damaged := self.counts["damaged"]:
+            parts.append(f"{amount(damaged, 'line')} with damaged characters, shown as U+FFFD")
+        return ", ".join(parts)
+
+    def _odds(self) -> float:
+        by_chance = _SINGLE if 2 * sum(map(len, self.invalid)) < 3 * len(self.invalid) else _PAIRS
+        valid, invalid = len(self.valid), len(self.invalid) + self.counts["damaged"]
+        said = sum(min(_LONGEST, len(_CHARACTER.findall(run))) for run in self.valid)
+        stray = invalid / (valid + invalid) if invalid else 0.0
+        odds = said * -math.log(by_chance) + valid * math.log(1 - stray)
+        return odds + (invalid * math.log(stray) if invalid else 0.0)
+
+
+def _sort(line: bytes) -> str:
+    characters = sum(map(len, _CHARACTER.findall(line)))
+    high = _HIGH.findall(line)
+    whole = sum(map(len, high))
+    if characters >= 4 and 4 * characters >= 3 * whole:
+        return "damaged"
+    return "narrow" if whole <= 2 * len(high) else "wide"
+
+
+def _encoding(lines: list[bytes], sort: str) -> str | None:
+    sample = b"\n".join(lines)
+    if not sample:
+        return None
+    if sort == "narrow" and evidence(sample) < _SHORT and reads(sample, "cp1252"):
+        return "cp1252"
+    guess = guessed(sample, 0)
+    return guess.encoding if guess is not None and reads(sample, guess.encoding) else None
