@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from typing import Any
 
 from goldbench.pipeline.errors import ModelUnavailable
 from goldbench.pipeline.llm.batch_book import SentBatch
+from goldbench.pipeline.llm.bodies import MOST_BYTES as MOST_REPLY_BYTES
+from goldbench.pipeline.llm.bodies import beside
 from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
 from goldbench.pipeline.llm.wire import Wire
 from goldbench.schemas.earlier_name import by_either_name
@@ -109,10 +112,17 @@ class BatchFiles:
         found: dict[bytes, Line] = {}
         for file_id in state.files:
             content = await self._wire.read(f"/files/{file_id}/content")
-            for raw in content.splitlines():
-                if raw.strip():
-                    found.update(_read(raw))
+            found.update(await beside(_lines, content, size=len(content)))
         return found
+
+
+def _lines(content: bytes) -> dict[bytes, Line]:
+    """Return the lines of a file of results; a line that is longer than a reply may be is asked again."""
+    found: dict[bytes, Line] = {}
+    for raw in io.BytesIO(content):
+        if len(raw) <= MOST_REPLY_BYTES and raw.strip():
+            found.update(_read(raw))
+    return found
 
 
 def _read(raw: bytes) -> dict[bytes, Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -9,6 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from goldbench.pipeline.errors import AnswerRejected
+from goldbench.pipeline.llm.bodies import beside, most_characters
 from goldbench.pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
 from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, ParameterRefused, Reply, ReplyRejected
 from goldbench.pipeline.llm.headers import allowance
@@ -16,7 +18,7 @@ from goldbench.pipeline.llm.likelihoods import likelihood_of
 from goldbench.pipeline.llm.prices import PriceList
 from goldbench.pipeline.llm.reply import Misfit, read_answer, repeats_itself
 from goldbench.pipeline.llm.reply_schema import schema_text
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.server_settings import THINKING, ModelSettings
 from goldbench.pipeline.llm.token_counts import tokens_at_most
 from goldbench.pipeline.llm.wire import Exchanges
 from goldbench.pipeline.ports import ChatRequest, Completion, Usage
@@ -75,7 +77,8 @@ class ChatExchange:
             failure = ExchangeFailed(Cause.LEARNED, "parameters") if stumbled else failed
         else:
             await self._lessons.settle(sent)
-            return answered(request, found, headers=headers, model=self._settings.name, prices=self._prices)
+            work = functools.partial(answered, headers=headers, model=self._settings.name, prices=self._prices)
+            return await beside(work, request, found, size=len(_text(found)))
         raise failure
 
     def most_tokens(self, request: ChatRequest[T]) -> tuple[int, int]:
@@ -118,6 +121,9 @@ def answered(
     """
     reply = _reply(found, headers, model=model, prices=prices)
     outcome = _outcome(found, reply)
+    most = most_characters(request.max_tokens, THINKING)
+    if len(reply.text) > most:  # the server keeps no limit on tokens
+        reply, outcome = replace(reply, text=reply.text[:most]), outcome or "cut-off"
     if outcome == "cut-off" and repeats_itself(reply.text):
         outcome = "loop"
     if outcome:
@@ -135,16 +141,21 @@ def answered(
 
 
 def _reply(found: dict[str, Any], headers: Mapping[str, str], *, model: str, prices: PriceList) -> Reply:
-    content = _message(_first_choice(found)).get("content")
-    if isinstance(content, list):  # some servers send parts
-        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     return Reply(
-        text=content if isinstance(content, str) else "",
+        text=_text(found),
         model=str(found.get("model") or model),
         usage=priced(usage_of(found), prices),
         allowance=allowance(headers),
         likelihood=likelihood_of(_first_choice(found)),
     )
+
+
+def _text(found: dict[str, Any]) -> str:
+    """Return the text of the reply in the body of a chat completion."""
+    content = _message(_first_choice(found)).get("content")
+    if isinstance(content, list):  # some servers send parts
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
 
 
 def usage_of(found: dict[str, Any]) -> Usage:

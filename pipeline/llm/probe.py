@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import httpx2
 
 from goldbench.pipeline.errors import GoldbenchError, ModelUnavailable
+from goldbench.pipeline.llm.bodies import bound_body
 from goldbench.pipeline.llm.certificates import trouble, trusted
 from goldbench.pipeline.llm.proxies import proxy_for
 from goldbench.pipeline.llm.server_settings import shown_address
-from goldbench.pipeline.llm.wire import bound_body, redirected_to
+from goldbench.pipeline.llm.wire import redirected_to
 
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",

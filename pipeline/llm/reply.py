@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, NoReturn, TypeVar
 
@@ -17,7 +18,7 @@ _THINKING_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORE
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\r?\n?(.*?)```", re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*[}\]])', re.DOTALL)
 _CURLY_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‟": '"'})
-_MAX_STARTS = 200
+_MAX_STARTS, _MAX_FENCES = 200, 20
 _MAX_PROBLEMS = 8
 _END_LOOKED_AT, _LONGEST_RUN, _LEAST_TIMES, _LEAST_REPEATED = 1200, 200, 4, 60
 """A loop is a run of up to 200 characters, 4 times or more and over at least 60 characters, at the end of a reply."""
@@ -76,7 +77,7 @@ def _without_thinking(text: str) -> str:
 
 def _objects(text: str) -> Iterator[object]:
     """Yield the objects that could be the answer, the likeliest first."""
-    fenced = [match.group(1) for match in _FENCE.finditer(text)]
+    fenced = deque((match.group(1) for match in _FENCE.finditer(text)), _MAX_FENCES)
     for piece in (text, *reversed(fenced)):
         found = _parsed(piece)
         if found is not None:

@@ -24,6 +24,10 @@ PATIENCE_S = 30.0
 """Seconds after which a call is named on the screen; calls that take longer are not made more at once."""
 
 
+THINKING = 4096
+"""Tokens that a model may think before it answers."""
+
+
 class Prices(NamedTuple):
     """US dollars per million tokens that the user stated; they replace the table of known prices."""
 
@@ -180,7 +184,7 @@ class ModelSettings(Model):
     response_format: Literal["auto", "json_schema", "json_object", "text"] = "auto"
     """How a reply is held to its schema; ``auto`` finds out what the server accepts."""
     sends_temperature: bool = True
-    reasoning_tokens: int = 4096
+    reasoning_tokens: int = THINKING
     """Tokens added to the length limit of models that turn out to think before they answer."""
     embedding_batch: int = Field(default=96, ge=1)
 

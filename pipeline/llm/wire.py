@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any, Protocol, TypeVar
@@ -14,6 +13,7 @@ import openai
 from openai import RequestOptions
 
 from goldbench.pipeline.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable
+from goldbench.pipeline.llm.bodies import MOST_BYTES, TooLong, beside, bound_body, expect, most_bytes, parsed
 from goldbench.pipeline.llm.certificates import chain, trouble, trusted
 from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
 from goldbench.pipeline.llm.headers import allowance, retry_after_s
@@ -26,47 +26,6 @@ _CONNECT_S = 10.0
 RETRIED = frozenset({408, 409, 425, 429})
 _OVERLOAD = frozenset({429, 503, 529})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"})
-
-
-MOST_BYTES, MOST_FILE_BYTES = 16 * 2**20, 2**30
-"""The most bytes of a reply, and of a file of replies; the connection is dropped beyond them. An answer takes some
-kilobytes, the results of a batch some hundred megabytes."""
-
-MOST_COMPRESSED_BYTES = 256 * 2**10
-"""The most bytes of a compressed reply. The client asks for none, and one may grow a thousandfold when unpacked."""
-
-
-class TooLong(httpx2.HTTPError):
-    """A reply is longer than allowed; the connection is dropped."""
-
-
-class BoundedStream(httpx2.AsyncByteStream):
-    """A body that raises ``TooLong`` at the first byte beyond the bound."""
-
-    def __init__(self, inner: httpx2.AsyncByteStream, most: int) -> None:
-        self._inner, self._most = inner, most
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the body."""
-        left = self._most
-        async for piece in self._inner:
-            left -= len(piece)
-            if left < 0:
-                raise TooLong("the reply is too long")
-            yield piece
-
-    async def aclose(self) -> None:
-        """Close the body."""
-        await self._inner.aclose()
-
-
-async def bound_body(response: httpx2.Response) -> None:
-    """Bound the body of a response before it is read: a hook of the client."""
-    most = MOST_FILE_BYTES if response.request.url.path.endswith("/content") else MOST_BYTES
-    if response.headers.get("content-encoding", "identity") != "identity":
-        most = MOST_COMPRESSED_BYTES
-    assert isinstance(response.stream, httpx2.AsyncByteStream)
-    response.stream = BoundedStream(response.stream, most)
 
 
 class Exchanges(Protocol):
@@ -101,14 +60,13 @@ class Wire:
             CallFailed: This call cannot work (another 4xx).
             ModelUnavailable: No call can work: wrong key, wrong model, no money.
         """
-        response = await self._exchange(
-            self._client.post(path, body=body, options=self._options, cast_to=httpx2.Response)
-        )
-        return self._json(response), response.headers
+        sending = self._client.post(path, body=body, options=self._options, cast_to=httpx2.Response)
+        response = await self._exchange(sending, most=most_bytes(body, self._settings.reasoning_tokens))
+        return await self._json(response), response.headers
 
     async def get(self, path: str) -> dict[str, Any]:
         """Return the JSON of a resource; raises ``NotThere`` on a 404."""
-        return self._json(await self._fetch(path))
+        return await self._json(await self._fetch(path))
 
     async def read(self, path: str) -> bytes:
         """Return the bytes of a resource; raises ``NotThere`` on a 404."""
@@ -121,14 +79,15 @@ class Wire:
             file=file, purpose="batch", extra_headers=self._options["headers"]
         )
         response = await self._exchange(sending, missing=True)
-        return self._json(response.http_response)
+        return await self._json(response.http_response)
 
     async def _fetch(self, path: str) -> httpx2.Response:
         getting = self._client.get(path, options=self._options, cast_to=httpx2.Response)
         return await self._exchange(getting, missing=True)
 
-    async def _exchange(self, call: Awaitable[R], *, missing: bool = False) -> R:
+    async def _exchange(self, call: Awaitable[R], *, missing: bool = False, most: int = MOST_BYTES) -> R:
         failure: Exception
+        expect(most)
         try:
             return await call
         except openai.NotFoundError as error:
@@ -143,8 +102,9 @@ class Wire:
         # Raised outside the except blocks: the client's own errors carry bodies and must not be chained.
         raise failure.at(self.url) if isinstance(failure, ModelError) else failure
 
-    def _json(self, response: httpx2.Response) -> dict[str, Any]:
-        found = _parsed(response.content)
+    async def _json(self, response: httpx2.Response) -> dict[str, Any]:
+        content = response.content
+        found = await beside(parsed, content, size=len(content))
         if found is None:
             raise ExchangeFailed(Cause.BROKEN, "not-json")
         return found
@@ -198,14 +158,6 @@ def redirected_to(url: str, location: str, *, key: str | None = None) -> str:
         return "elsewhere"
     same = (here.scheme, here.hostname, here.port) == (there.scheme, there.hostname, there.port)
     return "to another path" if same else f"to {shown}"
-
-
-def _parsed(content: bytes) -> dict[str, Any] | None:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _from_connection(error: Exception) -> ExchangeFailed:
