@@ -21,6 +21,12 @@ _ROW = re.compile(r"[\s>:.\d-]*\|.*\|\Z")
 _RAISABLE = re.compile(r"[-−+]?[0-9]{1,9}")
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 """How a raised number is written: ten to the third is 10³, not 103."""
+_DOCTYPE = re.compile(
+    r"\ufeff?\s*+(?:<\?[^>]*+>\s*+|<!--(?:[^-]|-(?!->))*+-->\s*+)*+<!DOCTYPE\b[^\[>]*+\[", re.IGNORECASE
+)
+"""The beginning of a page whose document type holds declarations: ``<!DOCTYPE html [``."""
+_SUBSET_PART = re.compile(r"<!--(?:[^-]|-(?!->))*+-->|\"[^\"]*+\"|'[^']*+'|[^]\"'<]++|<(?!!--)|](?!\s*+>)")
+_SUBSET_END = re.compile(r"]\s*+>")
 _BLOCKS = frozenset({"div", "p", "li", "tr", "dt", "dd"})
 
 
@@ -83,17 +89,29 @@ class _Text(MarkdownConverter):
 
 
 def html_to_text(html: str) -> tuple[str | None, str]:
-    """Return the page's title, if it has one, and the text of its main content; see ``main_content.py``.
-
-    Raises:
-        RecursionError: Elements are nested more than 320 levels deep.
-    """
+    """Return the page's title, if it has one, and the text of its main content; see ``main_content.py``."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read as HTML on purpose
         # The parser lxml ends <li>, <p> and <td> that a page leaves open; html.parser nests them.
-        soup = BeautifulSoup(html.replace("\0", ""), "lxml", element_classes={Tag: _Element})
+        page = without_internal_subset(html.replace("\0", ""))
+        soup = BeautifulSoup(page, "lxml", element_classes={Tag: _Element})
     title = soup.title.get_text() if soup.title else None
     return (title or "").strip() or None, tidy(_without_bars(tidy(_Text().convert_soup(main_content(soup)))))
+
+
+def without_internal_subset(html: str) -> str:
+    """Return a page without the declarations in its document type, of which an HTML parser shows the end as text.
+
+    A subset ends with the first ``]>`` outside quotes and comments; one that does not end stays.
+    """
+    start = _DOCTYPE.match(html)
+    if start is None:
+        return html
+    place = start.end()
+    while part := _SUBSET_PART.match(html, place):
+        place = part.end()
+    end = _SUBSET_END.match(html, place)
+    return html if end is None else html[: start.end() - 1] + ">" + html[end.end() :]
 
 
 def tidy(text: str) -> str:

@@ -17,6 +17,7 @@ from itertools import islice
 from bs4 import BeautifulSoup, Tag
 from bs4.element import NavigableString, PreformattedString
 
+from goldbench.pipeline.formats.documents.deep_elements import flatten
 from goldbench.pipeline.text import table
 
 _DROPPED = frozenset({
@@ -71,8 +72,6 @@ _MAX_BAR, _MAX_BARE = 300, 1500
 """Most characters of a row of links, and of a footer or the like without links."""
 _LEAST = 100
 """Fewest characters of a page; if less than this would be left, the names of classes are not believed."""
-_MAX_DEPTH = 320
-"""Most elements around an element; what converts them to text makes three nested calls for each."""
 _MAIN, _ARTICLE, _INNER = 1 / 3, 2 / 3, 0.9
 """The share of the page's text outside links that ``main`` and ``article`` must hold to be taken for the main content,
 and the share of the text of ``main`` that an ``article`` in it must hold."""
@@ -98,13 +97,10 @@ class _Sizes:
 
 
 def main_content(soup: BeautifulSoup) -> Tag:
-    """Return the element that holds the page's main content, after all furniture was taken out of the page.
-
-    Raises:
-        RecursionError: Elements are nested more than 320 levels deep.
-    """
+    """Return the element that holds the page's main content, after all furniture was taken out of the page."""
     body = soup.body or soup
-    tags, titles = _shallow(_tags(body)), _titles(body)
+    flatten(body)
+    tags, titles = _tags(body), _titles(body)
     holders = {id(holder) for part in _outermost(tags, _is_main)[:9] for holder in (part, *part.parents)}
     _take_out(_turning_bars(tag for tag in tags if tag.name == "a"))
     _take_out(tag for tag in tags if id(tag) not in holders and _is_dropped(tag))
@@ -141,16 +137,6 @@ def is_bar(text: str) -> bool:
 
 def _tags(within: Tag) -> list[Tag]:
     return [node for node in within.descendants if isinstance(node, Tag)]
-
-
-def _shallow(tags: list[Tag]) -> list[Tag]:
-    """Return the elements if none is nested too deeply for what walks through them."""
-    depths: dict[int, int] = {}
-    for tag in tags:
-        depth = depths[id(tag)] = depths.get(id(tag.parent), 0) + 1
-        if depth > _MAX_DEPTH:
-            raise RecursionError
-    return tags
 
 
 def _outermost(tags: Iterable[Tag], wanted: Callable[[Tag], bool]) -> list[Tag]:

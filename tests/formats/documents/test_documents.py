@@ -339,13 +339,33 @@ def test_a_page_about_cookies_is_no_banner(content: str) -> None:
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("element", ["<div>", "<b>", "<ul><li>", "<table><tr><td>", "<blockquote>"])
-def test_a_deeply_nested_page_is_a_failure_and_no_crash(tmp_path: Path, element: str) -> None:
-    put(tmp_path / "a.html", element * 20_000 + "text")
-    put(tmp_path / "b.html", "<p>good")
-    outcome = read(tmp_path)
-    assert outcome.failures == [f"{tmp_path}/a.html: is nested too deeply"]
-    assert outcome.texts == ["good"]
+@pytest.mark.parametrize("depth", [400, 5000, 20_000])
+@pytest.mark.parametrize("element", ["<div>", "<b>", "<ul><li>", "<table><tr><td>", "<blockquote>", "<p><section>"])
+def test_a_deeply_nested_page_is_read(element: str, depth: int) -> None:
+    title, text = html_to_text(f"<title>A</title><p>before</p>{element * depth}<p>inner words</p>and <b>more</b>")
+    assert title == "A"
+    assert text.startswith("before")
+    assert (
+        " ".join(word for part in text.split() if (word := part.strip("*")).isalpha()) == "before inner words and more"
+    )
+
+
+@pytest.mark.parametrize(
+    "subset",
+    [
+        '<!ENTITY nbsp "&#160;"> <!ELEMENT p (#PCDATA)>',
+        "\n<!ENTITY a \"b>c\">\n<!ATTLIST p x CDATA #IMPLIED>\n<!-- it's c ]> -->\n<!ENTITY b ']>'>",
+        "",
+    ],
+)
+@pytest.mark.parametrize("start", ["", '<?xml version="1.0"?>\n<!-- made by hand -->\n'])
+def test_declarations_in_a_document_type_are_no_text(subset: str, start: str) -> None:
+    page = f'{start}<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "x.dtd" [{subset}]><html><body><p>text</p>'
+    assert html_to_text(page)[1] == "text"
+
+
+def test_a_document_type_that_does_not_end_takes_no_text_away() -> None:
+    assert "text" in html_to_text("<!DOCTYPE html [ <p>text</p>")[1]
 
 
 @given(st.text(st.sampled_from("<>/!-&;#\"'= abdivtrph1\n\0\u202e")))
