@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import httpx2
 
+from goldbench.pipeline.llm.reply_body import assembled, is_streamed
+
 T = TypeVar("T")
 
 MOST_BYTES, MOST_FILE_BYTES = 16 * 2**20, 2**30
@@ -142,7 +144,9 @@ def _unknown(_: bytes) -> Iterator[bytes]:
 
 
 def parsed(content: bytes) -> dict[str, Any] | None:
-    """Return the object in a body, None if it holds none."""
+    """Return the object in a body, or what its events make up; None if it holds none."""
+    if is_streamed(content):
+        return assembled(content)
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from goldbench.pipeline.errors import AnswerRejected
+from goldbench.pipeline.errors import AnswerRejected, CallFailed, ModelUnavailable
 from goldbench.pipeline.llm.bodies import beside, most_characters
 from goldbench.pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
-from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, ParameterRefused, Reply, ReplyRejected
+from goldbench.pipeline.llm.exchange_end import (
+    Cause,
+    ExchangeFailed,
+    ParameterRefused,
+    PathUnknown,
+    Reply,
+    ReplyRejected,
+)
 from goldbench.pipeline.llm.headers import allowance
 from goldbench.pipeline.llm.likelihoods import likelihood_of
 from goldbench.pipeline.llm.prices import PriceList
 from goldbench.pipeline.llm.reply import Misfit, read_answer, repeats_itself
+from goldbench.pipeline.llm.reply_body import (
+    context_exceeded,
+    context_named,
+    first_choice,
+    message_of,
+    text_of,
+    thought,
+)
 from goldbench.pipeline.llm.reply_schema import schema_text
 from goldbench.pipeline.llm.server_settings import THINKING, ModelSettings
 from goldbench.pipeline.llm.token_counts import tokens_at_most
@@ -26,6 +42,7 @@ from goldbench.pipeline.ports import ChatRequest, Completion, Usage
 T = TypeVar("T", bound=BaseModel)
 
 _FILTERED = ("content_filter", "content_policy", "content management policy", "responsible ai", "safety system")
+_MODEL_WORDS = ("model_not_found", "does not exist", "deploymentnotfound", "not found, try pulling", "unknown model")
 CONTENT_FILTER = "the provider's content filter stopped it"
 _MEANING = {
     "refusal": "the model declined to answer",
@@ -66,20 +83,38 @@ class ChatExchange:
         Raises:
             AnswerRejected: The provider's content filter refuses the request, or the reply cannot be used.
         """
-        sent = self._lessons.dialect
+        sent = self._lessons.next_dialect()
         body = request_body(request, dialect=sent, settings=self._settings)
         try:
             found, headers = await self._wire.post("/chat/completions", body)
         except ParameterRefused as refused:
             failure = self._after_refusal(sent, refused)
+        except PathUnknown as unknown:
+            named = any(word in str(unknown.error).lower() for word in _MODEL_WORDS)
+            ends = named or not self._lessons.doubt(sent, 404)
+            failure = ModelUnavailable(str(unknown)) if ends else _learnt()
         except ExchangeFailed as failed:
-            stumbled = failed.kind == "http-500" and self._lessons.stumble(sent)
-            failure = ExchangeFailed(Cause.LEARNED, "parameters") if stumbled else failed
+            failure = _learnt() if self._lessons.doubt(sent, _status(failed.kind)) else failed
+        except CallFailed as failed:
+            failure = _learnt() if self._lessons.doubt(sent, _status(failed.kind)) else failed
         else:
-            await self._lessons.settle(sent)
-            work = functools.partial(answered, headers=headers, model=self._settings.name, prices=self._prices)
-            return await beside(work, request, found, size=len(_text(found)))
+            return await self._read(request, sent, found, headers)
         raise failure
+
+    async def _read(
+        self, request: ChatRequest[T], sent: Dialect, found: dict[str, Any], headers: Mapping[str, str]
+    ) -> Answered[T]:
+        """Return the answer in a reply; one that was cut off while the model thought teaches to leave it more room."""
+        work = functools.partial(answered, headers=headers, model=self._settings.name, prices=self._prices)
+        try:
+            result = await beside(work, request, found, size=len(text_of(found)))
+        except ReplyRejected as rejected:
+            if rejected.kind == "cut-off" and thought(found) and self._lessons.leave_room(sent):
+                raise _learnt(rejected.reply.usage) from None
+            await self._lessons.settle(sent, found)
+            raise
+        await self._lessons.settle(sent, found)
+        return result
 
     def most_tokens(self, request: ChatRequest[T]) -> tuple[int, int]:
         """Return how many tokens a request may read and write at most; without caps a rough estimate will do."""
@@ -93,8 +128,27 @@ class ChatExchange:
         if is_filtered(refused.error):
             return AnswerRejected("content-filter", CONTENT_FILTER)
         if self._lessons.learn(sent, refused.error):
-            return ExchangeFailed(Cause.LEARNED, "parameters")
-        return refused
+            return _learnt()
+        return too_long(refused.error) if context_exceeded(refused.error) else refused
+
+
+def _learnt(usage: Usage | None = None) -> ExchangeFailed:
+    return ExchangeFailed(Cause.LEARNED, "parameters", usage=usage)
+
+
+def _status(kind: str) -> int:
+    return int(kind.removeprefix("http-")) if re.fullmatch(r"http-[45]\d\d", kind) else 0
+
+
+def too_long(error: Mapping[str, Any]) -> CallFailed:
+    """Return the failure of a call whose prompt and reply do not fit the model's context."""
+    tokens = context_named(error)
+    context = f"the context of {tokens:,} tokens" if tokens else "the model's context"
+    return CallFailed(
+        "too-long",
+        f"prompt and reply are longer than {context}: make chunks shorter (--chunk-size), lower max_answer_tokens, "
+        "or give the model a longer context at the server (num_ctx, --max-model-len, -c)",
+    )
 
 
 def input_at_most(request: ChatRequest[T]) -> int:
@@ -142,20 +196,12 @@ def answered(
 
 def _reply(found: dict[str, Any], headers: Mapping[str, str], *, model: str, prices: PriceList) -> Reply:
     return Reply(
-        text=_text(found),
+        text=text_of(found),
         model=str(found.get("model") or model),
         usage=priced(usage_of(found), prices),
         allowance=allowance(headers),
-        likelihood=likelihood_of(_first_choice(found)),
+        likelihood=likelihood_of(first_choice(found)),
     )
-
-
-def _text(found: dict[str, Any]) -> str:
-    """Return the text of the reply in the body of a chat completion."""
-    content = _message(_first_choice(found)).get("content")
-    if isinstance(content, list):  # some servers send parts
-        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
 
 
 def usage_of(found: dict[str, Any]) -> Usage:
@@ -183,22 +229,11 @@ def is_filtered(error: Mapping[str, Any]) -> bool:
     return any(word in said for word in _FILTERED)
 
 
-def _first_choice(found: dict[str, Any]) -> dict[str, Any]:
-    choices = found.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first if isinstance(first, dict) else {}
-
-
-def _message(choice: dict[str, Any]) -> dict[str, Any]:
-    message = choice.get("message")
-    return message if isinstance(message, dict) else {}
-
-
 def _outcome(found: dict[str, Any], reply: Reply) -> str | None:
     """Return why a response holds no answer, None where it may hold one."""
-    choice = _first_choice(found)
+    choice = first_choice(found)
     finish = choice.get("finish_reason")
-    if _message(choice).get("refusal"):
+    if message_of(found).get("refusal"):
         return "refusal"
     if finish == "content_filter":
         return "content-filter"

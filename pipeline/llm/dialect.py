@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -20,11 +21,15 @@ T = TypeVar("T", bound=BaseModel)
 _LONE = re.compile("[\ud800-\udfff]")
 FIXED = "fixed_messages"
 """How many of the first messages prompts of one kind share: for the processes of this machine, and not sent on."""
+_STREAM = re.compile(r"(?=.*\bstream)(?=.*(?:\bonly|must|requires?|enable|set to true|non-stream))", re.DOTALL)
+"""A refusal of a request that asks for no stream."""
 _ROLES = ("user", "assistant")
 FORMATS = ("json_schema", "json_object", "text")
 _LIMITS_KNOWN = '"limits"'
-_ERRORS_BORNE = 3
-"""Give up the limits in a schema after this many HTTP 500 of a server that has answered nothing yet."""
+_ERRORS_BORNE = {502: 3, 503: 3, 504: 3, 529: 3}
+"""How many of the same errors of a server that has answered nothing yet teach a simpler dialect; two of another 5xx."""
+_NO_DOUBT = frozenset({0, 401, 402, 403, 408, 409, 413, 425, 429})
+"""HTTP statuses that no other dialect would change."""
 
 _JSON_ONLY = (
     "\n\nReply with one JSON object and nothing else: no code fence, no words before or after it. "
@@ -50,19 +55,25 @@ _OTHER_WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How to put a question to one model of one server; ``limits`` are those it takes in a schema."""
+    """How to put a question to one model of one server; ``limits`` are those it takes in a schema.
+
+    ``stream`` asks for a stream of events, ``counted`` for the tokens at its end; ``room`` is room for thoughts.
+    """
 
     format: str = "json_schema"
     length: str = "max_tokens"
     temperature: bool = True
     system: bool = True
+    stream: bool = False
+    counted: bool = True
+    room: bool = False
     likelihoods: bool = True
     limits: tuple[str, ...] = LIMITS
 
     @property
     def thinks(self) -> bool:
         """Whether the model thinks before it answers, and counts its thoughts as answer."""
-        return self.length == "max_completion_tokens"
+        return self.room or self.length == "max_completion_tokens"
 
     def dumps(self) -> str:
         """Return the dialect as JSON, to be remembered."""
@@ -92,6 +103,9 @@ def dialect_for(settings: ModelSettings, remembered: str | None, *, cautious: bo
         length=known.length,
         temperature=known.temperature and settings.sends_temperature,
         system=known.system,
+        stream=known.stream,
+        counted=known.counted,
+        room=known.room,
         likelihoods=known.likelihoods,
         limits=known.limits,
     )
@@ -130,15 +144,19 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
     body[dialect.length] = request.max_tokens + (settings.reasoning_tokens if dialect.thinks else 0)
     if request.temperature is not None and dialect.temperature:
         body["temperature"] = request.temperature
+    if dialect.stream:
+        body |= {"stream": True, **({"stream_options": {"include_usage": True}} if dialect.counted else {})}
     if settings.file is not None:  # with a seed, the same request has the same reply
         body |= {"seed": request.variant, FIXED: fixed}
+    return body | _answer_format(request, dialect)
+
+
+def _answer_format(request: ChatRequest[T], dialect: Dialect) -> dict[str, Any]:
     if dialect.format == "json_schema":
         schema = sent_schema(request.answer, dialect.limits, request.items)
         named = {"name": request.answer.__name__, "strict": True, "schema": schema}
-        body["response_format"] = {"type": "json_schema", "json_schema": named}
-    elif dialect.format == "json_object":
-        body["response_format"] = {"type": "json_object"}
-    return body
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    return {"response_format": {"type": "json_object"}} if dialect.format == "json_object" else {}
 
 
 def _with_examples(messages: list[dict[str, str]], examples: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
@@ -184,18 +202,25 @@ def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_fo
 
 
 def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: bool) -> Dialect | None:
-    if dialect.length == "max_tokens" and "max_completion_tokens" in message:
-        return replace(dialect, length="max_completion_tokens")
-    # A name is given up for the older one only where it has worked before, or lessons could go round in circles.
-    if settled and dialect.length == "max_completion_tokens" and _is_about("max_completion_tokens", param, message):
-        return replace(dialect, length="max_tokens")
-    if dialect.temperature and _is_about("temperature", param, message):
-        return replace(dialect, temperature=False)
-    if dialect.likelihoods and _is_about("logprobs", param, message):
-        return replace(dialect, likelihoods=False)
-    if dialect.system and any(word in message for word in _SYSTEM_WORDS):
-        return replace(dialect, system=False)
-    return None
+    changes: Iterator[tuple[bool, dict[str, Any]]] = iter(
+        [
+            (
+                dialect.length == "max_tokens" and "max_completion_tokens" in message,
+                {"length": "max_completion_tokens"},
+            ),
+            # Given up for the older name only where it has worked before, or lessons could go round in circles.
+            (
+                settled and dialect.length != "max_tokens" and _is_about("max_completion_tokens", param, message),
+                {"length": "max_tokens"},
+            ),
+            (dialect.temperature and _is_about("temperature", param, message), {"temperature": False}),
+            (dialect.stream and dialect.counted and "stream_options" in f"{param} {message}", {"counted": False}),
+            (not dialect.stream and (param == "stream" or bool(_STREAM.search(message))), {"stream": True}),
+            (dialect.likelihoods and _is_about("logprobs", param, message), {"likelihoods": False}),
+            (dialect.system and any(word in message for word in _SYSTEM_WORDS), {"system": False}),
+        ]
+    )
+    return next((replace(dialect, **change) for applies, change in changes if applies), None)
 
 
 def _is_about(name: str, param: str, message: str) -> bool:
@@ -221,7 +246,10 @@ class Lessons:
         self.dialect = dialect_for(settings, remembered, cautious=cautious)
         # What an earlier version remembered says nothing about limits.
         self.settled = remembered is not None and _LIMITS_KNOWN in remembered
-        self._errors = 0
+        self._errors: Counter[int] = Counter()
+        self._first, self._stepped, self._doubted, self._unsure = self.dialect, False, False, False
+        self.heard: Mapping[str, Any] | None = None
+        """The first body with a reply, for those who tell what was found."""
 
     @classmethod
     async def recall(cls, settings: ModelSettings, store: AnswerStore | None, *, cautious: bool = False) -> Lessons:
@@ -237,11 +265,20 @@ class Lessons:
         remembered = await store.dialect(settings.shown_url(), settings.name) if store else None
         return cls(settings, store=store, remembered=remembered, cautious=cautious)
 
-    async def settle(self, sent: Dialect | None) -> None:
-        """Take in that the server answered a request of this dialect, None where the dialect is not known."""
+    async def settle(self, sent: Dialect | None, found: Mapping[str, Any] | None = None) -> None:
+        """Take in that the server answered a request of this dialect.
+
+        Args:
+            sent: The dialect, None where it is not known.
+            found: The body of the answer.
+        """
+        self.heard = found if self.heard is None else self.heard
+        if self._stepped and sent == self._first != self.dialect:  # the errors before were about something else
+            self.dialect, self.settled, self._stepped = sent, False, False
         if self.settled or sent != self.dialect:
             return
         self.settled = True
+        self._unsure = self._stepped
         if self._store is not None:
             await self._store.remember_dialect(self._settings.shown_url(), self._settings.name, sent.dumps())
 
@@ -257,12 +294,51 @@ class Lessons:
             self.dialect, self.settled = better, False
         return better is not None
 
-    def stumble(self, sent: Dialect) -> bool:
-        """Take in an HTTP 500, and return whether another dialect may work: some servers fail over limits."""
-        if self.settled or sent != self.dialect or sent.format != "json_schema" or not sent.limits:
+    def next_dialect(self) -> Dialect:
+        """Return the dialect of the next request.
+
+        Where errors taught a simpler one, one request goes out in the first again, as the errors may have passed.
+        """
+        again, self._unsure = self._unsure, False
+        return self._first if again else self.dialect
+
+    def doubt(self, sent: Dialect, status: int) -> bool:
+        """Take in an error that says nothing of parameters, and return whether another dialect may work.
+
+        Some servers fail over a response format with HTTP 500, 501 or 404. A server that goes on failing without any
+        fails for another reason; it is asked in the first dialect from then on.
+
+        Args:
+            sent: The dialect of the request.
+            status: The HTTP status of the error, 0 where there is none.
+        """
+        if self._settings.file is not None or status in _NO_DOUBT:
             return False
-        self._errors += 1
-        if self._errors < _ERRORS_BORNE:
+        if sent != self.dialect:  # another call has learnt in the meantime
+            return True
+        if self.settled or self._doubted:
             return False
-        self.dialect = replace(sent, limits=())
+        self._errors[status] += 1
+        if not self._stepped:
+            self._first = sent
+        if status >= 500 and self._errors[status] < _ERRORS_BORNE.get(status, 2):
+            return False
+        simpler = self._simpler()
+        self._stepped, self._doubted = simpler is not None, simpler is None
+        self.dialect = self._first if simpler is None else simpler
+        return simpler is not None
+
+    def leave_room(self, sent: Dialect) -> bool:
+        """Take in that the model spent the whole limit on thoughts, and return whether more room may help."""
+        if self._settings.file is not None or sent.thinks:
+            return sent != self.dialect
+        if sent == self.dialect:
+            self.dialect, self.settled = replace(sent, room=True), False
         return True
+
+    def _simpler(self) -> Dialect | None:
+        if self.dialect.format == "json_schema" and self.dialect.limits:
+            return replace(self.dialect, limits=())
+        if self.dialect.format == "text" or self._settings.response_format != "auto":
+            return None
+        return replace(self.dialect, format=FORMATS[FORMATS.index(self.dialect.format) + 1])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from goldbench.pipeline.errors import AnswerRejected, CallFailed
+from goldbench.pipeline.errors import AnswerRejected, CallFailed, ModelUnavailable
 from goldbench.pipeline.llm.headers import Allowance
 from goldbench.pipeline.ports import Likelihood, Usage
 
@@ -30,7 +30,7 @@ class Cause(Enum):
 class ExchangeFailed(Exception):
     """An exchange failed and another attempt may work. ``kind`` is a short stable word without content.
 
-    ``after_s`` is how long a call that ran out of time was waited for, in seconds.
+    ``after_s`` is how long a call that ran out of time was waited for, in seconds; ``usage`` what the attempt cost.
     """
 
     def __init__(
@@ -41,9 +41,10 @@ class ExchangeFailed(Exception):
         retry_after_s: float | None = None,
         allowance: Allowance | None = None,
         after_s: float = 0.0,
+        usage: Usage | None = None,
     ) -> None:
         self.cause, self.kind, self.retry_after_s, self.allowance = cause, kind, retry_after_s, allowance
-        self.after_s = after_s
+        self.after_s, self.usage = after_s, usage
         super().__init__(kind)
 
 
@@ -53,6 +54,14 @@ class ParameterRefused(CallFailed):
     def __init__(self, status: int, error: Mapping[str, Any]) -> None:
         self.error = error
         super().__init__(f"http-{status}", f"the server refuses the call as wrong (HTTP {status})")
+
+
+class PathUnknown(ModelUnavailable):
+    """The server does not know the model or the path (HTTP 404). ``error`` holds its words, which are never shown."""
+
+    def __init__(self, message: str, error: Mapping[str, Any]) -> None:
+        self.error = error
+        super().__init__(message)
 
 
 class NotThere(Exception):

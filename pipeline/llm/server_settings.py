@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -26,6 +27,12 @@ PATIENCE_S = 30.0
 
 THINKING = 4096
 """Tokens that a model may think before it answers."""
+
+
+_AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
+_DEPLOYMENT = "/openai/deployments/"
+_SECRET, _SHORT_SECRET = 16, 8
+"""The fewest characters of a key that is hidden in replies; one that begins with sk- may be shorter."""
 
 
 class Prices(NamedTuple):
@@ -84,6 +91,10 @@ class Model(Record):
         "Length of its vectors, where it can shorten them", unset="the full length", example=256,
     )] = None  # fmt: skip
     api_key_env: Annotated[str, Setting("Environment variable that holds the API key")] = "OPENAI_API_KEY"
+    key_header: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9-]{1,64}$"), Setting(
+        "Header that carries the API key",
+        unset="Authorization; api-key for Azure", example="api-key",
+    )] = None  # fmt: skip
     concurrency: Annotated[int | None, Field(ge=1, le=4096), Setting(
         "Most calls in flight at once", "--concurrency", "Limits", "N", unit="calls", unset="up to 64", example=8,
     )] = None  # fmt: skip
@@ -227,11 +238,44 @@ class ModelSettings(Model):
             return None
         return Prices(self.usd_per_million_input, self.usd_per_million_output)
 
+    @property
+    def header_of_key(self) -> str:
+        """The header that carries the key: as set, else the one that the address is known for."""
+        parts = urlsplit(self.base_url)
+        azure = (parts.hostname or "").endswith(_AZURE) or _DEPLOYMENT in parts.path
+        return self.key_header or ("api-key" if azure else "Authorization")
+
+    @property
+    def lacks_version(self) -> bool:
+        """Whether the address is one of Azure that needs a version and has none."""
+        parts = urlsplit(self.base_url)
+        return _DEPLOYMENT in parts.path and "api-version=" not in parts.query
+
     def shown_url(self) -> str:
         """Return the base URL without user name, password and query, fit for a message."""
         if self.file is not None:
             return "this machine"
         return shown_address(self.base_url)
+
+
+def address_of(url: str) -> tuple[str, dict[str, str]]:
+    """Return a base URL without its query, and the query, which goes with every request."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")), dict(parse_qsl(parts.query))
+
+
+def without_key(content: bytes, key: str | None) -> bytes:
+    """Return a body without the key, which a server may repeat; a short word that only stands for a key stays.
+
+    Args:
+        content: The body.
+        key: The key that was sent.
+    """
+    if not key or len(key) < (_SHORT_SECRET if key.startswith("sk-") else _SECRET):
+        return content
+    for form in {key, json.dumps(key)[1:-1]}:
+        content = content.replace(form.encode(), b"*" * 8)
+    return content
 
 
 def shown_address(url: str) -> str:

@@ -15,10 +15,11 @@ from openai import RequestOptions
 from goldbench.pipeline.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable
 from goldbench.pipeline.llm.bodies import MOST_BYTES, TooLong, beside, bound_body, expect, most_bytes, parsed
 from goldbench.pipeline.llm.certificates import chain, trouble, trusted
-from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
+from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused, PathUnknown
 from goldbench.pipeline.llm.headers import allowance, retry_after_s
 from goldbench.pipeline.llm.proxies import proxy_for
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.reply_body import context_exceeded, error_inside, error_of
+from goldbench.pipeline.llm.server_settings import ModelSettings, address_of, without_key
 
 R = TypeVar("R")
 
@@ -47,9 +48,7 @@ class Wire:
 
     def __init__(self, client: openai.AsyncOpenAI, settings: ModelSettings) -> None:
         self._client, self._settings, self.url = client, settings, settings.shown_url()
-        # Always set, because the client would otherwise look for a key in the environment.
-        key = settings.api_key
-        self._options: RequestOptions = {"headers": {"Authorization": f"Bearer {key}" if key else openai.Omit()}}
+        self._options: RequestOptions = {"headers": _key_headers(settings)}
 
     async def post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, str]]:
         """Return the JSON of the response and its headers.
@@ -62,7 +61,11 @@ class Wire:
         """
         sending = self._client.post(path, body=body, options=self._options, cast_to=httpx2.Response)
         response = await self._exchange(sending, most=most_bytes(body, self._settings.reasoning_tokens))
-        return await self._json(response), response.headers
+        found = await self._json(response)
+        if inside := error_inside(found):
+            failure = self._failure(*inside, response.headers)
+            raise failure.at(self.url) if isinstance(failure, ModelError) else failure
+        return found, response.headers
 
     async def get(self, path: str) -> dict[str, Any]:
         """Return the JSON of a resource; raises ``NotThere`` on a 404."""
@@ -103,19 +106,21 @@ class Wire:
         raise failure.at(self.url) if isinstance(failure, ModelError) else failure
 
     async def _json(self, response: httpx2.Response) -> dict[str, Any]:
-        content = response.content
+        content = without_key(response.content, self._settings.api_key)
         found = await beside(parsed, content, size=len(content))
         if found is None:
             raise ExchangeFailed(Cause.BROKEN, "not-json")
         return found
 
     def _from_status(self, error: openai.APIStatusError) -> Exception:
-        status, headers = error.status_code, error.response.headers
-        said = error.body if isinstance(error.body, dict) else {}
+        return self._failure(error.status_code, error_of(error.body), error.response.headers)
+
+    def _failure(self, status: int, said: Mapping[str, Any], headers: Mapping[str, str]) -> Exception:
         hopeless = self._hopeless(status, said, headers.get("location", ""))
         if hopeless is not None:
-            return ModelUnavailable(f"{hopeless}, then run again")
-        if status in {400, 422}:
+            message = f"{hopeless}, then run again"
+            return PathUnknown(message, said) if status == 404 else ModelUnavailable(message)
+        if status in {400, 422} or context_exceeded(said):
             return ParameterRefused(status, said)
         if status >= 500 or status in RETRIED:
             cause = Cause.OVERLOADED if status in _OVERLOAD else Cause.BROKEN if status >= 500 else Cause.REFUSED
@@ -133,10 +138,21 @@ class Wire:
         if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
             return "the account has no credit left: top it up"
         if status in {401, 403} and not ("moderation" in message or "flagged" in message):
-            return f"the server refuses the key (HTTP {status}): set the right one"
+            header = self._settings.header_of_key
+            return f"the server refuses the key (HTTP {status}): set the right one, or key_header if {header} is wrong"
+        if status == 404 and self._settings.lacks_version:
+            return "an address of Azure with /deployments/ needs a version: end base_url with ?api-version=2024-10-21"
         if status == 404:
             return f"the server does not know model {self._settings.name!r} or the path (HTTP 404): correct them"
         return None
+
+
+def _key_headers(settings: ModelSettings) -> dict[str, str | openai.Omit]:
+    """Return the header with the key. Both are always set: the client would otherwise look for a key elsewhere."""
+    key, name = settings.api_key, settings.header_of_key
+    if key and name.lower() != "authorization":
+        return {"Authorization": openai.Omit(), name: key}
+    return {"Authorization": f"Bearer {key}" if key else openai.Omit()}
 
 
 def redirected_to(url: str, location: str, *, key: str | None = None) -> str:
@@ -180,6 +196,7 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
     Raises:
         UsageError: A variable of the environment names a proxy that is not valid, or a file without certificates.
     """
+    address, query = address_of(settings.base_url)
     limits = httpx2.Limits(max_connections=max(100, settings.calls_at_once), max_keepalive_connections=None)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
     try:
@@ -194,7 +211,8 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
             event_hooks={"response": [bound_body]},
         )
         client = openai.AsyncOpenAI(
-            base_url=settings.base_url,
+            base_url=address,
+            default_query=query,
             api_key=settings.api_key or "none",
             max_retries=0,
             timeout=timeout,

@@ -114,7 +114,7 @@ async def test_a_refused_key_or_model_ends_the_run_after_one_request(
     async with open_path() as path:
         outcomes = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(64)), return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
-    assert model_server.stats()["requests"] == 1
+    assert model_server.stats()["requests"] == (4 if status == 404 else 1)  # some answer 404 to a response format
 
 
 async def test_an_exhausted_quota_is_not_waited_for(open_path: Opener, model_server: ServerHandle):
@@ -133,7 +133,8 @@ async def test_a_request_the_server_calls_wrong_fails_alone(open_path: Opener, m
         with pytest.raises(CallFailed) as caught:
             await path.complete(verdict_request(1))
         await path.complete(verdict_request(2))
-    assert caught.value.kind == "http-400"
+    assert caught.value.kind == "too-long"
+    assert "the context of 8,192 tokens" in str(caught.value)
     assert model_server.stats()["requests"] == 3
 
 

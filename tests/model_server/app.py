@@ -23,7 +23,7 @@ from tests.model_server.kind_writer import (
 )
 from tests.model_server.level_writer import as_hard_as_asked
 from tests.model_server.oracle import good_answer
-from tests.model_server.replies import message_for
+from tests.model_server.replies import ServerEvents, message_for, shaped
 from tests.model_server.scenario import Scenario
 from tests.model_server.searching import packed, results_for, vector
 from tests.model_server.tokens import count_tokens
@@ -49,6 +49,8 @@ class ModelServer:
         for version in ("v1", "v2"):  # Jina serves the first, Cohere the second
             app.router.add_post(f"/{version}/rerank", self._rerank)
         app.router.add_get("/v1/models", self._models)
+        for path in ("/openai/v1", "/openai/deployments/{name}"):  # Azure's
+            app.router.add_post(f"{path}/chat/completions", self._chat)
         self.batches.add_routes(app)
         app.router.add_get("/control/stats", self._stats)
         app.router.add_get("/control/requests", self._requests)
@@ -178,7 +180,11 @@ class ModelServer:
         if "status" in action:
             error = {"error": {"message": f"scripted {action['status']}", "type": "scripted", "code": None}}
             return action["status"], action.get("body", error), {**headers, **action.get("headers", {})}
-        complaint = complaint_about(self.scenario.settings, kind, body, request.headers.get("authorization", ""))
+        header = self.scenario.settings["key_header"]
+        given = request.headers.get(header, "")
+        complaint = complaint_about(
+            self.scenario.settings, kind, body, given if header == "authorization" else f"Bearer {given}"
+        )
         if complaint:
             return complaint[0], complaint[1], headers
         limited = self._rate_limited(headers)
@@ -216,7 +222,11 @@ class ModelServer:
     async def _send(
         self, request: web.Request, code: int, reply: Any, headers: dict[str, str], action: dict[str, Any]
     ) -> web.StreamResponse:
+        streamed = code == 200 and isinstance(reply, dict) and "stream" in reply
         data = (reply if isinstance(reply, str) else json.dumps(reply)).encode()
+        if streamed:
+            events = ServerEvents(reply.pop("stream"), reply)
+            return web.Response(body=events.encoded(), headers=headers, content_type="text/event-stream")
         half, slow = action.get("connection") == "half", action.get("slow_body_ms")
         if not half and not slow:
             return web.Response(body=data, status=code, headers=headers, content_type="application/json")
@@ -273,7 +283,7 @@ class ModelServer:
             ]
         if self.scenario.settings["usage"]:
             completion["usage"] = {**usage, "total_tokens": sum(usage.values())}
-        return completion
+        return shaped(completion, action.get("shape"), body)
 
     def _good(self, schema: dict[str, Any], system: str, user: str) -> Any:
         """Return a good reply, or as bad a one as the settings say."""

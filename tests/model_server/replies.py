@@ -65,3 +65,53 @@ def message_for(kind: str, answer: Any) -> Message | None:
     if kind == "cut-off":
         return _TEXTS["truncated"](answer), "length", None
     return _TEXTS[kind](answer), "stop", None
+
+
+def shaped(completion: dict[str, Any], shape: str | None, body: dict[str, Any]) -> dict[str, Any]:
+    """Return a completion with its text where some servers put it.
+
+    Args:
+        completion: The completion as most servers send it.
+        shape: Where the text stands; None for a stream if the request asks for one, else in the content.
+        body: The request.
+    """
+    shape = shape or ("stream" if body.get("stream") else None)
+    if not completion["choices"] or shape is None:
+        return completion
+    choice = completion["choices"][0]
+    message = choice["message"]
+    if shape == "tool-call":
+        function = {"name": "answer", "arguments": message["content"]}
+        choice["finish_reason"] = "tool_calls"
+        message |= {"content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+    elif shape == "reasoning-only":
+        message |= {"content": None, "reasoning_content": message["content"]}
+    elif shape == "reasoning":
+        message |= {"reasoning": "The passage says so, and the schema wants this form."}
+    elif shape == "parts":
+        message["content"] = [{"type": "text", "text": message["content"]}]
+    elif shape == "stream":
+        completion["stream"] = body
+    return completion
+
+
+class ServerEvents:
+    """A completion as a stream of events."""
+
+    def __init__(self, body: dict[str, Any], completion: dict[str, Any]) -> None:
+        self._body, self._completion = body, completion
+
+    def encoded(self) -> bytes:
+        """Return the events, with the usage at the end if it was asked for."""
+        choice = self._completion["choices"][0]
+        text = choice["message"]["content"] or ""
+        base = {**self._completion, "object": "chat.completion.chunk"}
+        usage = base.pop("usage", None)
+        pieces = [text[at : at + 7] for at in range(0, len(text), 7)]
+        rows = [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]
+        rows += [{"index": 0, "delta": {"content": piece}, "finish_reason": None} for piece in pieces]
+        rows += [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]
+        events = [json.dumps({**base, "choices": [row]}) for row in rows]
+        if usage and (self._body.get("stream_options") or {}).get("include_usage"):
+            events.append(json.dumps({**base, "choices": [], "usage": usage}))
+        return "".join(f"data: {event}\n\n" for event in [*events, "[DONE]"]).encode()

@@ -7,7 +7,8 @@
 - ``strict``: refuse a json_schema that is not strict as OpenAI means it
 - ``reasoning``: refuse ``max_tokens`` and any temperature but 1, as reasoning models do
 - ``no_system``: refuse the system role
-- ``api_key``: what the bearer token must be; ``models``: the ids served (any, when empty); ``usage``: report tokens
+- ``api_key``: what the bearer token must be, or the header ``key_header``
+- ``models``: the ids served (any, when empty); ``usage``: report tokens
 - ``rate_limit``: ``{"rpm": n}``: answers 429 above n requests a minute and says so in ``x-ratelimit-*`` headers
 - ``judge``: how pairs of a query and a passage are graded, see ``judge.py``
 - ``kinds``: how queries about several passages are written, see ``kind_writer.py``
@@ -26,6 +27,7 @@ and the first one that applies says what to ``do``:
 - ``status`` with ``headers``, ``body``; ``latency_ms``; ``hang``: true
 - ``connection``: refuse (closed before any answer) | half (headers and half of the body) | garbage (not HTTP)
 - ``slow_body_ms``: the body comes in ten pieces over this time
+- ``shape``: where a good reply stands: stream | tool-call | reasoning-only | reasoning | parts
 - ``reply``: a kind of reply of ``replies.py``; ``content``: this very text as the reply
 """
 
@@ -45,6 +47,7 @@ DEFAULTS: dict[str, Any] = {
     "reasoning": False,
     "no_system": False,
     "api_key": None,
+    "key_header": "authorization",
     "models": [],
     "usage": True,
     "rate_limit": None,

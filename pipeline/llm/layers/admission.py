@@ -102,6 +102,8 @@ def _spent(outcome: HasReply | Exception | None, want: Reservation) -> Usage:
     if outcome is not None and (isinstance(outcome, ReplyRejected) or not isinstance(outcome, Exception)):
         usage = outcome.reply.usage
         return usage if usage.input_tokens or usage.output_tokens else Usage(want.tokens)
+    if isinstance(outcome, ExchangeFailed) and outcome.usage is not None:
+        return outcome.usage
     timed_out = isinstance(outcome, LimitReached)
     if timed_out or (isinstance(outcome, ExchangeFailed) and outcome.kind in {"timeout", "connection"}):
         return Usage(want.tokens)

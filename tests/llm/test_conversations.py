@@ -1,0 +1,53 @@
+"""Every server of `tests.model_server.conversations` answers, or is told with the setting to change."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from goldbench.pipeline.errors import ModelError
+from tests.llm.conftest import Opener, verdict_request
+from tests.model_server.conversations import CONVERSATIONS
+from tests.model_server.fixture import ServerHandle
+
+SLOW = [pytest.param(name, marks=pytest.mark.slow) if "503" in name else name for name in CONVERSATIONS]
+
+
+@pytest.mark.parametrize("name", SLOW)
+async def test_every_server_answers_or_is_told_with_its_setting(
+    open_path: Opener, model_server: ServerHandle, name: str
+):
+    server = CONVERSATIONS[name]
+    model_server.script(*server.rules, **server.settings)
+    url = model_server.base_url.removesuffix("/v1") + server.path
+    key = server.settings.get("api_key")
+    async with open_path(name="m", base_url=url, api_key=key, unreachable_s=5.0) as path:
+        calls = (path.complete(verdict_request(number, max_tokens=1500)) for number in range(6))
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    failed = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    if not server.ends:
+        assert not failed
+        answered = model_server.stats()["statuses"]
+        assert sum(count for status, count in answered.items() if status != "200") <= server.most_failures
+    else:
+        assert len(failed) == 6
+        assert all(isinstance(failure, ModelError) for failure in failed)
+        assert all(part in str(failed[0]) for part in server.ends), str(failed[0])
+
+
+async def test_what_a_server_takes_is_remembered(open_path: Opener, model_server: ServerHandle):
+    server = CONVERSATIONS["HTTP 500 to every format"]
+    model_server.script(*server.rules)
+    for number in range(2):
+        async with open_path(name="m") as path:
+            await path.complete(verdict_request(number))
+    assert model_server.stats()["statuses"] == {"500": 4, "200": 2}
+
+
+async def test_an_error_that_passes_does_not_cost_the_format(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"first": 3}, "do": {"status": 500, "latency_ms": 5}}, latency_ms=200)
+    async with open_path(name="m") as path:
+        await asyncio.gather(*(path.complete(verdict_request(number)) for number in range(8)))
+        await path.complete(verdict_request(9))
+    assert "minLength" in str(model_server.requests()[-1]["body"]["response_format"])
