@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from goldbench.pipeline.errors import ConfigError
+from goldbench.pipeline.errors import ConfigError, plain_file
 from goldbench.pipeline.llm.server_settings import Model
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.text.display import shown
@@ -399,14 +399,16 @@ def read_toml(path: Path) -> dict[str, Any]:
         ConfigError: The file cannot be read, or is not TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(plain_file(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(path, ["file not found"]) from None
     except IsADirectoryError:
         raise ConfigError(path, ["is a folder, not a configuration file"]) from None
     except OSError as error:
         raise ConfigError(path, [f"cannot be read ({(error.strerror or 'unknown reason').lower()})"]) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except RecursionError:
+        raise ConfigError(path, ["is nested too deeply to be read"]) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(path, [f"is not TOML: {error}"]) from None
 
 

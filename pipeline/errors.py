@@ -184,6 +184,22 @@ def require(extra: str, *packages: str) -> None:
             raise MissingExtra(package, extra)
 
 
+def is_substitution(path: Path) -> bool:
+    """Return whether a path is what a shell makes of ``<(command)``: a pipe into which somebody writes."""
+    return str(path).startswith(("/dev/fd/", "/proc/", "/dev/stdin"))
+
+
+def plain_file(path: Path) -> Path:
+    """Return a path that is about to be read.
+
+    Raises:
+        OSError: It is a pipe or a device, at which reading may wait or go on for ever.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir() and not is_substitution(path):
+        raise OSError(errno.EINVAL, "it is a pipe or a device; give a plain file")
+    return path
+
+
 @contextlib.contextmanager
 def explained(place: Path) -> Iterator[None]:
     """Turn what the operating system says about a write to a file or folder into one line.

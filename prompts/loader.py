@@ -75,7 +75,7 @@ def parse(prompt_id: str, text: str) -> Prompt:
         head = tomllib.loads(parts["head"])
         declared = frozenset(str(name) for name in head["placeholders"])
         description = str(head["description"])
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, RecursionError) as error:
         raise PromptError(f"prompt {prompt_id}: front matter: {error}") from None
     used = _placeholders(parts["system"] + parts["user"])
     if used != declared:
@@ -101,7 +101,9 @@ def load(prompt_id: str, folder: Path | None = None) -> Prompt:
     file_name = f"{prompt_id}.md"
     if not _FILE_NAME.fullmatch(file_name):
         raise PromptError(f"prompt {prompt_id}: an id looks like generate.v1")
-    if folder is not None and (path := folder / file_name).is_file():
+    if folder is not None and (path := folder / file_name).exists():
+        if not path.is_file():
+            raise PromptError(f"{path}: is not a plain file; give one, or remove it to use the built-in prompt")
         try:
             prompt = parse(prompt_id, path.read_text(encoding="utf-8"))
         except PromptError as error:

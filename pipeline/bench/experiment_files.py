@@ -127,7 +127,7 @@ def read_published(path: Path) -> dict[str, Any]:
     else:
         try:
             found = tomllib.loads(source.read().decode())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(source.name, f"not valid TOML: {error}") from None
         found = found.get("published", found)
     if not isinstance(found, dict):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import InputError, explained
+from goldbench.pipeline.errors import InputError, explained, plain_file
 from goldbench.schemas.corpus import Chunk
 
 COUNT = 5
@@ -28,7 +28,7 @@ def read_personas(path: Path) -> tuple[str, ...] | None:
     if not path.exists():
         return None
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = plain_file(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         raise InputError(path, "cannot be read as UTF-8 text; write one persona per line") from None
     return tidy(line for line in lines if not line.lstrip().startswith("#"))

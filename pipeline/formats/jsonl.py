@@ -10,7 +10,7 @@ from typing import BinaryIO, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.errors import InputError, OutputError, plain_file
 from goldbench.pipeline.formats.faults import Fault, explain
 from goldbench.schemas.record import Record
 
@@ -65,12 +65,14 @@ class RecordFile(Generic[R]):
         offsets = array.array("Q")
         position = 0
         try:
-            with path.open("rb") as file:
+            with plain_file(path).open("rb") as file:
                 for line in file:
                     offsets.append(position)
                     position += len(line)
         except FileNotFoundError:
             raise InputError(path, "is missing; run the build again") from None
+        except OSError as error:
+            raise InputError(path, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
         return cls(path, kind, offsets)
 
     def __len__(self) -> int:

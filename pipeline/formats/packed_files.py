@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import select
 import stat
 import sys
 import weakref
@@ -14,11 +15,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
+from goldbench.pipeline.errors import is_substitution
 from goldbench.pipeline.formats.faults import Fault, in_file, unreadable
 from goldbench.pipeline.text.display import shown
 
 STDIN = "-"
 NOT_UTF8 = "is not UTF-8 here; convert the whole file to UTF-8"
+
+PATIENCE_S = 30.0
+"""How long to wait for the first byte of a named pipe."""
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60)))
@@ -35,7 +40,7 @@ class Source:
         if str(path) == STDIN:
             self._copy = _kept(sys.stdin.buffer)
         elif _is_pipe(self.path):
-            with in_file(self.name), self._raw() as pipe:
+            with in_file(self.name), _opened_pipe(self.path) as pipe:
                 self._copy = _kept(pipe)
         if self._copy is not None:
             weakref.finalize(self, self._copy.close)
@@ -84,6 +89,8 @@ class Source:
                 yield cast("BinaryIO", copy)
             return
         try:
+            if self.path.is_char_device():
+                raise Fault("is a device; give a file")
             file = self.path.open("rb", buffering=0)
         except (OSError, ValueError) as error:
             raise unreadable(error) from None
@@ -120,6 +127,22 @@ def _is_pipe(path: Path) -> bool:
         return stat.S_ISFIFO(path.stat().st_mode)
     except (OSError, ValueError):
         return False  # opening the file will tell what is wrong
+
+
+def _opened_pipe(path: Path) -> BinaryIO:
+    """Open a pipe; of a named one, wait some time for what is written into it.
+
+    Raises:
+        Fault: Nothing is written into it.
+    """
+    if is_substitution(path):
+        return path.open("rb", buffering=0)
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not select.select([handle], [], [], PATIENCE_S)[0]:
+        os.close(handle)
+        raise Fault(f"is a pipe into which nothing was written for {PATIENCE_S:.0f} s; give a file")
+    os.set_blocking(handle, True)
+    return os.fdopen(handle, "rb", buffering=0)
 
 
 def _kept(stream: BinaryIO) -> IO[bytes]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import jsonlines
 
@@ -187,7 +188,7 @@ def _json_lines(path: Path, judgement: Judgement) -> Iterator[Row]:
             yield text
 
     # The standard parser, because faster ones that may be installed refuse other things.
-    objects = jsonlines.Reader(counted(), loads=json.loads).iter(type=dict, skip_empty=True)
+    objects = jsonlines.Reader(counted(), loads=_parsed).iter(type=dict, skip_empty=True)
     try:
         for number, values in enumerate(objects, start=1):
             yield Row(number, line, values)
@@ -195,6 +196,11 @@ def _json_lines(path: Path, judgement: Judgement) -> Iterator[Row]:
         raise Fault(_json_problem(error), line=line) from None
     except RecursionError:
         raise Fault("is nested too deeply", line=line) from None
+
+
+def _parsed(text: str | bytes) -> Any:  # noqa: ANN401  any JSON
+    """Return a value of JSON in which a number that is too large for a computer stays text: ``1e400``."""
+    return json.loads(text, parse_float=lambda digits: digits if math.isinf(float(digits)) else float(digits))
 
 
 def _json_problem(error: jsonlines.InvalidLineError) -> str:
@@ -207,7 +213,7 @@ def _json_problem(error: jsonlines.InvalidLineError) -> str:
 def _json(path: Path, megabytes: int, encoding: str | None) -> Table:
     found = decoded(read_whole(path, megabytes=megabytes), encoding)
     try:
-        values = json.loads(found.text)
+        values = _parsed(found.text)
     except json.JSONDecodeError as error:
         raise Fault(f"is not valid JSON: {error.msg}", line=error.lineno) from None
     except (ValueError, RecursionError) as error:

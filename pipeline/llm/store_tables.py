@@ -8,6 +8,7 @@ import platform
 import sqlite3
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from goldbench.pipeline.errors import InputError, OutputError
@@ -45,6 +46,8 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
     """
     if not create and not path.is_file():
         raise InputError(path, "there is no answer store here")
+    if path.exists() and not path.is_file():
+        raise InputError(path, "is not a plain file; name another for the answer store")
     until = time.monotonic() + _BUSY_S
     while True:
         try:
@@ -106,7 +109,31 @@ def _version(connection: sqlite3.Connection, path: Path, *, may_be_new: bool) ->
         raise InputError(
             path, f"the answer store has version {version}, this goldbench reads up to {VERSION}: update it"
         )
+    if version and (problem := _other_columns(connection)):
+        raise InputError(path, f"the answer store {problem}: put a copy back, or move it away to start a new one")
     return version
+
+
+def _other_columns(connection: sqlite3.Connection) -> str | None:
+    """Return what the tables lack of those of a new store, or None."""
+    for table, columns in _columns().items():
+        there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        if not there:
+            return f"has no table {table}"
+        if lacking := [name for name in columns if name not in there]:
+            return f"has a table {table} without the column {lacking[0]}"
+        if len(there) > len(columns):
+            return f"has a table {table} with columns of another program"
+    return None
+
+
+@cache
+def _columns() -> dict[str, list[str]]:
+    """Return the columns of each table of a new store."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as new:
+        new.executescript(_TABLES)
+        tables = [row[0] for row in new.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {table: [row[1] for row in new.execute(f"PRAGMA table_info({table})")] for table in tables}
 
 
 def _set_up(connection: sqlite3.Connection, path: Path, *, create: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, ValidationError
 
-from goldbench.pipeline.errors import InputError, OutputError, UsageError
+from goldbench.pipeline.errors import InputError, OutputError, UsageError, plain_file
 from goldbench.pipeline.llm.store import KEPT_REJECTIONS
 from goldbench.pipeline.llm.store_tables import opened_store
 
@@ -154,12 +154,13 @@ def import_answers(path: Path, source: Path) -> int:
 def _records(source: Path) -> Iterator[_AnswerLine | _VectorLine]:
     number = 0
     try:
-        with source.open(encoding="utf-8") as lines:
+        with plain_file(source).open(encoding="utf-8") as lines:
             for line in lines:
                 number += 1
                 yield _record(line)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(source, f"cannot be read ({type(error).__name__})") from None
+        why = getattr(error, "strerror", None) or type(error).__name__
+        raise InputError(source, f"cannot be read ({why})") from None
     except ValueError as error:
         raise InputError(source, str(error), line=number) from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.errors import RetrieverFailed, plain_file
 
 
 class TokenFiles:
@@ -80,7 +80,7 @@ def _is_within(part: str, whole: str) -> bool:
 
 def _lines(path: Path) -> list[list[str]]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = plain_file(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise RetrieverFailed(f"{path}: cannot be read ({(error.strerror or 'unknown').lower()})") from None
     except UnicodeDecodeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -93,6 +93,8 @@ def open_ledger(
             raise InputError(name, "is missing: nobody has judged here yet; goldbench review DIR opens the page")
         if not file.parent.is_dir():
             raise InputError(name, "cannot be created: its folder is missing")
+    if file is not None and file.exists() and not file.is_file():
+        raise InputError(name, "is not a plain file; give another --ledger")
     engine = ledger_tables.open_engine(str(place))
     try:
         with _told(name), engine.begin() as connection:
@@ -115,9 +117,11 @@ def _prepare(connection: Connection, data_sha: str, rubric_sha: str, *, create: 
     if connection.dialect.name == "sqlite" and known - set(ledger_tables.metadata.tables):
         raise InputError(name, "is a database of another program; give another --ledger")
     about = ledger_tables.about
+    _refuse_other_columns(connection, known & {about.name}, name)
     row = connection.execute(sa.select(about)).one_or_none() if about.name in known else None
     if row is not None and not 1 <= row.format <= ledger_tables.FORMAT:
         raise InputError(name, f"has ledger format {row.format}; this goldbench reads format {ledger_tables.FORMAT}")
+    _refuse_other_columns(connection, known, name)
     ledger_tables.metadata.create_all(connection)
     if row is None:
         values = {"one": 1, "format": ledger_tables.FORMAT, "data_sha": data_sha, "rubric_sha": rubric_sha}
@@ -127,6 +131,11 @@ def _prepare(connection: Connection, data_sha: str, rubric_sha: str, *, create: 
         connection.execute(sa.update(about).values(format=ledger_tables.FORMAT))
     if rubric_sha == RUBRIC_SHA:
         record_rubric(connection, rubric_sha, _RUBRIC_TEXT)
+
+
+def _refuse_other_columns(connection: Connection, tables: Collection[str], name: str) -> None:
+    if problem := ledger_tables.lacking(connection, tables):
+        raise InputError(name, f"{problem}: put a copy of it back, or give another --ledger")
 
 
 class Ledger:

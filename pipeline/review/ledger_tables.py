@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,21 @@ class LedgerFile:
         except OSError:
             return None
         return found.st_dev, found.st_ino
+
+
+def lacking(connection: sa.Connection, known: Collection[str]) -> str | None:
+    """Return which column a table of a ledger lacks, or None.
+
+    Args:
+        connection: The database.
+        known: The names of its tables.
+    """
+    for table in metadata.sorted_tables:
+        if table.name in known:
+            there = {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
+            if missing := [column.name for column in table.columns if column.name not in there]:
+                return f"is a ledger whose table {table.name} lacks the column {missing[0]}"
+    return None
 
 
 def file_of(place: str) -> Path | None:

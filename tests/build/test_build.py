@@ -305,6 +305,12 @@ def test_a_run_inside_the_documents_folder_is_not_read_as_documents(goldbench: G
     assert again.returncode == 0, again.stderr
     assert "1 goldbench run" in again.stderr
     assert artifacts(tmp_path / "docs" / "gold") == before
+    itself = goldbench("build", "docs/gold", "--out", "other")
+    assert (itself.returncode, itself.stdout) == (1, "")
+    assert (
+        itself.stderr
+        == "goldbench: docs/gold: is the folder of a goldbench run; give the documents it was built from\n"
+    )
 
 
 def test_validate_sees_every_kind_of_damage(goldbench_inside: Goldbench, tmp_path: Path) -> None:

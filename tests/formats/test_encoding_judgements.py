@@ -182,3 +182,12 @@ def test_a_table_cut_within_a_character_is_refused_in_one_line(tmp_path: Path) -
     path.write_bytes(('{"text": "é"}\n' * 3).encode() + '{"text": "é'.encode()[:-1])
     with pytest.raises(Fault, match="ends within a character: it was cut off"):
         open_table(path, megabytes=1)
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_a_number_too_large_for_a_computer_stays_text(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    row = '{"text": 1e400, "n": -1E999, "m": 1.5e3}'
+    path.write_text(f"[{row}]" if suffix == "json" else row + "\n")
+    (found,) = open_table(path, megabytes=1).rows()
+    assert found.values == {"text": "1e400", "n": "-1E999", "m": 1500.0}

@@ -12,6 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import ValidationError
 
+from goldbench.pipeline.errors import plain_file
 from goldbench.pipeline.formats.faults import Fault, explain
 from goldbench.pipeline.formats.packed_files import decoded, without_mark
 from goldbench.pipeline.text.asked_query import FIELDS, AskedQuery
@@ -159,7 +160,7 @@ def text_of(path: Path) -> str:
         OSError: The file cannot be read.
         Fault: The file is not UTF-8.
     """
-    return decoded(without_mark(path.read_bytes()))
+    return decoded(without_mark(plain_file(path).read_bytes()))
 
 
 def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -105,7 +105,7 @@ def find_files(paths: Sequence[str], *, is_run: Callable[[Path], bool] = lambda 
 
     Raises:
         UsageError: a path does not exist, or a glob matches nothing.
-        InputError: a file of a type that is not read, or a folder without any file that is.
+        InputError: a file of a type that is not read, a folder without any file that is, or the folder of a run.
     """
     walks = [_walk_argument(given, is_run) for given in paths]
     files: dict[str, SourceFile] = {}
@@ -142,6 +142,8 @@ def _walk_argument(given: str, is_run: Callable[[Path], bool]) -> _Walk:
             raise UsageError(f"{shown(given)}: matches no file that can be read{_passed_over(walk)}")
         return walk
     if path.is_dir():
+        if is_run(path):
+            raise InputError(shown(given), "is the folder of a goldbench run; give the documents it was built from")
         walk = _Walk(path, is_run)
         _walk_folder(walk)
         if not walk.files:

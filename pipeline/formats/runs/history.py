@@ -10,7 +10,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from goldbench.pipeline.errors import OutputError
+from goldbench.pipeline.errors import OutputError, plain_file
 from goldbench.pipeline.formats.faults import Fault, explain, in_file, read_rows, reason
 from goldbench.pipeline.formats.jsonl import as_line
 from goldbench.pipeline.formats.runs.scorecard_files import sync_folder
@@ -32,7 +32,7 @@ def read_history(path: Path) -> list[HistoryEntry]:
     """
     with in_file(path):
         try:
-            content = path.read_bytes()
+            content = plain_file(path).read_bytes()
         except FileNotFoundError:
             return []
         lines = content[: _end(content)].splitlines()

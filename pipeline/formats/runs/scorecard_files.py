@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from goldbench.pipeline.errors import OutputError
+from goldbench.pipeline.errors import OutputError, plain_file
 from goldbench.pipeline.formats.faults import Fault, explain, in_file, reason
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.record import Record
@@ -38,7 +38,7 @@ def read_record(path: Path, kind: type[R]) -> R:
     """
     with in_file(path):
         try:
-            return kind.model_validate_json(path.read_bytes())
+            return kind.model_validate_json(plain_file(path).read_bytes())
         except ValidationError as error:
             raise Fault(f"is not a {kind.__name__.lower()}: {explain(error)}") from None
 

@@ -260,3 +260,11 @@ def test_a_very_deep_folder_is_no_problem(tmp_path: Path) -> None:
         os.chdir(here)
     put(tmp_path, "top.txt")
     assert "top.txt" in sources(find_files([str(tmp_path)]))
+
+
+def test_the_folder_of_a_run_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "a.txt").write_text("text")
+    with pytest.raises(InputError, match="run: is the folder of a goldbench run; give the documents") as caught:
+        find_files([str(tmp_path / "run")], is_run=lambda folder: folder.name == "run")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,130 @@
+"""Files that users name: a pipe, a device or absurd nesting ends in one line, and nothing waits for ever."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from goldbench.pipeline.bench.experiment_files import read_published
+from goldbench.pipeline.build.personas import read_personas
+from goldbench.pipeline.config import load_config
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.formats import packed_files
+from goldbench.pipeline.formats.annotations.exchange import text_of
+from goldbench.pipeline.formats.faults import in_file
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.formats.lines import json_objects
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.runs.history import append_history, read_history
+from goldbench.pipeline.formats.runs.scorecard_files import read_record
+from goldbench.pipeline.llm.store_tables import connect
+from goldbench.pipeline.llm.transfer import import_answers
+from goldbench.pipeline.retrieval.token_files import TokenFiles
+from goldbench.pipeline.review.ledger import open_ledger
+from goldbench.prompts.loader import PromptError, load
+from goldbench.schemas.corpus import Chunk
+from goldbench.schemas.scorecard import Baseline
+from tests.conftest import posix
+
+pytestmark = [posix, pytest.mark.timeout(20)]
+
+
+def _exchanged(path: Path) -> str:
+    with in_file(path):
+        return text_of(path)
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "configuration": lambda path: load_config(path, {}),
+    "personas": read_personas,
+    "published figures": read_published,
+    "tokens": lambda path: TokenFiles([path]),
+    "annotations": _exchanged,
+    "history": read_history,
+    "history written": lambda path: append_history(path, []),
+    "baseline": lambda path: read_record(path, Baseline),
+    "records": lambda path: RecordFile.open(path, Chunk),
+    "answers": lambda path: import_answers(path.with_name("new.sqlite"), path),
+    "store": connect,
+    "ledger": lambda path: open_ledger(path, data_sha="0" * 64),
+    "lines": lambda path: list(json_objects(Source(path))),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_pipe_that_nobody_writes_into_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str
+) -> None:
+    monkeypatch.setattr(packed_files, "PATIENCE_S", 0.1)
+    path = tmp_path / "pipe.csv" if reader == "published figures" else tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(GoldbenchError, match="pipe") as caught:
+        READERS[reader](path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("reader", sorted(READERS.keys() - {"history written"}))
+def test_a_device_is_one_line(reader: str) -> None:
+    with pytest.raises(GoldbenchError) as caught:
+        READERS[reader](Path("/dev/zero"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_prompt_that_is_a_pipe_is_not_passed_over(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "generate.v1.md")
+    with pytest.raises(PromptError, match="not a plain file"):
+        load("generate.v1", tmp_path)
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 10_000, "a = " + "{a=" * 10_000], ids=["lists", "tables"])
+def test_absurd_nesting_in_a_configuration_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.toml").write_text(text)
+    for read in (lambda path: load_config(path, {}), read_published):
+        with pytest.raises(GoldbenchError, match=r"nested too deeply|maximum recursion depth") as caught:
+            read(tmp_path / "a.toml")
+        assert "\n" not in str(caught.value)
+
+
+def test_ten_thousand_dotted_keys_in_a_configuration_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("a." * 10_000 + "a = 1\n")
+    with pytest.raises(GoldbenchError, match="unknown key a"):
+        load_config(tmp_path / "a.toml", {})
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("ALTER TABLE answers DROP COLUMN usd", "has a table answers without the column usd: put a copy back"),
+        ("ALTER TABLE vectors RENAME COLUMN model TO m", "has a table vectors without the column model"),
+        ("DROP TABLE claims", "has no table claims"),
+        ("ALTER TABLE answers ADD COLUMN mine TEXT", "has a table answers with columns of another program"),
+    ],
+)
+def test_an_answer_store_with_other_columns_says_so(tmp_path: Path, statement: str, says: str) -> None:
+    path = tmp_path / "answers.sqlite"
+    connect(path).close()
+    store = sqlite3.connect(path)
+    store.execute(statement)
+    store.commit()
+    store.close()
+    with pytest.raises(GoldbenchError, match=says) as caught:
+        connect(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("table", ["event", "ledger", "lease"])
+def test_a_ledger_with_other_columns_says_so(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "review.sqlite"
+    open_ledger(path, data_sha="0" * 64).close()
+    column = {"event": "note", "ledger": "data_sha", "lease": "until"}[table]
+    ledger = sqlite3.connect(path)
+    ledger.execute(f"ALTER TABLE goldset_{table} RENAME COLUMN {column} TO other")
+    ledger.commit()
+    ledger.close()
+    says = f"is a ledger whose table goldset_{table} lacks the column {column}: put a copy of it back"
+    with pytest.raises(GoldbenchError, match=says):
+        open_ledger(path, data_sha="0" * 64)
