@@ -71,6 +71,11 @@ class Documents(Record):
         "--limit-documents", "Input", "N", unit="documents", unset="all", example=100,
     )] = None  # fmt: skip
     max_megabytes: Annotated[int, Field(ge=1), Setting("Largest text or office file", unit="megabytes")] = 64
+    seconds: Annotated[int, Field(ge=1), Setting("Time for a document, plus 10 s per MB", unit="seconds")] = 60
+    memory_megabytes: Annotated[int, Field(ge=256), Setting("Memory for a document", unit="megabytes")] = 2048
+    jobs: Annotated[int | None, Field(ge=1, le=64), Setting(
+        "Documents read at once", unit="processes", unset="one per processor, at most 4", example=2,
+    )] = None  # fmt: skip
     strict: Annotated[bool, Setting("End at the first document that cannot be read", "--strict", "Input")] = False
 
 
@@ -285,7 +290,8 @@ class Config(Record):
         }
         if self.generate.generator is Generator.OFFLINE:
             del data["model"], data["critics"]
-        del data["documents"]["strict"]
+        for key in ("strict", "seconds", "memory_megabytes", "jobs"):
+            data["documents"].pop(key, None)
         data["generate"].pop("prompts", None)
         data["generate"].pop("personas_file", None)
         if self.generate.prompt_style is not PromptStyle.SMALL:

@@ -24,7 +24,7 @@ from goldbench.pipeline.build.books import Books, Counts, described
 from goldbench.pipeline.build.drawn_queries import Drawn, Standing, failure_of
 from goldbench.pipeline.build.exact_shares import ShareDrawing
 from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
-from goldbench.pipeline.build.inputs import brief_for, reading
+from goldbench.pipeline.build.inputs import brief_for, reading, workers_for
 from goldbench.pipeline.build.level_shares import LevelShares, levels_for
 from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, with_personas, write_personas
 from goldbench.pipeline.build.progress import Watched, calls_shown, counted
@@ -34,10 +34,11 @@ from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.build.writers import NotSimulated
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
-from goldbench.pipeline.formats.documents.converter import memory_note
+from goldbench.pipeline.formats.documents.chunker import cut_documents
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.site_lines import LeftOut
 from goldbench.pipeline.formats.documents.sources import Found
+from goldbench.pipeline.formats.documents.worker_pool import memory_note
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
@@ -48,7 +49,6 @@ from goldbench.pipeline.stages.ask.passages import why_not
 from goldbench.pipeline.stages.ask.small_model import SmallModelGenerator
 from goldbench.pipeline.stages.assemble import add_derived, label_needed
 from goldbench.pipeline.stages.check import SetChecks
-from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.same_answers import same_answers
 from goldbench.pipeline.stages.select import Selection, select
 from goldbench.pipeline.text.display import amount
@@ -127,44 +127,57 @@ class Run:
         return self.renewal.selection(self.drawn.queries) if self.renewal else None
 
 
+class _Skips:
+    """The documents that one stage cannot use: counted, the first of them named, or the end of the run when strict."""
+
+    def __init__(self, run: Run, stage: str) -> None:
+        self._run, self._stage = run, stage
+        self.failures: list[Failure] = []
+        self.count = 0
+
+    def __call__(self, error: UnreadableDocument) -> None:
+        if self._run.config.documents.strict:
+            raise error
+        self.count += 1
+        if self.count <= FAILURES_LISTED:
+            self.failures.append(
+                Failure(stage=self._stage, item=str(error.path), kind="unreadable", message=str(error))
+            )
+        if self.count <= FAILURES_SHOWN:
+            self._run.progress.note(f"skipped {error}")
+
+    def tell_others(self) -> None:
+        """Tell how many were not named."""
+        if self.count > FAILURES_SHOWN:
+            self._run.progress.note(f"skipped {self.count - FAILURES_SHOWN:,} more, {self.count:,} in all")
+
+
 async def load(run: Run) -> Counts:
     """Decode files and rows into the texts that every span refers to.
 
     A bad one is skipped, counted and named, or ends the run when strict.
     """
-    failures: list[Failure] = []
-    failed = 0
-    shared: list[LeftOut] = []
-
-    def on_failure(error: UnreadableDocument) -> None:
-        nonlocal failed
-        if run.config.documents.strict:
-            raise error
-        failed += 1
-        if failed <= FAILURES_LISTED:
-            failures.append(Failure(stage="load", item=str(error.path), kind="unreadable", message=str(error)))
-        if failed <= FAILURES_SHOWN:
-            run.progress.note(f"skipped {error}")
-
+    skips, shared = _Skips(run, "load"), list[LeftOut]()
     for problem in run.found.failures:
-        on_failure(problem)
-    with run.progress.stage("load", None) as step:
-        if note := memory_note(file.kind for file in run.found.files):
+        skips(problem)
+    with run.progress.stage("load", None) as step, workers_for(run.config) as workers:
+        if note := memory_note():
             run.progress.note(note)
-        texts = read_documents(run.found.files, reading(run.config), on_failure=on_failure, on_left_out=shared.append)
+        texts = read_documents(
+            run.found.files, reading(run.config), workers, on_failure=skips, on_left_out=shared.append
+        )
         run.documents = run.place.documents.write(counted(texts, step))
-    if failed > FAILURES_SHOWN:
-        run.progress.note(f"skipped {failed - FAILURES_SHOWN:,} more, {failed:,} in all")
+    skips.tell_others()
     left_out = next(iter(shared), LeftOut(0))
     for note in left_out.notes():
         run.progress.note(note)
     count = len(run.documents)
     if not count:
-        raise _nothing_read(failures, failed)
+        raise _nothing_read(skips.failures, skips.count)
     run.accept(run.documents)
-    run.books.failures.extend(failures)
+    run.books.failures.extend(skips.failures)
     parts = {"shared-lines": left_out.lines, "unseen-characters": left_out.unseen}
-    return Counts(read=count + failed, written=count, failed=failed, left_out=parts, shared=left_out.shared)
+    return Counts(read=count + skips.count, written=count, failed=skips.count, left_out=parts, shared=left_out.shared)
 
 
 def _nothing_read(failures: list[Failure], failed: int) -> InputError:
@@ -174,12 +187,23 @@ def _nothing_read(failures: list[Failure], failed: int) -> InputError:
 
 
 async def chunk(run: Run) -> Counts:
-    """Cut the documents into passages, each an exact span; those without any word give no chunk."""
-    count, settings = len(run.documents), run.config.chunk
-    with run.progress.stage("chunk", count) as step:
-        cut = chunk_documents(counted(run.documents, step), size=settings.size, overlap=settings.overlap_characters)
+    """Cut the documents into passages, each an exact span; those without any word give no chunk.
+
+    A document that takes too long is skipped, counted and named, or ends the run when strict.
+    """
+    count, settings, skips = len(run.documents), run.config.chunk, _Skips(run, "chunk")
+    with run.progress.stage("chunk", count) as step, workers_for(run.config) as workers:
+        cut = cut_documents(
+            counted(run.documents, step),
+            workers,
+            size=settings.size,
+            overlap=settings.overlap_characters,
+            on_failure=skips,
+        )
         run.chunks = run.place.chunks.write(cut)
-    return Counts(read=count, written=count)
+    skips.tell_others()
+    run.books.failures.extend(skips.failures)
+    return Counts(read=count, written=count - skips.count, failed=skips.count)
 
 
 async def choose(run: Run) -> Counts:

@@ -7,14 +7,15 @@ from pathlib import Path
 
 from goldbench.pipeline.config import KINDS, Config, PromptStyle
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
+from goldbench.pipeline.formats.documents.chunker import cut_documents
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.site_lines import LeftOut
 from goldbench.pipeline.formats.documents.sources import Found, SourceFile, find_files
+from goldbench.pipeline.formats.documents.worker_pool import Budget, Workers
 from goldbench.pipeline.formats.tables import Table
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.ports import Brief
-from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.generate import assign
 from goldbench.pipeline.stages.select import READY, Limits, chunk_fault
 from goldbench.pipeline.text.language import detect_language
@@ -45,8 +46,16 @@ def reading(config: Config) -> ReadOptions:
         title_field=config.documents.title_field,
         ready_chunks=config.documents.no_chunk,
         limit_documents=config.documents.limit,
-        max_megabytes=config.documents.max_megabytes,
     )
+
+
+def workers_for(config: Config) -> Workers:
+    """Return the processes that read documents and cut them, with their limits."""
+    settings = config.documents
+    budget = Budget(
+        seconds=settings.seconds, memory_megabytes=settings.memory_megabytes, megabytes=settings.max_megabytes
+    )
+    return Workers(budget, settings.jobs)
 
 
 def cut(
@@ -70,8 +79,11 @@ def cut(
             raise error
         on_failure(error)
 
-    documents = read_documents(found.files, reading(config), on_failure=report, on_left_out=on_left_out)
-    return chunk_documents(documents, size=config.chunk.size, overlap=config.chunk.overlap_characters)
+    with workers_for(config) as readers, workers_for(config) as cutters:
+        documents = read_documents(found.files, reading(config), readers, on_failure=report, on_left_out=on_left_out)
+        yield from cut_documents(
+            documents, cutters, size=config.chunk.size, overlap=config.chunk.overlap_characters, on_failure=report
+        )
 
 
 def brief_for(config: Config, chunk: Chunk, personas: Sequence[str] = ()) -> Brief:

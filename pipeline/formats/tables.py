@@ -12,12 +12,13 @@ import csv
 import io
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import jsonlines
 
@@ -28,9 +29,14 @@ from goldbench.pipeline.formats.lines import MAX_LINE, csv_records
 from goldbench.pipeline.formats.regular_files import open_regular, read_whole
 from goldbench.pipeline.text.display import shown
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
 _Quoting = Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
 _MAX_COLUMNS = 10_000
 _PEEK = 100
+_MAX_RATIO, _ALWAYS_FINE = 200, 20 * 2**20
 _DELIMITERS = (",", ";", "\t", "|")
 
 
@@ -238,23 +244,65 @@ def _parquet(path: Path) -> Table:
     import pyarrow.parquet as pq
 
     @contextmanager
-    def opened() -> Iterator[pq.ParquetFile]:
+    def opened(*dictionaries: str) -> Iterator[pq.ParquetFile]:
         try:
-            with open_regular(path) as raw, pq.ParquetFile(raw) as file:
+            with open_regular(path) as raw, pq.ParquetFile(raw, read_dictionary=list(dictionaries)) as file:
                 yield file
         except (pa.ArrowException, ValueError, ArithmeticError, OSError) as error:  # dates beyond the year 9999, too
+            if isinstance(error, MemoryError):
+                raise
             raise Fault(f"is damaged, or not a Parquet file ({type(error).__name__})") from None
 
     def rows() -> Iterator[Row]:
         number = 0
-        with opened() as file:
-            for batch in file.iter_batches(batch_size=256):
-                for values in batch.to_pylist():
+        with opened(*dictionaries) as file:
+            for batch in file.iter_batches(batch_size=256, use_threads=False):
+                columns = [_values(column) for column in batch.columns]
+                for values in zip(*columns, strict=True):
                     number += 1
-                    yield Row(number, None, values)
+                    yield Row(number, None, dict(zip(names, values, strict=True)))
 
     with opened() as file:
-        columns: Sequence[str] = file.schema_arrow.names
-    if len(columns) > _MAX_COLUMNS or len(set(columns)) < len(columns):
-        raise Fault(f"has {len(columns):,} columns: too many, or two of one name")
-    return Table(tuple(columns), rows, flat=True)
+        names: Sequence[str] = file.schema_arrow.names
+        _check_unpacked(file.metadata, path.stat().st_size)
+        dictionaries = _repeating(file)
+    if len(names) > _MAX_COLUMNS or len(set(names)) < len(names):
+        raise Fault(f"has {len(names):,} columns: too many, or two of one name")
+    return Table(tuple(names), rows, flat=True)
+
+
+def _check_unpacked(metadata: pq.FileMetaData, size: int) -> None:
+    """Refuse a file whose values, each distinct one once, take far more bytes than the file."""
+    unpacked = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
+    if unpacked > max(_ALWAYS_FINE, _MAX_RATIO * size):
+        raise Fault(f"unpacks from {size:,} to {unpacked:,} bytes: not opened (a bomb?)")
+
+
+def _repeating(file: pq.ParquetFile) -> list[str]:
+    """Return the columns of text that are read as numbers of values: a file of 3 kB can repeat one value for gigabytes.
+
+    Larger columns are not, because their values would be held all together.
+    """
+    from pyarrow import types
+
+    schema, metadata = file.schema_arrow, file.metadata
+    sizes: Counter[str] = Counter()
+    for index in range(metadata.num_row_groups):
+        group = metadata.row_group(index)
+        for place in range(group.num_columns):
+            column = group.column(place)
+            sizes[column.path_in_schema] = max(sizes[column.path_in_schema], column.total_uncompressed_size)
+    texts = (field for field in schema if types.is_string(field.type) or types.is_large_string(field.type))
+    return [field.name for field in texts if sizes[field.name] <= _ALWAYS_FINE]
+
+
+def _values(column: pa.Array) -> list[object]:
+    """Return the values of a column; equal texts of a dictionary are one string."""
+    from pyarrow import types
+
+    if not types.is_dictionary(column.type):
+        values: list[object] = column.to_pylist()
+        return values
+    places = column.indices.to_pylist()
+    texts = {place: column.dictionary[place].as_py() for place in set(places) if place is not None}
+    return [texts.get(place) for place in places]

@@ -25,9 +25,7 @@ class ReadOptions:
     """How documents are to be read.
 
     ``text_field``, ``id_field`` and ``title_field`` name columns of tables. ``ready_chunks`` means that rows are chunks
-    already. ``limit_documents`` ends the reading after this many documents. ``max_megabytes`` limits the size of a file
-    that becomes one document (of tables, of JSON only). ``conversion_seconds`` limits the conversion of one file, in
-    addition to 10 s per MB.
+    already. ``limit_documents`` ends the reading after this many documents.
     """
 
     text_field: str | None = None
@@ -35,8 +33,6 @@ class ReadOptions:
     title_field: str | None = None
     ready_chunks: bool = False
     limit_documents: int | None = None
-    max_megabytes: int = 64
-    conversion_seconds: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,21 @@
 """Rows of tables to documents.
 
 A table is read twice: first to check that all of it is well-formed and that no id occurs twice, then to give its rows.
-So a damaged table gives no document, and memory holds one row and 8 bytes per row, for a file of any size.
+So a damaged table gives no document, and memory holds one row and 8 bytes per row, for a file of any size. Both happen
+in a worker process (``file_rows``); the ids of other files are known where the documents are made (``row_documents``).
 """
 
 from __future__ import annotations
 
 import array
+import base64
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+import regex
 
 from goldbench.pipeline.formats.documents.fields import Fields, ReadOptions, choose_fields, row_key, row_text, row_title
 from goldbench.pipeline.formats.documents.identity import Keys, Register, digest, fingerprint, row_id
@@ -21,38 +25,118 @@ from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.tables import Row, Table, open_table
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.corpus import Document
-from goldbench.schemas.record import Id
+from goldbench.schemas.record import ID_PATTERN
 
-_ID = TypeAdapter(Id)
+Answer = dict[str, Any]
+"""A part of what a table holds: ``keys`` or ``rows``."""
+_KEYS_AT_ONCE = 2**16
+_CHARACTERS_AT_ONCE = 2**16
+_MOST_UNPACKED = 200
+"""How many times the size of its file the text of a table may have, if that is more than `Budget.megabytes`."""
+_ID = regex.compile(ID_PATTERN)
 
 
-def table_documents(file: SourceFile, options: ReadOptions, register: Register) -> Iterator[Document | Fault]:
+def file_rows(path: Path, source: str, options: ReadOptions, *, megabytes: int) -> Iterator[Answer]:
+    """Yield what a table in a file holds, for ``row_documents``.
+
+    Args:
+        path: The file.
+        source: The source of its documents.
+        options: The fields to read.
+        megabytes: The largest size of a JSON file in MB, and of the text of a small table in millions of characters.
+
+    Raises:
+        Fault: The table is malformed, lacks a field, an id is bad or given twice, or its text is too large.
+        MissingExtra: It is Parquet, and the package that reads it is not installed.
+    """
+    table = open_table(path, megabytes=megabytes)
+    most = max(megabytes * 2**20, _MOST_UNPACKED * path.stat().st_size)
+    yield from table_rows(table, source, options, most=most)
+
+
+def table_rows(table: Table, source: str, options: ReadOptions, *, most: int | None = None) -> Iterator[Answer]:
+    """Yield what a table holds, for ``row_documents``: first the fingerprints of its own ids, then its rows.
+
+    Args:
+        table: The table.
+        source: The source of its documents.
+        options: The fields to read.
+        most: Most characters of its text; None for a table in memory.
+
+    Raises:
+        Fault: As ``file_rows``.
+    """
+    fields = choose_fields(table, options)
+    keys = _survey(source, table, fields, most)
+    if fields.id is not None:
+        _refuse_repeated_ids(table, fields, keys)
+        for start in range(0, keys.size, _KEYS_AT_ONCE):
+            yield {"keys": base64.b64encode(keys[start : start + _KEYS_AT_ONCE].tobytes()).decode("ascii")}
+    repeated, rows, size = set(_repeated(keys).tolist()), [], 0
+    for row in _rows(source, table, fields, repeated):
+        rows.append(row)
+        size += len(row[2]) + len(row[3])
+        if size > _CHARACTERS_AT_ONCE:
+            yield {"rows": rows}
+            rows, size = [], 0
+    yield {"rows": rows}
+
+
+def row_documents(
+    file: SourceFile, answers: Iterable[Answer], options: ReadOptions, register: Register
+) -> Iterator[Document | Fault]:
     """Yield a document for each row, and a fault for each row with neither text nor title.
 
     Args:
         file: The table.
-        options: The fields to read, and whether rows are chunks already.
+        answers: What it holds.
+        options: Whether rows are chunks already.
         register: The ids given so far; takes the ids of this table if it brings its own.
 
     Raises:
-        Fault: The table is malformed, lacks a field, or an id is bad or given twice.
+        Fault: An id of the table was given before, in another file.
     """
-    table = file.table or open_table(file.path, megabytes=options.max_megabytes)
-    fields = choose_fields(table, options)
-    keys = _survey(file.source, table, fields)
-    if fields.id is not None:
-        _refuse_second_ids(table, fields, keys, register)
-        register.add_table(file.path, keys)
-    repeated = set(_repeated(keys).tolist())
-    yield from _documents(file.source, table, fields, repeated=repeated, ready=options.ready_chunks)
+    keys = array.array("Q")
+    known, clash, position = False, None, 0
+    for answer in answers:
+        if "keys" in answer:
+            keys.frombytes(base64.b64decode(answer["keys"]))
+            continue
+        if keys and not known:
+            own = np.frombuffer(keys, dtype=np.uint64)
+            clash, known = register.clash(own), True
+            if clash is None:
+                register.add_table(file.path, own)
+        for place, doc_id, title, text, number in answer["rows"]:
+            if clash is not None:
+                if position == clash[0]:
+                    raise _taken(doc_id, shown(clash[1])).at(place)
+                position += 1
+            elif not (text.strip() or title.strip()):
+                yield Fault("has no text").at(place)
+            else:
+                yield Document(
+                    doc_id=doc_id,
+                    title=short_title(title),
+                    text=text if text.strip() else title,
+                    source=f"{file.source}#{number}",
+                    ready=options.ready_chunks,
+                )
 
 
-def _survey(source: str, table: Table, fields: Fields) -> Keys:
+def _survey(source: str, table: Table, fields: Fields, most: int | None) -> Keys:
     """Return one fingerprint per row, in order: of its id, or of its source, title and text."""
     keys = array.array("Q")
+    size = 0
     for row in table.rows():
         doc_id, title, text = _parts(row, fields)
         keys.append(fingerprint(digest(source, title, text) if doc_id is None else doc_id.encode()))
+        size += len(title) + len(text)
+        if most is not None and size > most:
+            raise Fault(
+                f"gives more than {most // 2**20:,} million characters of text: split it, or raise"
+                " documents.max_megabytes"
+            )
     if not keys:
         raise Fault("holds no rows")
     return np.frombuffer(keys, dtype=np.uint64)
@@ -68,59 +152,47 @@ def _parts(row: Row, fields: Fields) -> tuple[str | None, str, str]:
 
 
 def _valid_id(value: str) -> str:
-    try:
-        return _ID.validate_python(value)
-    except ValidationError:
-        if not value:
-            problem = "is empty"
-        elif len(value) > 200:
-            problem = f"has {len(value)} characters, more than 200"
-        elif value.startswith("#"):
-            problem = "begins with #"
-        else:
-            problem = "contains white space or a control character"
-        named = f"the id {shown(value)[:60]}" if value else "the id"
-        raise Fault(f"{named} {problem}") from None
+    if len(value) <= 200 and _ID.search(value):
+        return value
+    if not value:
+        problem = "is empty"
+    elif len(value) > 200:
+        problem = f"has {len(value)} characters, more than 200"
+    elif value.startswith("#"):
+        problem = "begins with #"
+    else:
+        problem = "contains white space or a control character"
+    named = f"the id {shown(value)[:60]}" if value else "the id"
+    raise Fault(f"{named} {problem}") from None
 
 
-def _documents(
-    source: str, table: Table, fields: Fields, *, repeated: set[int], ready: bool
-) -> Iterator[Document | Fault]:
+def _rows(
+    source: str, table: Table, fields: Fields, repeated: set[int]
+) -> Iterator[tuple[int | str, str, str, str, int]]:
+    """Yield place, id, title, text and number of each row."""
     occurrences: Counter[int] = Counter()
     for row in table.rows():
         doc_id, title, text = _parts(row, fields)
-        if not (text.strip() or title.strip()):
-            yield Fault("has no text").at(row.place)
-            continue
         if doc_id is None:
             said = digest(source, title, text)
             key = fingerprint(said)
             doc_id = row_id(source, said, occurrences.get(key, 0))
-            if key in repeated:
+            if key in repeated and (text.strip() or title.strip()):
                 occurrences[key] += 1
-        yield Document(
-            doc_id=doc_id,
-            title=short_title(title),
-            text=text if text.strip() else title,
-            source=f"{source}#{row.number}",
-            ready=ready,
-        )
+        yield row.place, doc_id, title, text, row.number
 
 
-def _refuse_second_ids(table: Table, fields: Fields, keys: Keys, register: Register) -> None:
+def _refuse_repeated_ids(table: Table, fields: Fields, keys: Keys) -> None:
     within = _repeated(keys)
     if within.size:
         first = np.isin(keys, within).argmax()
         row, again = (_row_at(table, int(position)) for position in np.flatnonzero(keys == keys[first])[:2])
-        raise _taken(again, fields, f"line {row.line}" if row.line is not None else row.place)
-    if (clash := register.clash(keys)) is not None:
-        position, other = clash
-        raise _taken(_row_at(table, position), fields, shown(other))
+        place = f"line {row.line}" if row.line is not None else row.place
+        raise _taken(row_key(again, fields.id or ""), place).at(again.place)
 
 
-def _taken(row: Row, fields: Fields, before: object) -> Fault:
-    named = f"the id {shown(row_key(row, fields.id or ''))[:60]}"
-    return Fault(f"{named} was given before, in {before}: make ids differ, or leave out --id-field").at(row.place)
+def _taken(key: str, before: object) -> Fault:
+    return Fault(f"the id {shown(key)[:60]} was given before, in {before}: make ids differ, or leave out --id-field")
 
 
 def _repeated(keys: Keys) -> Keys:

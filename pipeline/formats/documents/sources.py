@@ -62,11 +62,11 @@ class SourceFile:
         """
         if self.table is not None:
             return "table"
-        suffixes = [suffix.lower() for suffix in self.path.suffixes]
-        if suffixes[-1] == ".txt" and "_sources" in self.path.parts:
-            before = KINDS.get(suffixes[-2]) if len(suffixes) > 1 else None
+        suffix = self.path.suffix.lower()
+        if suffix == ".txt" and "_sources" in self.path.parts:
+            before = KINDS.get(Path(self.path.stem).suffix.lower())
             return before if before in {"rst", "markdown"} else "rst"
-        return KINDS[suffixes[-1]]
+        return KINDS[suffix]
 
 
 @dataclass(frozen=True, slots=True)

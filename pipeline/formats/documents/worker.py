@@ -1,26 +1,36 @@
-"""The process that converts documents for ``converter.py``: one request per line of input, one reply per line.
+"""The process that touches documents for ``worker_pool.py``: it reads files and finds the passages of texts.
 
-It may be killed at any time. It reaches no network, starts no program, takes at most 2 GiB of memory, prints nothing,
-and ends when its input ends.
+It may be killed at any time. It reaches no network, starts no program, takes no more memory than a request allows,
+prints nothing, and ends when its input ends or when nothing was asked for some seconds. Requests and replies are
+lengths of four bytes, each with as much JSON. A reply is one list or several: the answers to the items of the request,
+and None after the last answer to each item.
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
 import os
+import select
 import signal
+import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from goldbench.pipeline.formats.charsets import decode
+from goldbench.pipeline.errors import MissingExtra
+from goldbench.pipeline.formats.documents.fields import ReadOptions
+from goldbench.pipeline.formats.documents.whole_files import read_file
 from goldbench.pipeline.formats.faults import Fault
-from goldbench.pipeline.formats.regular_files import read_whole
 
-_MEMORY = 2 * 2**30
+LENGTH = struct.Struct(">I")
+"""Precedes each request and each part of a reply."""
+_PART = 256 * 2**10
+"""Bytes after which a part of a reply is sent."""
+_PATIENCE_S = 10
+"""Seconds after which the process ends if nothing is asked."""
+_GRACE_S = 30
 _SIZE = Path("/proc/self/statm")
 _FORBIDDEN = frozenset(
     {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"}
@@ -30,7 +40,7 @@ _FORBIDDEN = frozenset(
 def main() -> None:
     """Serve until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and closes the worker's input
-    replies = os.fdopen(os.dup(1), "wb")
+    replies = os.fdopen(os.dup(1), "wb", buffering=0)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)  # parsers may print text of the document
     os.dup2(nowhere, 2)
@@ -39,71 +49,108 @@ def main() -> None:
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer each request until the input ends; requests and replies are one JSON object per line.
+    """Answer each request until the input ends.
 
     Args:
-        requests: Objects with ``path`` (bytes in hexadecimal), ``kind``, ``megabytes`` and ``seconds``.
-        replies: Gets objects with ``title`` and ``text``, with ``problem``, or with ``missing``.
+        requests: Objects with ``kind``, ``items``, ``settings``, ``seconds``, ``memory_megabytes`` and ``megabytes``.
+        replies: Gets the answers.
     """
-    for line in requests:
-        request = json.loads(line)
-        _alarm(int(request["seconds"]) + 30)  # ends an endless loop if the parent is gone
-        path = Path(os.fsdecode(bytes.fromhex(request["path"])))
-        reply = convert(path, request["kind"], megabytes=request["megabytes"])
-        replies.write(json.dumps(reply).encode() + b"\n")
-        replies.flush()
-        _alarm(0)
+    while _is_asked() and len(header := requests.read(LENGTH.size)) == LENGTH.size:
+        request = json.loads(requests.read(LENGTH.unpack(header)[0]).decode("utf-8", "surrogatepass"))
+        _limit_time(request["seconds"] + _GRACE_S)  # ends an endless loop if the parent is gone
+        _limit_memory(request["memory_megabytes"])
+        part, size = [], 0
+        for item in request["items"]:
+            for answer in answers(item, request):
+                part.append(answer)
+                size += len(answer)
+                if size >= _PART:
+                    _send(replies, part)
+                    part, size = [], 0
+            part.append(b"null")
+        _send(replies, part)
+        _limit_time(0)
 
 
-def _alarm(seconds: int) -> None:
-    if hasattr(signal, "alarm"):
-        signal.alarm(seconds)
+def _is_asked() -> bool:
+    """Wait for a request; return False if none comes, where that can be known."""
+    if os.name == "nt":
+        return True
+    return bool(select.select([0], [], [], _PATIENCE_S)[0])
 
 
-def convert(path: Path, kind: str | None = None, *, megabytes: int) -> dict[str, str | None]:
-    """Return the reply for one file; every problem becomes a sentence without text of the document.
+def _encoded(answer: object) -> bytes:
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _send(replies: BinaryIO, part: list[bytes]) -> None:
+    data = b"[" + b",".join(part) + b"]"
+    view = memoryview(LENGTH.pack(len(data)) + data)
+    while view:
+        view = view[replies.write(view) :]
+
+
+def answers(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[bytes]:
+    """Yield the answers to an item in JSON; every problem becomes a sentence without text of the document.
 
     Args:
-        path: The file.
-        kind: The suffix of its type; by default that of its name.
-        megabytes: The size limit in MB.
+        item: ``path`` (bytes in hexadecimal), ``kind``, ``suffix`` and ``source`` of a file; or ``text``.
+        request: The request that it is part of.
     """
-    kind = kind or path.suffix.lower()
     try:
-        data = read_whole(path, megabytes=megabytes)
-        with _memory_limit():
-            title, text = _convert(data, kind)
-        if len(text) > megabytes * 2**20:
-            return {"problem": f"gives more than {megabytes} million characters of text: split it"}
+        for answer in _found(item, request):
+            yield _encoded(answer)
     except ImportError as error:
-        return {"missing": error.name or "markitdown"}
+        yield _encoded({"missing": error.name or "markitdown"})
+    except MissingExtra as error:
+        yield _encoded({"missing": error.package})
     except Exception as error:  # noqa: BLE001  # a parser of hostile files raises anything; its message may quote them
-        return {"problem": _problem(error, kind)}
+        yield _encoded(_problem(error, item, request["memory_megabytes"]))
+
+
+def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    settings, megabytes = request["settings"], request["megabytes"]
+    if request["kind"] == "chunk":
+        from goldbench.pipeline.text.cuts import passages
+
+        yield {"passages": passages(item["text"], **settings)}
+    elif item["kind"] == "table":
+        from goldbench.pipeline.formats.documents.rows import file_rows
+
+        yield from file_rows(_path(item), item["source"], ReadOptions(**settings), megabytes=megabytes)
+    else:
+        yield _whole(_path(item), item["kind"], item["suffix"], megabytes=megabytes)
+
+
+def _whole(path: Path, kind: str, suffix: str, *, megabytes: int) -> dict[str, Any]:
+    title, text = read_file(path, kind, suffix, megabytes=megabytes)
+    if len(text) > megabytes * 2**20:
+        raise Fault(
+            f"gives more than {megabytes} million characters of text: split it, or raise documents.max_megabytes"
+        )
     return {"title": title, "text": text}
 
 
-def _problem(error: Exception, kind: str) -> str:
+def _path(item: Mapping[str, Any]) -> Path:
+    return Path(os.fsdecode(bytes.fromhex(item["path"])))
+
+
+def _problem(error: Exception, item: Mapping[str, Any], memory_megabytes: int) -> dict[str, Any]:
     if isinstance(error, Fault):
-        return error.problem
+        return {"problem": error.problem, "line": error.line}
     if isinstance(error, RecursionError):
-        return "is nested too deeply"
+        return {"problem": "is nested too deeply"}
     if isinstance(error, MemoryError):
-        return f"needs more than {_MEMORY // 2**30} GB of memory"
-    return f"is damaged, or not a {kind} file ({type(error).__name__})"
+        return {"problem": f"needs more than {memory_megabytes:,} MB of memory: raise documents.memory_megabytes"}
+    if "text" in item:
+        return {"problem": f"cannot be cut into chunks ({type(error).__name__})"}
+    return {"problem": f"is damaged, or not a {item['suffix']} file ({type(error).__name__})"}
 
 
-def _convert(data: bytes, kind: str) -> tuple[str | None, str]:
-    if kind in {".html", ".htm", ".xhtml"}:
-        from goldbench.pipeline.formats.documents.html_text import html_to_text
-
-        return html_to_text(decode(data))
-    if kind == ".rst":
-        from goldbench.pipeline.formats.documents.rst_text import rst_to_text
-
-        return rst_to_text(decode(data))
-    from goldbench.pipeline.formats.documents.office import office_to_text
-
-    return office_to_text(data, kind)
+def _limit_time(seconds: float) -> None:
+    """End the process after this time of work; waiting for the parent does not count."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def limits_memory() -> bool:
@@ -111,21 +158,15 @@ def limits_memory() -> bool:
     return importlib.util.find_spec("resource") is not None and _SIZE.exists()
 
 
-@contextlib.contextmanager
-def _memory_limit() -> Iterator[None]:
-    """Limit how much the process may grow, on systems that have such a limit."""
+def _limit_memory(megabytes: int) -> None:
+    """Limit how much the process may grow from now on, on systems that have such a limit."""
     if not limits_memory():
-        yield
         return
     import resource
 
     pages = int(_SIZE.read_text("ascii").split()[0])
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + _MEMORY, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + megabytes * 2**20, hard))
 
 
 def _refuse(event: str, _arguments: tuple[object, ...]) -> None:

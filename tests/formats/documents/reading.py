@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
-from goldbench.pipeline.formats.documents.sources import find_files
+from goldbench.pipeline.formats.documents.sources import SourceFile, find_files
+from goldbench.pipeline.formats.documents.worker import answers
+from goldbench.pipeline.formats.documents.worker_pool import Budget, Workers
 from goldbench.schemas.corpus import Document
 
 
@@ -25,11 +31,39 @@ class Read:
         return [document.doc_id for document in self.documents]
 
 
-def read(*paths: Path | str, **options: object) -> Read:
+def documents_of(
+    files: Sequence[SourceFile],
+    options: ReadOptions | None = None,
+    *,
+    budget: Budget | None = None,
+    jobs: int | None = None,
+    **calls: Any,
+) -> Iterator[Document]:
+    """Yield the documents of files, read by processes that end with the reading."""
+    with Workers(budget or Budget(), jobs) as workers:
+        yield from read_documents(files, options or ReadOptions(), workers, **calls)
+
+
+def read(*paths: Path | str, budget: Budget | None = None, jobs: int | None = None, **options: Any) -> Read:
     failures: list[str] = []
     found = find_files([str(path) for path in paths])
-    documents = list(
-        read_documents(found.files, ReadOptions(**options), on_failure=lambda failure: failures.append(str(failure)))
+    documents = documents_of(
+        found.files,
+        ReadOptions(**options),
+        budget=budget,
+        jobs=jobs,
+        on_failure=lambda failure: failures.append(str(failure)),
     )
+    outcome = Read(list(documents), failures)
     assert all("\n" not in failure for failure in failures)
-    return Read(documents, failures)
+    return outcome
+
+
+def answer_of(path: Path, *, megabytes: int = 64) -> dict[str, Any]:
+    """Return what a worker says about a file, found in this process: starting one takes a while."""
+    file = SourceFile(path, path.name)
+    item = {"path": os.fsencode(path).hex(), "kind": file.kind, "suffix": path.suffix, "source": path.name}
+    request = {"kind": "read", "settings": {}, "memory_megabytes": 2048, "megabytes": megabytes}
+    (answer,) = answers(item, request)
+    found: dict[str, Any] = json.loads(answer)
+    return found

@@ -16,16 +16,15 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from goldbench.pipeline.errors import UnreadableDocument
-from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.html_text import html_to_text
 from goldbench.pipeline.formats.documents.identity import document_id, row_id, slug
-from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.site_lines import LeftOut
 from goldbench.pipeline.formats.documents.sources import find_files
 from goldbench.pipeline.formats.documents.titles import markdown_title
+from goldbench.pipeline.formats.documents.worker_pool import Budget
 from goldbench.schemas.record import Id
 from tests.conftest import posix
-from tests.formats.documents.reading import read
+from tests.formats.documents.reading import documents_of, read
 
 
 def put(path: Path, text: str) -> Path:
@@ -47,7 +46,7 @@ def test_characters_that_nobody_sees_are_left_out_of_converted_files_and_counted
     put(tmp_path / "c.csv", "title,text\nPipe,wa\u200bter\n")
     found: list[LeftOut] = []
     files = find_files([str(tmp_path)]).files
-    documents = list(read_documents(files, ReadOptions(), on_failure=pytest.fail, on_left_out=found.append))
+    documents = list(documents_of(files, on_failure=pytest.fail, on_left_out=found.append))
     kept = [("a", "pu\u00admp\x07"), ("Tank", "valve"), ("Pipe", "wa\u200bter")]
     assert [(one.title, one.text) for one in documents] == kept
     assert found[0].unseen == 2
@@ -178,7 +177,7 @@ def test_on_failure_may_end_the_reading_and_is_asked_once(tmp_path: Path) -> Non
         raise failure
 
     with pytest.raises(UnreadableDocument):
-        list(read_documents(find_files([str(tmp_path)]).files, ReadOptions(), on_failure=strict))
+        list(documents_of(find_files([str(tmp_path)]).files, on_failure=strict))
     assert len(told) == 1
 
 
@@ -189,7 +188,7 @@ def test_a_file_that_vanishes_after_it_was_found_is_a_failure(tmp_path: Path) ->
     for file in files:
         file.path.unlink()
     failures: list[str] = []
-    assert list(read_documents(files, ReadOptions(), on_failure=lambda failure: failures.append(failure.problem))) == []
+    assert list(documents_of(files, on_failure=lambda failure: failures.append(failure.problem))) == []
     assert failures == ["is gone: it was there when the files were listed"] * 7
 
 
@@ -209,21 +208,22 @@ def test_what_may_not_be_read_is_a_failure(open_folder: Path) -> None:
     put(open_folder / "a.txt", "text").chmod(0)
     put(open_folder / "closed/b.txt", "text").parent.chmod(0)
     script = (
-        "import os, sys; from tests.formats.documents.reading import read\n"
+        "import os, sys; from tests.formats.documents.reading import answer_of\n"
         "from goldbench.pipeline.formats.documents.sources import find_files\n"
         "os.geteuid() or os.setuid(65534)\n"  # root may read everything
-        "print(*read(sys.argv[1]).failures, *find_files(sys.argv[1:]).failures, sep=chr(10))"
+        "found = find_files(sys.argv[1:])\n"
+        "print(*(answer_of(file.path)['problem'] for file in found.files), *found.failures, sep=chr(10))"
     )
     run = subprocess.run([sys.executable, "-c", script, open_folder], capture_output=True, text=True, check=False)
     assert run.stdout.split("\n")[:-1] == [
-        f"{open_folder}/a.txt: cannot be opened: permission denied",
+        "cannot be opened: permission denied",
         f"{open_folder}/closed: cannot be listed: permission denied",
     ]
 
 
 def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> None:
     put(tmp_path / "a.txt", "x" * (2**20 + 1))
-    (failure,) = read(tmp_path, max_megabytes=1).failures
+    (failure,) = read(tmp_path, budget=Budget(megabytes=1)).failures
     assert failure.endswith("a.txt: is 1 MB, more than 1 MB for one document: split it")
 
 
@@ -401,12 +401,11 @@ def _peak_memory(tmp_path: Path, rows: int) -> int:
         file.writelines(f'{{"text": "row {number} {"words of some length " * 20}"}}\n' for number in range(rows))
     script = (
         "import sys\n"
-        "from goldbench.pipeline.formats.documents.reader import read_documents\n"
-        "from goldbench.pipeline.formats.documents.fields import ReadOptions\n"
         "from goldbench.pipeline.formats.documents.sources import find_files\n"
         "from tests.peak_memory import peak_megabytes\n"
         "files = find_files(sys.argv[1:]).files\n"
-        "print(sum(1 for _ in read_documents(files, ReadOptions(), on_failure=print)),"
+        "from tests.formats.documents.reading import documents_of\n"
+        "print(sum(1 for _ in documents_of(files, on_failure=print)),"
         " round(1024 * peak_megabytes()))\n"
     )
     printed = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True).stdout

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import signal
 import subprocess
 import sys
-import threading
 import time
 import warnings
 import zipfile
@@ -16,16 +13,12 @@ import zlib
 from datetime import date, datetime
 from pathlib import Path
 
-import psutil
 import pytest
 
 from goldbench.pipeline.formats.documents.archives import check_archive
-from goldbench.pipeline.formats.documents.converter import Converter
 from goldbench.pipeline.formats.documents.office import is_in_paper_order
-from goldbench.pipeline.formats.documents.worker import convert
 from goldbench.pipeline.formats.faults import Fault
-from tests.conftest import posix
-from tests.formats.documents.reading import read
+from tests.formats.documents.reading import answer_of, read
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the parsers' own, which the worker sends nowhere
 
@@ -38,13 +31,12 @@ WORD = f"{FORMATS}/wordprocessingml/2006/main"
 
 
 def text_of(path: Path) -> str:
-    """Convert in this process, as the worker does: starting one takes a second."""
-    reply = convert(path, megabytes=64)
+    reply = answer_of(path)
     return reply.get("text") or f"{reply}"
 
 
 def problem_of(path: Path) -> str:
-    reply = convert(path, megabytes=64)
+    reply = answer_of(path)
     assert "text" not in reply
     return f"{reply['problem']}"
 
@@ -106,7 +98,7 @@ def pdf(path: Path, stream: str | bytes) -> Path:
     ],
 )
 def test_real_documents_are_read(collections: Path, name: str, title: str | None, expected: str) -> None:
-    reply = convert(collections / "formats" / name, megabytes=64)
+    reply = answer_of(collections / "formats" / name)
     assert expected in f"{reply['text']}"
     assert reply["title"] == title
 
@@ -251,108 +243,10 @@ def test_an_epub_may_have_a_doctype_but_no_entities(collections: Path, tmp_path:
         target = page if outcome else "META-INF/container.xml"
         body = members[target].split(b"?>", 1)[-1]
         path = archive(tmp_path / "a.epub", {**members, target: text.encode() + body})
-        assert ("text" in convert(path, megabytes=64)) == outcome
+        assert ("text" in answer_of(path)) == outcome
 
 
 SPINNING = "q\n" + "1 0 0 1 0 0 cm BT /F 12 Tf (word) Tj ET\n" * 400_000
-
-
-@pytest.mark.slow
-def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_is_read(tmp_path: Path) -> None:
-    pdf(tmp_path / "a.pdf", SPINNING)
-    pdf(tmp_path / "b.pdf", "BT /F 12 Tf 72 720 Td (Hello there) Tj ET")
-    started = time.monotonic()
-    outcome = read(tmp_path, conversion_seconds=6)
-    assert outcome.texts == ["Hello there"]
-    assert "to convert" in outcome.failures[0]
-    assert time.monotonic() - started < 30
-
-
-@posix
-@pytest.mark.slow
-def test_a_file_that_needs_too_much_memory_is_given_up(tmp_path: Path) -> None:
-    packer, block = zlib.compressobj(1), b" " * 2**20
-    pdf(tmp_path / "a.pdf", b"".join(packer.compress(block) for _ in range(2048)) + packer.flush())
-    started = time.monotonic()
-    (failure,) = read(tmp_path, conversion_seconds=100).failures
-    assert failure.endswith("a.pdf: needs more than 2 GB of memory")
-    assert time.monotonic() - started < 60
-
-
-def test_the_time_allowed_is_kept(tmp_path: Path) -> None:
-    path = pdf(tmp_path / "a.pdf", "BT ET")
-    with Converter(seconds=0.001) as converter, pytest.raises(Fault, match="took more than 0 s"):
-        converter.convert(path)
-
-
-def test_one_worker_serves_many_files_and_ends_with_the_reading(tmp_path: Path) -> None:
-    for number in range(20):
-        (tmp_path / f"{number}.html").write_text(f"<p>page {number}")
-    me = psutil.Process()
-    before = set(me.children())
-    with Converter() as converter:
-        converter.convert(tmp_path / "0.html")
-        workers = set(me.children()) - before
-        for number in range(20):
-            assert converter.convert(tmp_path / f"{number}.html") == (None, f"page {number}")
-        assert set(me.children()) - before == workers
-        assert len(workers) == 1
-    assert set(me.children()) <= before
-
-
-def test_a_worker_that_died_between_two_files_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text("<p>page")
-    before = set(psutil.Process().children())
-    with Converter() as converter:
-        converter.convert(tmp_path / "a.html")
-        (worker,) = set(psutil.Process().children()) - before
-        worker.kill()
-        worker.wait()
-        assert converter.convert(tmp_path / "a.html") == (None, "page")
-
-
-def test_a_worker_that_dies_over_a_file_costs_that_file(tmp_path: Path) -> None:
-    path = pdf(tmp_path / "a.pdf", SPINNING)
-    before = set(psutil.Process().children())
-
-    with Converter() as converter:
-        (tmp_path / "a.html").write_text("<p>page")
-        converter.convert(tmp_path / "a.html")
-        (worker,) = set(psutil.Process().children()) - before
-        murder = threading.Timer(2, worker.kill)
-        murder.start()
-        with pytest.raises(Fault, match="made the converter crash"):
-            converter.convert(path)
-        murder.join()
-
-
-def reading_that_spins(tmp_path: Path) -> tuple[subprocess.Popen[bytes], psutil.Process]:
-    pdf(tmp_path / "a.pdf", SPINNING)
-    script = "import sys; from tests.formats.documents.reading import read; read(sys.argv[1], conversion_seconds=5)"
-    run = subprocess.Popen([sys.executable, "-c", script, tmp_path], stderr=subprocess.DEVNULL, start_new_session=True)
-    for _ in range(200):
-        if children := psutil.Process(run.pid).children():
-            time.sleep(1)
-            return run, children[0]
-        time.sleep(0.05)
-    raise AssertionError("no worker was started")
-
-
-@posix
-def test_no_worker_outlives_a_run_that_is_interrupted(tmp_path: Path) -> None:
-    run, worker = reading_that_spins(tmp_path)
-    os.killpg(run.pid, signal.SIGINT)
-    assert run.wait(10) != 0
-    assert psutil.wait_procs([worker], timeout=5)[1] == []
-
-
-@posix
-@pytest.mark.slow
-def test_no_worker_outlives_a_run_that_is_killed_for_long(tmp_path: Path) -> None:
-    run, worker = reading_that_spins(tmp_path)
-    run.kill()
-    run.wait()
-    assert psutil.wait_procs([worker], timeout=50)[1] == []
 
 
 def test_nothing_is_printed_by_the_parsers(collections: Path, tmp_path: Path) -> None:
@@ -364,16 +258,6 @@ def test_nothing_is_printed_by_the_parsers(collections: Path, tmp_path: Path) ->
         check=True,
     )
     assert (run.stdout, run.stderr) == (b"", b"")
-
-
-def test_the_worker_sees_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    (tmp_path / "a.html").write_text("<p>page")
-    before = set(psutil.Process().children())
-    with Converter() as converter:
-        converter.convert(tmp_path / "a.html")
-        (worker,) = set(psutil.Process().children()) - before
-        assert "OPENAI_API_KEY" not in worker.environ()
 
 
 def test_a_document_reaches_no_network(tmp_path: Path) -> None:
@@ -400,7 +284,7 @@ def test_without_their_readers_such_files_are_skipped_and_the_extra_is_named(
 
 def test_no_reply_holds_a_parsers_own_words(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.docx", {"word/document.xml": b"<SECRET"})
-    assert "SECRET" not in json.dumps(convert(path, megabytes=1))
+    assert "SECRET" not in json.dumps(answer_of(path, megabytes=1))
 
 
 def test_glyph_order_is_told_by_the_letters_that_only_end_words() -> None:

@@ -16,11 +16,11 @@ import pytest
 
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.main_content import is_bar
-from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.sources import find_files
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.select import Selection, select
 from goldbench.schemas.corpus import Chunk, Document
+from tests.formats.documents.reading import documents_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(570)]
 
@@ -75,7 +75,7 @@ def chunks(documents: list[Document]) -> list[Chunk]:
 
 def read(*paths: Path, limit: int | None = None) -> Iterator[Document]:
     files = find_files([str(path) for path in paths]).files
-    return read_documents(files, ReadOptions(limit_documents=limit), on_failure=lambda _: None)
+    return documents_of(files, ReadOptions(limit_documents=limit), on_failure=lambda _: None)
 
 
 def outside_code(text: str) -> list[str]:

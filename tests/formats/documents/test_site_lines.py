@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from goldbench.pipeline.formats.documents.fields import ReadOptions
-from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.site_lines import LeftOut, normal_line, own_title, without_lines
 from goldbench.pipeline.formats.documents.sources import find_files
 from goldbench.schemas.corpus import Document
+from tests.formats.documents.reading import documents_of
 
 FIRST = "<p>The pump number {n} runs until tank {n} is full.</p>"
 
@@ -27,7 +27,7 @@ def read(*folders: Path, limit: int | None = None) -> tuple[list[Document], int]
     counts: list[LeftOut] = []
     files = find_files([str(folder) for folder in folders]).files
     options = ReadOptions(limit_documents=limit)
-    documents = list(read_documents(files, options, on_failure=pytest.fail, on_left_out=counts.append))
+    documents = list(documents_of(files, options, on_failure=pytest.fail, on_left_out=counts.append))
     return documents, counts[0].lines
 
 
@@ -146,7 +146,7 @@ def test_the_lines_that_were_left_out_are_listed_with_their_pages(tmp_path: Path
     site(tmp_path / "shared", [lines] * 6)
     found: list[LeftOut] = []
     files = find_files([str(tmp_path)]).files
-    list(read_documents(files, ReadOptions(), on_failure=pytest.fail, on_left_out=found.append))
+    list(documents_of(files, on_failure=pytest.fail, on_left_out=found.append))
     assert found[0].lines == 6 * 70
     assert len(found[0].shared) == 50
     assert {line.pages for line in found[0].shared} == {6}

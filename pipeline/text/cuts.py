@@ -1,0 +1,153 @@
+"""The passages of a text: where LangChain's recursive splitter cuts it, with every place proven, and their headings.
+
+The only place that calls the splitter. It imports nothing else that is slow, because the processes that touch documents
+call it (``goldbench.pipeline.formats.documents.worker``).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from goldbench.pipeline.text.alignment import locate
+from goldbench.pipeline.text.boundaries import separators
+from goldbench.pipeline.text.headings import headings, path_at
+
+if TYPE_CHECKING:
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+Passage = tuple[int, int, tuple[str, ...]]
+"""The first character of a passage, the character after it, and the headings above it, outermost first."""
+
+
+def passages(text: str, *, size: int, overlap: int, length: Callable[[str], int] = len) -> list[Passage]:
+    """Return the passages of a text, in order.
+
+    Args:
+        text: The text.
+        size: As in `spans`.
+        overlap: As in `spans`.
+        length: As in `spans`.
+
+    Raises:
+        RuntimeError: As in `spans`.
+    """
+    found = headings(text)
+    places = spans(text, size=size, overlap=overlap, length=length)
+    return [(start, end, path_at(found, text, start, end)) for start, end in places]
+
+
+def spans(text: str, *, size: int, overlap: int, length: Callable[[str], int]) -> list[tuple[int, int]]:
+    """Return the start and end of every passage of a text, both strictly increasing.
+
+    Args:
+        text: The text.
+        size: Longest passage, in units of ``length``, at least 1.
+        overlap: Longest text that two neighbours may share, in units of ``length``, from 0 to ``size - 1``.
+        length: Measures a text; by default in characters.
+
+    Raises:
+        RuntimeError: The splitter's pieces could not be proven to be spans that hold all of the text.
+    """
+    if not text or text.isspace():
+        return []
+    cuts = separators(text)
+    # Untrimmed pieces follow one another without a gap, so their places can be found; they are trimmed below.
+    pieces = _splitter()(
+        separators=cuts,
+        is_separator_regex=True,
+        keep_separator=True,
+        strip_whitespace=False,
+        chunk_size=size,
+        chunk_overlap=overlap,
+        length_function=length,
+    ).split_text(text)
+    starts = locate(text, pieces, shares=_sharing(cuts, overlap, length), most=overlap if length is len else None)
+    trimmed = _trim(text, [(start, start + len(piece)) for start, piece in zip(starts, pieces, strict=True)])
+    _prove(text, trimmed)
+    return trimmed
+
+
+@cache
+def _splitter() -> type[RecursiveCharacterTextSplitter]:
+    """Return LangChain's splitter, with a faster way to join parts: theirs copies all parts of a passage for each."""
+    from langchain_text_splitters import RecursiveCharacterTextSplitter  # slow to import
+
+    class Splitter(RecursiveCharacterTextSplitter):
+        def _merge_splits(self, splits: Iterable[str], separator: str) -> list[str]:
+            if separator or self._length_function is not len:
+                found: list[str] = super()._merge_splits(splits, separator)
+                return found
+            parts = list(splits)
+            return _joined(parts, size=self._chunk_size, overlap=self._chunk_overlap)
+
+    return Splitter
+
+
+def _joined(parts: list[str], *, size: int, overlap: int) -> list[str]:
+    """Return neighbouring parts joined up to the size, each as many as fit, with the overlap between two."""
+    text, bounds, joined = "".join(parts), [0, *accumulate(map(len, parts))], []
+    first, last = 0, len(parts)
+    while first < last:
+        end = max(first + 1, bisect_right(bounds, bounds[first] + size) - 1)
+        joined.append(text[bounds[first] : bounds[end]])
+        if end == last:
+            break
+        shared = bisect_left(bounds, bounds[end] - overlap)
+        fitting = bisect_left(bounds, bounds[end + 1] - size)
+        first = min(end, max(shared, fitting))
+    return joined
+
+
+def _sharing(cuts: list[str], overlap: int, length: Callable[[str], int]) -> Callable[[str, int], bool]:
+    """Return a function that tells whether the splitter would share the first N characters of a piece with another.
+
+    It shares them if the parts between the coarsest cuts, each measured alone, add up to ``overlap`` at most.
+    """
+    patterns = [re.compile(cut) for cut in cuts if cut]
+
+    def shares(piece: str, shared: int) -> bool:
+        if length is len:
+            return shared <= overlap
+        cut = next((pattern for pattern in patterns if pattern.search(piece, 1)), None)
+        inner = (match.start() for match in cut.finditer(piece, 1, shared)) if cut else range(1, shared)
+        places = [0, *inner, shared]
+        return sum(length(piece[a:b]) for a, b in pairwise(places)) <= overlap
+
+    return shares
+
+
+def _trim(text: str, untrimmed: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Trim the white space around the spans and leave out spans that lie within a neighbour."""
+    kept: list[tuple[int, int]] = []
+    for start, end in untrimmed:
+        piece = text[start:end]
+        begin = start + len(piece) - len(piece.lstrip())
+        stop = start + len(piece.rstrip())
+        if stop <= begin or (kept and stop <= kept[-1][1]):
+            continue
+        while kept and begin <= kept[-1][0]:
+            kept.pop()
+        kept.append((begin, stop))
+    return kept
+
+
+def _prove(text: str, found: list[tuple[int, int]]) -> None:
+    """Check that spans grow at both ends and leave out nothing but white space.
+
+    Raises:
+        RuntimeError: They do not.
+    """
+    reached = 0
+    for index, (start, end) in enumerate(found):
+        if index and not (found[index - 1][0] < start and found[index - 1][1] < end):
+            raise RuntimeError(f"chunk {index}, {start}-{end}, brings nothing new")
+        if start > reached and not text[reached:start].isspace():
+            raise RuntimeError(f"characters {reached}-{start} are in no chunk")
+        reached = end
+    if reached < len(text) and not text[reached:].isspace():
+        raise RuntimeError(f"characters {reached}-{len(text)} are in no chunk")

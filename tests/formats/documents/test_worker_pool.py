@@ -1,0 +1,262 @@
+"""Documents are read in processes of their own, with limits; a bad file costs itself alone."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goldbench.pipeline.errors import UnreadableDocument
+from goldbench.pipeline.formats.documents import worker_pool
+from goldbench.pipeline.formats.documents.chunker import cut_documents
+from goldbench.pipeline.formats.documents.sources import find_files
+from goldbench.pipeline.formats.documents.worker_pool import Budget, Workers, _Process
+from goldbench.schemas.corpus import Chunk, Document
+from tests.conftest import posix
+from tests.formats.documents.reading import documents_of, read
+from tests.formats.documents.test_office import pdf
+
+SPINNING = "q\n" + "1 0 0 1 0 0 cm BT /F 12 Tf (word) Tj ET\n" * 400_000
+HELLO = "BT /F 12 Tf 72 720 Td (Hello there) Tj ET"
+
+
+@pytest.fixture(autouse=True)
+def no_worker_waits() -> Iterator[None]:
+    _Process.stop_resting()
+    yield
+    _Process.stop_resting()
+
+
+def children() -> set[psutil.Process]:
+    return set(psutil.Process().children())
+
+
+def unexpected(failure: UnreadableDocument) -> None:
+    raise failure
+
+
+def cut(documents: list[Document], *, jobs: int = 1, **budget: float) -> tuple[list[Chunk], list[str]]:
+    failures: list[UnreadableDocument] = []
+    with Workers(Budget(**budget), jobs) as workers:
+        chunks = list(cut_documents(documents, workers, size=200, overlap=20, on_failure=failures.append))
+    return chunks, [str(failure) for failure in failures]
+
+
+def put_notes(folder: Path, count: int) -> None:
+    for number in range(count):
+        (folder / f"{number:04}.md").write_text(f"# Note {number}\n\n" + f"It says {number}. " * (number % 7 * 20 + 1))
+
+
+@pytest.mark.parametrize("spaces", [20_000, 2_000_000])
+def test_markdown_of_spaces_is_read_and_cut_in_two_seconds(tmp_path: Path, spaces: int) -> None:
+    (tmp_path / "a.md").write_text("# a" + " " * spaces)
+    started = time.monotonic()
+    outcome = read(tmp_path)
+    chunks, failures = cut(outcome.documents)
+    assert time.monotonic() - started < 2
+    assert ([chunk.text for chunk in chunks], outcome.failures + failures) == (["# a"], [])
+
+
+def put_bomb(path: Path) -> None:
+    value = "a" * 2**20
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 3500, pa.int32()), pa.array([value]))
+    pq.write_table(pa.table({"text": column}), path, compression="zstd")
+
+
+def test_a_parquet_file_of_one_long_string_many_times_is_skipped_and_takes_no_memory(tmp_path: Path) -> None:
+    put_bomb(tmp_path / "a.parquet")
+    (tmp_path / "b.txt").write_text("text")
+    assert (tmp_path / "a.parquet").stat().st_size < 5000
+    script = (
+        "import resource, sys; from tests.formats.documents.reading import read\n"
+        "from tests.peak_memory import peak_megabytes\n"
+        "from goldbench.pipeline.formats.documents.worker_pool import _Process\n"
+        "outcome = read(sys.argv[1]); print(outcome.texts, outcome.failures)\n"
+        "print(peak_megabytes()); _Process.stop_resting()\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
+    )
+    run = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True)
+    said, *peaks = run.stdout.splitlines()
+    assert "a.parquet: gives more than 64 million characters of text: split it, or raise documents.max_meg" in said
+    assert said.startswith("['text']")
+    assert max(map(float, peaks)) < 300
+
+
+@pytest.fixture
+def by_seconds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_pool, "_SECONDS_PER_MEGABYTE", 0)
+
+
+def test_a_file_that_takes_too_long_is_named_with_its_limit_and_the_next_one_is_read(
+    tmp_path: Path, by_seconds_alone: None
+) -> None:
+    pdf(tmp_path / "a.pdf", SPINNING)
+    (tmp_path / "b.txt").write_text("text")
+    started = time.monotonic()
+    outcome = read(tmp_path, budget=Budget(seconds=1))
+    assert outcome.texts == ["text"]
+    assert outcome.failures == [f"{tmp_path / 'a.pdf'}: took more than 1 s: raise documents.seconds, or leave it out"]
+    assert time.monotonic() - started < 10
+
+
+@posix
+@pytest.mark.slow
+def test_a_file_that_needs_too_much_memory_is_given_up(tmp_path: Path) -> None:
+    packer, block = zlib.compressobj(1), b" " * 2**20
+    pdf(tmp_path / "a.pdf", b"".join(packer.compress(block) for _ in range(1024)) + packer.flush())
+    (failure,) = read(tmp_path, budget=Budget(memory_megabytes=700)).failures
+    assert failure.endswith("a.pdf: needs more than 700 MB of memory: raise documents.memory_megabytes")
+
+
+def test_a_table_whose_text_is_too_large_is_named_with_its_limit(tmp_path: Path) -> None:
+    with (tmp_path / "a.jsonl").open("w") as file:
+        file.write('{"text": "' + "a" * 2_000_000 + '"}\n')
+    assert read(tmp_path, budget=Budget(megabytes=1)).failures == []
+    table = pa.table({"text": pa.array(["a" * 1000] * 50_000).dictionary_encode()})
+    pq.write_table(table, tmp_path / "b.parquet")
+    (failure,) = read(tmp_path, budget=Budget(megabytes=1)).failures
+    assert "b.parquet: gives more than 1 million characters of text: split it" in failure
+
+
+def test_a_document_that_takes_too_long_to_cut_is_named_and_gives_no_chunk(by_seconds_alone: None) -> None:
+    documents = [
+        Document(doc_id=name, title="", text=text, source=f"{name}.txt")
+        for name, text in (("a", "short " * 100), ("b", "word " * 3_000_000), ("c", "short " * 100))
+    ]
+    chunks, failures = cut(documents, seconds=1.5)
+    assert {chunk.span.doc_id for chunk in chunks} == {"a", "c"}
+    assert failures == ["b.txt: took more than 2 s: raise documents.seconds, or leave it out"]
+
+
+def test_the_documents_and_chunks_are_the_same_for_one_process_and_for_three(tmp_path: Path) -> None:
+    put_notes(tmp_path, 300)
+    (tmp_path / "0100.csv").write_text("text\n" + "".join(f"row {number}\n" for number in range(20_000)))
+    (tmp_path / "0200.html").write_text("<h1>Page</h1><p>text")
+    outcomes = [read(tmp_path, jobs=jobs) for jobs in (1, 3)]
+    assert outcomes[0] == outcomes[1]
+    assert [one.source.split("#")[0] for one in outcomes[0].documents] == sorted(
+        one.source.split("#")[0] for one in outcomes[0].documents
+    )
+    cuts = [cut(outcomes[0].documents, jobs=jobs) for jobs in (1, 3)]
+    assert cuts[0] == cuts[1]
+
+
+def test_a_process_that_is_killed_changes_nothing(tmp_path: Path) -> None:
+    put_notes(tmp_path, 1000)
+    (tmp_path / "0500.csv").write_text("text\n" + "".join(f"row {number}\n" for number in range(60_000)))
+    files = find_files([str(tmp_path)]).files
+
+    def fingerprint(*, murderous: bool) -> tuple[str, int]:
+        told, killed = hashlib.sha256(), 0
+        for number, document in enumerate(documents_of(files, jobs=2, on_failure=unexpected)):
+            told.update(document.model_dump_json().encode())
+            if murderous and number % 15_000 == 10:
+                for child in children():
+                    child.kill()
+                    killed += 1
+        return told.hexdigest(), killed
+
+    calm, disturbed = fingerprint(murderous=False), fingerprint(murderous=True)
+    assert disturbed[0] == calm[0]
+    assert disturbed[1] >= 2
+
+
+def test_one_bad_file_among_500_costs_itself_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_notes(tmp_path, 500)
+    (tmp_path / "0250.md").write_bytes(b"\x00\x01\x02" * 1000)
+    outcome = read(tmp_path, jobs=2)
+    assert len(outcome.documents) == 499
+    assert outcome.failures == [f"{tmp_path / '0250.md'}: holds binary data, though its name says text"]
+
+
+def test_a_process_that_dies_over_a_file_costs_that_file(tmp_path: Path) -> None:
+    pdf(tmp_path / "a.pdf", SPINNING)
+    (tmp_path / "b.txt").write_text("text")
+    stop = threading.Event()
+
+    def murder() -> None:
+        while not stop.wait(0.7):
+            for child in children():
+                if child.cpu_times().user > 0.5:
+                    child.kill()
+
+    murderer = threading.Thread(target=murder)
+    murderer.start()
+    outcome = read(tmp_path)
+    stop.set()
+    murderer.join()
+    assert outcome.texts == ["text"]
+    assert outcome.failures == [f"{tmp_path / 'a.pdf'}: made its reader crash"]
+
+
+def test_processes_serve_many_readings_and_end_when_they_have_nothing_to_do(tmp_path: Path) -> None:
+    put_notes(tmp_path, 20)
+    before = children()
+    assert len(read(tmp_path, jobs=2).documents) == 20
+    first = children() - before
+    assert len(first) == 1
+    read(tmp_path, jobs=2)
+    assert children() - before == first
+    _Process.stop_resting()
+    assert children() <= before
+
+
+def test_a_reading_that_is_given_up_leaves_no_process_at_work(tmp_path: Path) -> None:
+    pdf(tmp_path / "b.pdf", SPINNING)
+    (tmp_path / "a.txt").write_text("text")
+    (tmp_path / "c.csv").write_text("text\n" + "word\n" * 1_000_000)
+    before = children()
+    found = documents_of(find_files([str(tmp_path)]).files, on_failure=unexpected, jobs=3)
+    assert next(found).text == "text"
+    found.close()
+    _Process.stop_resting()
+    assert children() <= before
+
+
+def reading_that_spins(tmp_path: Path) -> tuple[subprocess.Popen[bytes], psutil.Process]:
+    pdf(tmp_path / "a.pdf", SPINNING)
+    script = "import sys; from tests.formats.documents.reading import read; read(sys.argv[1])"
+    run = subprocess.Popen([sys.executable, "-c", script, tmp_path], stderr=subprocess.DEVNULL, start_new_session=True)
+    for _ in range(200):
+        if found := psutil.Process(run.pid).children():
+            time.sleep(1)
+            return run, found[0]
+        time.sleep(0.05)
+    raise AssertionError("no worker was started")
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_no_worker_outlives_a_run_that_is_interrupted(tmp_path: Path, number: int) -> None:
+    run, worker = reading_that_spins(tmp_path)
+    os.killpg(run.pid, number)
+    assert run.wait(10) != 0
+    assert psutil.wait_procs([worker], timeout=5)[1] == []
+
+
+@posix
+@pytest.mark.slow
+def test_no_worker_outlives_a_run_that_is_killed_for_long(tmp_path: Path) -> None:
+    run, worker = reading_that_spins(tmp_path)
+    run.kill()
+    run.wait()
+    assert psutil.wait_procs([worker], timeout=110)[1] == []
+
+
+def test_the_worker_sees_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    (tmp_path / "a.html").write_text("<p>page")
+    before = children()
+    read(tmp_path)
+    (worker,) = children() - before
+    assert "OPENAI_API_KEY" not in worker.environ()
