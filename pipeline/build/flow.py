@@ -210,7 +210,7 @@ async def choose(run: Run) -> Counts:
     """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
     seed, ready = run.config.generate.seed, run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
-        run.selection = select(Watched(run.chunks, step), seed=seed, ready=ready)
+        run.selection = select(Watched(run.chunks, step), seed=seed, ready=ready, tell=step.tell)
     rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
     return Counts(read=len(run.chunks), written=len(run.selection.order), rules=rules)
 

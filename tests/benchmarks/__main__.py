@@ -12,6 +12,7 @@ from tests.benchmarks import (
     build_speed,
     card_speed,
     model_speed,
+    notes_speed,
     pool_speed,
     published,
     score_speed,
@@ -20,6 +21,7 @@ from tests.benchmarks import (
 
 MEASUREMENTS = {
     "corpus": build_speed.main,
+    "notes": notes_speed.main,
     "model": model_speed.main,
     "pool": pool_speed.main,
     "score": score_speed.main,

@@ -188,3 +188,16 @@ def test_hardly_any_chunks_are_no_special_case(sizes: dict[str, int]) -> None:
     selection = select(corpus(sizes), seed=1, limits=ANY)
     assert len(selection.order) == sum(sizes.values())
     assert not selection.ineligible
+
+
+def test_the_comparison_of_near_duplicates_is_shown() -> None:
+    chunks = corpus({"a": 9, "b": 9})
+    lines: list[str] = []
+    select(
+        Held([*chunks, *(chunk("c", number, one.text + " x") for number, one in enumerate(chunks))]),
+        seed=1,
+        limits=ANY,
+        tell=lines.append,
+    )
+    assert lines[0] == "near-duplicates: 0% compared"
+    assert len(set(lines)) > 1

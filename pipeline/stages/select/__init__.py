@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from goldbench.pipeline.ports import Stored
 from goldbench.pipeline.stages.select.eligibility import READY, RULES, Limits, fault
-from goldbench.pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from goldbench.pipeline.stages.select.near_duplicates import Clusters, Sketches, write_sketch
 from goldbench.pipeline.stages.select.page_kinds import PAGE_RULES, page_fault
 from goldbench.pipeline.text.draws import number_of
 from goldbench.schemas.corpus import Chunk
@@ -40,12 +40,7 @@ class Selection:
     order: npt.NDArray[np.int32]
     ineligible: Counter[str]
     near_duplicates: int
-    labels: npt.NDArray[np.int32]
-    """The number of each chunk's cluster."""
-    members: npt.NDArray[np.int32]
-    """Positions of the chunks that share a cluster, by cluster, ascending within each."""
-    member_labels: npt.NDArray[np.int32]
-    """The number of the cluster of each of ``members``."""
+    clusters: Clusters
 
     @property
     def eligible(self) -> int:
@@ -54,8 +49,7 @@ class Selection:
 
     def cluster_of(self, position: int) -> tuple[int, ...]:
         """Return the positions of a chunk's near-duplicates, eligible or not, its own included, ascending."""
-        first, last = np.searchsorted(self.member_labels, self.labels[position] + np.array([0, 1], np.int32))
-        return tuple(self.members[first:last].tolist()) or (position,)
+        return self.clusters.of(position)
 
 
 def select(
@@ -65,6 +59,7 @@ def select(
     ready: bool = False,
     limits: Limits | None = None,
     advance: Callable[[int], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> Selection:
     """Return the eligible chunks, one per cluster of near-duplicates, in drawing order.
 
@@ -76,6 +71,7 @@ def select(
         ready: Whether the chunks are rows of a table, for which shorter texts are allowed.
         limits: Thresholds of the rules; by default `READY` or `Limits()`, depending on ``ready``.
         advance: Called with 1 after each chunk.
+        tell: Takes a line on how far the comparison of near-duplicates is.
     """
     limits = limits or (READY if ready else Limits())
     count = len(chunks)
@@ -91,19 +87,15 @@ def select(
         write_sketch(chunk.text, sketches, position)
         if advance:
             advance(1)
-    labels = cluster(sketches, text_at=lambda position: chunks.at(position).text)
+    clusters = Clusters(sketches, text_at=lambda position: chunks.at(position).text, among=faults == 0, tell=tell)
     eligible = np.flatnonzero(faults == 0).astype(np.int32)
-    chosen = _firsts(draws, labels, eligible)
-    members = np.flatnonzero(np.bincount(labels, minlength=count)[labels] > 1).astype(np.int32)
-    members = members[np.argsort(labels[members], kind="stable")]
+    chosen = _firsts(draws, clusters.labels, eligible)
     counts = np.bincount(faults, minlength=len(names) + 1).tolist()
     return Selection(
         order=_drawing_order(draws, sources, chosen),
         ineligible=Counter({name: n for name, n in zip(names, counts[1:], strict=True) if n}),
         near_duplicates=len(eligible) - len(chosen),
-        labels=labels,
-        members=members,
-        member_labels=labels[members],
+        clusters=clusters,
     )
 
 
