@@ -160,7 +160,7 @@ async def load(run: Run) -> Counts:
     skips, shared = _Skips(run, "load"), list[LeftOut]()
     for problem in run.found.failures:
         skips(problem)
-    with run.progress.stage("load", None) as step, workers_for(run.config) as workers:
+    with run.progress.stage("load", None) as step, workers_for(run.config, cuts_later=True) as workers:
         if note := memory_note():
             run.progress.note(note)
         texts = read_documents(

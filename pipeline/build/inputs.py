@@ -49,13 +49,13 @@ def reading(config: Config) -> ReadOptions:
     )
 
 
-def workers_for(config: Config) -> Workers:
-    """Return the processes that read documents and cut them, with their limits."""
+def workers_for(config: Config, *, cuts_later: bool = False) -> Workers:
+    """Return the processes that read documents or cut them, with their limits; see `Workers`."""
     settings = config.documents
     budget = Budget(
         seconds=settings.seconds, memory_megabytes=settings.memory_megabytes, megabytes=settings.max_megabytes
     )
-    return Workers(budget, settings.jobs)
+    return Workers(budget, settings.jobs, cuts_later=cuts_later)
 
 
 def cut(

@@ -72,6 +72,11 @@ def spans(text: str, *, size: int, overlap: int, length: Callable[[str], int]) -
     return trimmed
 
 
+def prepare() -> None:
+    """Import the splitter, which takes a while."""
+    _splitter()
+
+
 @cache
 def _splitter() -> type[RecursiveCharacterTextSplitter]:
     """Return LangChain's splitter, with a faster way to join parts: theirs copies all parts of a passage for each."""

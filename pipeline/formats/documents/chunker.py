@@ -56,10 +56,10 @@ def _tasks(documents: Iterable[Document], sent: deque[Document], settings: dict[
     for document in documents:
         text = "" if document.ready else document.text
         if items and (len(items) >= _BATCH or size + len(text) > _BATCH_CHARACTERS):
-            yield Task("chunk", items, settings, size)
+            yield Task("chunk", items, settings, size, size / _BATCH_CHARACTERS)
             items, size = [], 0
         sent.append(document)
         items.append({"text": text})
         size += len(text)
     if items:
-        yield Task("chunk", items, settings, size)
+        yield Task("chunk", items, settings, size, size / _BATCH_CHARACTERS)

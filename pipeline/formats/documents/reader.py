@@ -124,14 +124,14 @@ def _tasks(files: Iterable[SourceFile], options: ReadOptions) -> Iterator[Task]:
         kind, own = file.kind, _size(file)
         share = max(_SHARES.get(kind, 1.0), own / _BATCH_BYTES)
         if items and filled + share > 1:
-            yield Task("read", items, settings, size)
+            yield Task("read", items, settings, size, filled)
             items, size, filled = [], 0, 0.0
         path = os.fsencode(file.path.absolute()).hex()
         items.append({"path": path, "kind": kind, "suffix": file.path.suffix.lower(), "source": file.source})
         size += own
         filled += share
     if items:
-        yield Task("read", items, settings, size)
+        yield Task("read", items, settings, size, filled)
 
 
 def _size(file: SourceFile) -> int:

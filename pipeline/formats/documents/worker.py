@@ -52,7 +52,8 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer each request until the input ends.
 
     Args:
-        requests: Objects with ``kind``, ``items``, ``settings``, ``seconds``, ``memory_megabytes`` and ``megabytes``.
+        requests: Objects with ``kind``, ``items``, ``settings``, ``seconds``, ``memory_megabytes``, ``megabytes`` and
+            ``cuts_later`` (whether texts are to be cut next).
         replies: Gets the answers.
     """
     while _is_asked() and len(header := requests.read(LENGTH.size)) == LENGTH.size:
@@ -69,14 +70,18 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
                     part, size = [], 0
             part.append(b"null")
         _send(replies, part)
+        if request["cuts_later"] and not _is_asked(0):
+            from goldbench.pipeline.text.cuts import prepare
+
+            prepare()
         _limit_time(0)
 
 
-def _is_asked() -> bool:
+def _is_asked(patience_s: float = _PATIENCE_S) -> bool:
     """Wait for a request; return False if none comes, where that can be known."""
     if os.name == "nt":
         return True
-    return bool(select.select([0], [], [], _PATIENCE_S)[0])
+    return bool(select.select([0], [], [], patience_s)[0])
 
 
 def _encoded(answer: object) -> bytes:

@@ -34,6 +34,7 @@ _AHEAD, _AHEAD_BYTES = 3, 32 * 2**20
 """Most tasks per process that are under way or wait to be taken, and most bytes of their items."""
 _WAITING = 8 * 2**20
 """Bytes of answers of one task that wait to be taken; then its process waits."""
+_WORTH_A_PROCESS = 0.25
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
 """The environment variables that a process gets; none of them holds a key."""
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -63,12 +64,14 @@ class Task:
         items: What is answered, one after another; JSON values.
         settings: What holds for all of them; JSON values.
         size: Their bytes.
+        share: How much of a full task they are; another process is started for a quarter or more.
     """
 
     kind: str
     items: Sequence[Mapping[str, Any]]
     settings: Mapping[str, Any]
     size: int
+    share: float = 1.0
 
 
 def memory_note() -> str | None:
@@ -90,10 +93,11 @@ class Workers:
     Args:
         budget: What one document may take.
         jobs: How many processes; by default one for each processor, at most 4.
+        cuts_later: Whether they cut documents into chunks after they have read them, and prepare for that.
     """
 
-    def __init__(self, budget: Budget, jobs: int | None = None) -> None:
-        self.budget = budget
+    def __init__(self, budget: Budget, jobs: int | None = None, *, cuts_later: bool = False) -> None:
+        self.budget, self._cuts_later = budget, cuts_later
         self._jobs = jobs or min(usable_processors(), _MOST_JOBS)
         self._todo: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -142,7 +146,7 @@ class Workers:
     def _begun(self, task: Task) -> _Job:
         job = _Job(task, self._closed)
         self._todo.put(job)
-        if len(self._threads) < self._jobs:
+        if len(self._threads) < self._jobs and (task.share >= _WORTH_A_PROCESS or not self._threads):
             thread = threading.Thread(target=self._serve, daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -163,7 +167,7 @@ class Workers:
 
     def _answer(self, job: _Job, process: _Process | None) -> _Process | None:
         """Answer a job and return the process, None if it is gone."""
-        exchange, items = _Exchange(job, self.budget), len(job.task.items)
+        exchange, items = _Exchange(job, self.budget, self._cuts_later), len(job.task.items)
         alone, crashes = items == 1, 0
         while exchange.done < items and not self._closed.is_set():
             if process is None or not process.is_alive():
@@ -246,8 +250,8 @@ class _Job:
 class _Exchange:
     """What was answered of a job so far, over the processes that were tried."""
 
-    def __init__(self, job: _Job, budget: Budget) -> None:
-        self._job, self._budget = job, budget
+    def __init__(self, job: _Job, budget: Budget, cuts_later: bool) -> None:
+        self._job, self._budget, self._cuts_later = job, budget, cuts_later
         self.done = 0
         """How many items are answered."""
         self._given = 0
@@ -269,6 +273,7 @@ class _Exchange:
             "seconds": seconds,
             "memory_megabytes": self._budget.memory_megabytes,
             "megabytes": self._budget.megabytes,
+            "cuts_later": self._cuts_later,
         }
         repeated, left = self._given, seconds
         process.send(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"))
