@@ -15,11 +15,13 @@ from tests.benchmarks import (
     notes_speed,
     pool_speed,
     published,
+    read_speed,
     score_speed,
     significance_speed,
 )
 
 MEASUREMENTS = {
+    "reading": read_speed.main,
     "corpus": build_speed.main,
     "notes": notes_speed.main,
     "model": model_speed.main,
