@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +41,7 @@ from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.documents.worker_pool import memory_note
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import GoldContents, passages
+from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
 from goldbench.pipeline.goldset.set_versions import Making
@@ -91,6 +92,8 @@ class Run:
     opened: Opened
     retreat: Callable[[ModelUnfit, Callable[[Config], bool]], tuple[Config, Opened] | None] = lambda *_: None
     renewal: Renewal | None = None
+    earlier: EarlierLines | None = None
+    """What can be copied of the set in the folder."""
     grades_stay: bool = False
     """Whether the grades of a judge are taken over, because no judge grades the new set."""
     books: Books = field(default_factory=Books)
@@ -193,14 +196,15 @@ async def chunk(run: Run) -> Counts:
     """
     count, settings, skips = len(run.documents), run.config.chunk, _Skips(run, "chunk")
     with run.progress.stage("chunk", count) as step, workers_for(run.config) as workers:
-        cut = cut_documents(
-            counted(run.documents, step),
-            workers,
-            size=settings.size,
-            overlap=settings.overlap_characters,
-            on_failure=skips,
-        )
-        run.chunks = run.place.chunks.write(cut)
+
+        def cut(documents: Iterable[Document]) -> Iterator[Chunk]:
+            sizes = {"size": settings.size, "overlap": settings.overlap_characters}
+            return cut_documents(documents, workers, **sizes, on_failure=skips)
+
+        if run.earlier is None:
+            run.chunks = run.place.chunks.write(cut(counted(run.documents, step)))
+        else:
+            run.chunks = run.place.chunks.write(run.earlier.cut(run.documents, cut, step.advance))
     skips.tell_others()
     run.books.failures.extend(skips.failures)
     return Counts(read=count, written=count - skips.count, failed=skips.count)
@@ -210,7 +214,11 @@ async def choose(run: Run) -> Counts:
     """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
     seed, ready = run.config.generate.seed, run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
-        run.selection = select(Watched(run.chunks, step), seed=seed, ready=ready, tell=step.tell)
+        known = run.earlier.traits() if run.earlier else None
+        run.selection = select(
+            run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell, known=known
+        )
+    run.place.traits.write_bytes(run.selection.traits.packed())
     rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
     return Counts(read=len(run.chunks), written=len(run.selection.order), rules=rules)
 
@@ -404,12 +412,14 @@ async def assemble(run: Run) -> Counts:
     derived = {} if graded else add_derived(relevance, queries, same_answers(queries, chunks))
     if run.renewal is not None:
         relevance = run.renewal.relevance(relevance, judged=graded)
-    corpus = functools.partial(passages, chunks, queries, run.config.corpus.title)
+    titles = run.config.corpus.title
+    corpus = functools.partial(passages, chunks, queries, titles)
+    lines = functools.partial(run.earlier.corpus, chunks, queries, titles) if run.earlier else None
     metadata = described(run.config, run.drawn, run.generator, run.selected())
     if run.renewal is not None:
         run.renewal.write_retired(run.place)
         metadata |= run.renewal.metadata(judged=graded)
-    run.place.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived))
+    run.place.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived, lines))
     return Counts(read=len(queries), written=len(queries))
 
 
@@ -553,6 +563,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
             opened=functools.partial(_fitted, writer, progress=progress),
             retreat=retreat,
+            earlier=None if anew else EarlierLines.of(folder, shaped.shaping()),
             grades_stay=finish is None,
         )
         await walk(run, until="chunk")
@@ -652,6 +663,7 @@ async def plan(
         progress=progress,
         accept=folder.check_same_corpus if folder and not refresh else lambda _: None,
         opened=lambda _: contextlib.nullcontext(writing or Writing(NotSimulated())),
+        earlier=EarlierLines.of(folder, config.shaping()) if folder else None,
     )
     await walk(run, until="chunk")
     run.renewal = renewal_of(folder, run.place, refresh=refresh) if folder else None

@@ -35,13 +35,13 @@ class RecordFile(Generic[R]):
         self.path, self._kind, self._offsets = path, kind, offsets
 
     @classmethod
-    def write(cls, path: Path, kind: type[R], records: Iterable[R]) -> RecordFile[R]:
+    def write(cls, path: Path, kind: type[R], records: Iterable[R | bytes]) -> RecordFile[R]:
         """Write the records one by one and return them as stored.
 
         Args:
             path: The file, which is replaced.
             kind: The class of the records.
-            records: The records, in the order of the file.
+            records: The records, in the order of the file; or their lines as they stand in another such file.
 
         Raises:
             OSError: The disk is full or the folder cannot be written.
@@ -50,9 +50,8 @@ class RecordFile(Generic[R]):
         position = 0
         with path.open("wb") as file:
             for record in records:
-                line = as_line(record.model_dump_json(exclude_defaults=True)).encode()
                 offsets.append(position)
-                position += file.write(line)
+                position += file.write(record if isinstance(record, bytes) else _line_of(record))
         return cls(path, kind, offsets)
 
     @classmethod
@@ -79,9 +78,18 @@ class RecordFile(Generic[R]):
         return len(self._offsets)
 
     def __iter__(self) -> Iterator[R]:
+        for number, line in enumerate(self.lines(), start=1):
+            yield self._parse(line, number)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines of the file, each with its end."""
         with self.path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                yield self._parse(line, number)
+            yield from file
+
+    def parsed(self, lines: Iterable[bytes | None]) -> Iterator[R | None]:
+        """Yield the records of the lines of this file, in order; None for a line that is left out."""
+        for number, line in enumerate(lines, start=1):
+            yield None if line is None else self._parse(line, number)
 
     def at(self, position: int) -> R:
         """Return the record at this position, counted from 0."""
@@ -94,6 +102,10 @@ class RecordFile(Generic[R]):
             return self._kind.model_validate_json(line)
         except ValidationError as error:
             raise Fault(explain(error), line=number).of(self.path) from None
+
+
+def _line_of(record: Record) -> bytes:
+    return as_line(record.model_dump_json(exclude_defaults=True)).encode()
 
 
 def write_lines(path: Path | None, records: Iterable[Record]) -> int:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from pydantic import ValidationError
 
@@ -81,6 +81,8 @@ class GoldContents:
     metadata: Mapping[str, Any]
     unanswerable: Sequence[Query] = ()
     derived: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    lines: Callable[[], Iterable[CorpusLine]] | None = None
+    """Gives the corpus as lines where most are known; else they are made of the passages."""
 
     def relevant_docs(self) -> Iterator[tuple[str, list[str]]]:
         """Yield each query id with the ids of its relevant chunks, the highest grade first."""
@@ -133,6 +135,28 @@ class GoldContents:
         return bool(query.needs) and all(grades.get(chunk_id, 0) >= RELEVANT for chunk_id in query.needs)
 
 
+@dataclass(slots=True)
+class Held:
+    """The words and titles of one document that are taken out of its passages."""
+
+    masks: list[Evidence] = field(default_factory=list)
+    titles: set[str] = field(default_factory=set)
+
+
+def held_out(queries: Iterable[Query]) -> dict[str, Held]:
+    """Return what is held out for queries, by document."""
+    found: dict[str, Held] = {}
+    for query in queries:
+        for mask in query.masked:
+            found.setdefault(mask.doc_id, Held()).masks.append(mask)
+        for part in query.masked_titles:
+            found.setdefault(part.doc_id, Held()).titles.add(part.text)
+    return found
+
+
+_NOTHING = Held()
+
+
 def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse) -> Iterator[Passage]:
     """Yield every chunk as it is indexed: without the words that were held out for queries.
 
@@ -141,34 +165,48 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse
         queries: The queries, with the words held out for them.
         titles: Whether the passages get titles.
     """
-    asked = list(queries)
-    masks: dict[str, list[Evidence]] = {}
-    for mask in (mask for query in asked for mask in query.masked):
-        masks.setdefault(mask.doc_id, []).append(mask)
-    held_out = held_titles(asked)
+    held = held_out(queries)
     for chunk in chunks:
-        doc_id = chunk.span.doc_id
-        held = held_out.get(doc_id, set())
-        text = text_below(chunk, masks.get(doc_id, ()), held)
-        emits = titles is not TitleUse.NONE
-        full_title = title_path(chunk) if emits else chunk.title
-        title = (title_path(chunk, held) if held else full_title) if emits else ""
-        yield Passage(
-            chunk_id=chunk.chunk_id,
-            title=title,
-            text="" if text == title else text,
-            original=None if text == chunk.text else chunk.text,
-            full_title=full_title,
-            span=chunk.span,
-        )
+        yield indexed(chunk, held.get(chunk.span.doc_id, _NOTHING), titles)
 
 
-def held_titles(queries: Iterable[Query]) -> dict[str, set[str]]:
-    """Return the titles and headings that are held out for queries, by document."""
-    held_out: dict[str, set[str]] = {}
-    for part in (part for query in queries for part in query.masked_titles):
-        held_out.setdefault(part.doc_id, set()).add(part.text)
-    return held_out
+def indexed(chunk: Chunk, held: Held, titles: TitleUse) -> Passage:
+    """Return a chunk as it is indexed.
+
+    Args:
+        chunk: The chunk.
+        held: What is held out in its document.
+        titles: As in `passages`.
+    """
+    text = text_below(chunk, held.masks, held.titles)
+    emits = titles is not TitleUse.NONE
+    full_title = title_path(chunk) if emits else chunk.title
+    title = (title_path(chunk, held.titles) if held.titles else full_title) if emits else ""
+    return Passage(
+        chunk_id=chunk.chunk_id,
+        title=title,
+        text="" if text == title else text,
+        original=None if text == chunk.text else chunk.text,
+        full_title=full_title,
+        span=chunk.span,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusLine:
+    """A passage in the files: its entry in ``dataset.json``, without what separates it, and its line for BEIR."""
+
+    entry: bytes
+    row: bytes
+
+    @classmethod
+    def of(cls, passage: Passage, titles: TitleUse) -> CorpusLine:
+        """Return the lines of a passage."""
+        metadata = {"title": passage.full_title}
+        if passage.original is not None:
+            metadata["original_text"] = passage.original
+        row = {"_id": passage.chunk_id, "title": passage.title, "text": passage.text, "metadata": metadata}
+        return cls(_entry(passage.chunk_id, passage.alone(titles)), as_line(_json(row)).encode())
 
 
 def title_use(metadata: Mapping[str, Any]) -> TitleUse:
@@ -188,7 +226,7 @@ def write_gold(folder: Path, gold: GoldContents) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
     members = dict(gold.members())
     described = gold.described(dict(members.get("answers", ())))
-    _write_dataset(folder / DATASET, gold, members)
+    _write_dataset(folder, gold, members)
     _write_beir(folder, gold, described)
     _write_card(folder, gold, tables_with({name for metadata in described.values() for name in metadata}))
     _write_trec(folder, gold)
@@ -210,47 +248,56 @@ def read_dataset(path: Path) -> TestSet:
         raise InputError(path, explain(error)) from None
 
 
-def _write_dataset(path: Path, gold: GoldContents, members: Mapping[str, Iterable[tuple[str, object]]]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write("{\n")
+def _write_dataset(folder: Path, gold: GoldContents, members: Mapping[str, Iterable[tuple[str, object]]]) -> None:
+    """Write ``dataset.json``, and the corpus for BEIR in the same pass."""
+    titles = title_use(gold.metadata)
+    with (folder / DATASET).open("wb") as file, (folder / CORPUS_COPY).open("wb") as rows:
+        file.write(b"{\n")
         _write_map(file, "queries", ((query.query_id, query.text) for query in gold.queries))
-        titles = title_use(gold.metadata)
-        _write_map(file, "corpus", ((passage.chunk_id, passage.alone(titles)) for passage in gold.corpus()))
+        lines = gold.lines() if gold.lines else (CorpusLine.of(passage, titles) for passage in gold.corpus())
+        _write_entries(file, "corpus", _entries_beside(lines, rows))
         _write_map(file, "relevant_docs", gold.relevant_docs())
-        file.write('"mode": "text",\n')
+        file.write(b'"mode": "text",\n')
         _write_map(file, "relevance_scores", ((query.query_id, _plain(gold, query)) for query in gold.queries))
         for name, entries in members.items():
             _write_map(file, name, entries)
         rest = {key: value for key, value in gold.metadata.items() if key != "members"}
         special = [name for name in members if name not in {"answers", "derived"}]  # what `score` looks for
         metadata = {**rest, "members": special} if special else rest
-        file.write(METADATA + as_line(json.dumps(metadata, ensure_ascii=False, sort_keys=True)))
-        file.write("}\n")
+        file.write((METADATA + as_line(json.dumps(metadata, ensure_ascii=False, sort_keys=True))).encode())
+        file.write(b"}\n")
+
+
+def _entries_beside(lines: Iterable[CorpusLine], rows: BinaryIO) -> Iterator[bytes]:
+    """Yield the entries of the corpus, and write its lines for BEIR."""
+    for line in lines:
+        rows.write(line.row)
+        yield line.entry
 
 
 def _dumped(records: Iterable[Record]) -> list[dict[str, Any]]:
     return [record.model_dump(mode="json", exclude_none=True) for record in records]
 
 
-def _write_map(file: TextIO, name: str, items: Iterable[tuple[str, object]]) -> None:
+def _write_map(file: BinaryIO, name: str, items: Iterable[tuple[str, object]]) -> None:
     """Write one member of the outermost object, an entry per line."""
-    file.write(f'"{name}": {{')
-    separator = "\n"
-    for key, value in items:
-        pair = f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
-        file.write(separator + as_line(pair)[:-1])
-        separator = ",\n"
-    file.write("\n},\n")
+    _write_entries(file, name, (_entry(key, value) for key, value in items))
+
+
+def _write_entries(file: BinaryIO, name: str, entries: Iterable[bytes]) -> None:
+    file.write(f'"{name}": {{'.encode())
+    separator = b"\n"
+    for entry in entries:
+        file.write(separator + entry)
+        separator = b",\n"
+    file.write(b"\n},\n")
+
+
+def _entry(key: str, value: object) -> bytes:
+    return as_line(f"{_json(key)}: {_json(value)}")[:-1].encode()
 
 
 def _write_beir(folder: Path, gold: GoldContents, described: Mapping[str, Mapping[str, Any]]) -> None:
-    with (folder / CORPUS_COPY).open("w", encoding="utf-8", newline="\n") as file:
-        for passage in gold.corpus():
-            metadata = {"title": passage.full_title}
-            if passage.original is not None:
-                metadata["original_text"] = passage.original
-            row = {"_id": passage.chunk_id, "title": passage.title, "text": passage.text, "metadata": metadata}
-            _write_json(file, row)
     with (folder / QUERIES_COPY).open("w", encoding="utf-8", newline="\n") as file:
         for query in gold.queries:
             metadata = {"source": query.chunk_id, **described[query.query_id]}
@@ -307,4 +354,8 @@ def _plain(gold: GoldContents, query: Query) -> dict[str, int]:
 
 
 def _write_json(file: TextIO, value: object) -> None:
-    file.write(as_line(json.dumps(value, ensure_ascii=False)))
+    file.write(as_line(_json(value)))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -69,8 +69,8 @@ class Records(Generic[R]):
         if self.exists():
             yield from self.read()
 
-    def write(self, records: Iterable[R]) -> RecordFile[R]:
-        """Write the records one by one and return them as stored.
+    def write(self, records: Iterable[R | bytes]) -> RecordFile[R]:
+        """Write the records, or the lines of such records, one by one and return them as stored.
 
         Raises:
             OSError: The disk is full or the folder cannot be written.
@@ -154,6 +154,8 @@ class GoldFolder:
     rejected = RecordsOf(names.REJECTED, DroppedQuery)
     """The queries that the review left out."""
 
+    traits = PathOf(names.TRAITS)
+    """What the selection knows of each chunk; missing in a set that was not built from documents."""
     labels = PathOf(names.QRELS)
     """The grade of each pair, as TREC qrels."""
     given_labels = PathOf(names.GIVEN_QRELS)

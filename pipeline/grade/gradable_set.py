@@ -9,7 +9,7 @@ from typing import Any
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import held_titles, passages, title_use
+from goldbench.pipeline.goldset.dataset import Held, held_out, passages, title_use
 from goldbench.pipeline.goldset.file_names import CHUNKS
 from goldbench.pipeline.goldset.folder import GoldFolder, is_graded
 from goldbench.pipeline.text.title_path import title_path, titled
@@ -60,14 +60,15 @@ class GradableSet:
         return {passage.chunk_id: titled(passage.title, passage.text) for passage in indexed}
 
     @cached_property
-    def _held_titles(self) -> dict[str, set[str]]:
-        return held_titles(self.queries)
+    def _held_out(self) -> dict[str, Held]:
+        return held_out(self.queries)
 
     def text_of(self, chunk_id: str) -> str:
         """Return a chunk as it is judged: its emitted title, and its text as it stands in its document."""
         chunk = self.chunks.at(self.positions[chunk_id])
         emits = title_use(self.metadata) is not TitleUse.NONE
-        title = title_path(chunk, self._held_titles.get(chunk.span.doc_id, ())) if emits else ""
+        held = self._held_out.get(chunk.span.doc_id)
+        title = title_path(chunk, held.titles if held else ()) if emits else ""
         return chunk.text if chunk.text == title else titled(title, chunk.text)
 
 

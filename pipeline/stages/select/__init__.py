@@ -15,12 +15,13 @@ import numpy.typing as npt
 
 from goldbench.pipeline.ports import Stored
 from goldbench.pipeline.stages.select.eligibility import READY, RULES, Limits, fault
-from goldbench.pipeline.stages.select.near_duplicates import Clusters, Sketches, write_sketch
+from goldbench.pipeline.stages.select.near_duplicates import Clusters, write_sketch
 from goldbench.pipeline.stages.select.page_kinds import PAGE_RULES, page_fault
+from goldbench.pipeline.stages.select.traits import UNKNOWN, Traits
 from goldbench.pipeline.text.draws import number_of
 from goldbench.schemas.corpus import Chunk
 
-__all__ = ["READY", "Limits", "Selection", "chunk_fault", "draw_of", "fault", "select"]
+__all__ = ["READY", "Limits", "Selection", "Traits", "chunk_fault", "draw_of", "fault", "select"]
 
 
 OPENING = 80
@@ -41,6 +42,8 @@ class Selection:
     ineligible: Counter[str]
     near_duplicates: int
     clusters: Clusters
+    traits: Traits
+    """What is known of each chunk, for a later selection among chunks of which most are the same."""
 
     @property
     def eligible(self) -> int:
@@ -60,6 +63,7 @@ def select(
     limits: Limits | None = None,
     advance: Callable[[int], None] | None = None,
     tell: Callable[[str], None] | None = None,
+    known: Traits | None = None,
 ) -> Selection:
     """Return the eligible chunks, one per cluster of near-duplicates, in drawing order.
 
@@ -70,32 +74,36 @@ def select(
         seed: Any whole number; another seed draws other chunks.
         ready: Whether the chunks are rows of a table, for which shorter texts are allowed.
         limits: Thresholds of the rules; by default `READY` or `Limits()`, depending on ``ready``.
-        advance: Called with 1 after each chunk.
+        advance: Called with the number of chunks that were looked at.
         tell: Takes a line on how far the comparison of near-duplicates is.
+        known: What is known of some chunks from an earlier selection with the same seed, ``ready`` and limits.
     """
     limits = limits or (READY if ready else Limits())
     count = len(chunks)
-    faults = np.zeros(count, np.uint8)
-    draws, sources = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
-    sketches = Sketches.empty(count)
+    traits = known or Traits.unknown(count)
     names = [*(name for name, _ in RULES), *PAGE_RULES]
-    for position, chunk in enumerate(chunks):
+    new = np.flatnonzero(traits.faults == UNKNOWN).tolist()
+    if advance:
+        advance(count - len(new))
+    for position, chunk in enumerate(chunks) if len(new) == count else ((one, chunks.at(one)) for one in new):
         found = chunk_fault(chunk, limits, ready=ready)
-        faults[position] = names.index(found) + 1 if found else 0
-        draws[position] = draw_of(chunk, seed=seed)
-        sources[position] = number_of(chunk.span.doc_id)
-        write_sketch(chunk.text, sketches, position)
+        traits.faults[position] = names.index(found) + 1 if found else 0
+        traits.draws[position] = draw_of(chunk, seed=seed)
+        traits.sources[position] = number_of(chunk.span.doc_id)
+        write_sketch(chunk.text, traits.sketches, position)
         if advance:
             advance(1)
-    clusters = Clusters(sketches, text_at=lambda position: chunks.at(position).text, among=faults == 0, tell=tell)
+    draws, faults = traits.draws, traits.faults
+    clusters = Clusters(traits.sketches, text_at=lambda position: chunks.at(position).text, among=faults == 0, tell=tell)
     eligible = np.flatnonzero(faults == 0).astype(np.int32)
     chosen = _firsts(draws, clusters.labels, eligible)
     counts = np.bincount(faults, minlength=len(names) + 1).tolist()
     return Selection(
-        order=_drawing_order(draws, sources, chosen),
+        order=_drawing_order(draws, traits.sources, chosen),
         ineligible=Counter({name: n for name, n in zip(names, counts[1:], strict=True) if n}),
         near_duplicates=len(eligible) - len(chosen),
         clusters=clusters,
+        traits=traits,
     )
 
 

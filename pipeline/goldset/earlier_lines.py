@@ -1,0 +1,197 @@
+"""What can be copied of an earlier set: the lines of documents that did not change.
+
+Where a document stands as it was, so do its chunks, what the selection knows of them, and their lines in the corpus
+unless other words are held out. So a set whose documents changed a little is made again in little time.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.dataset import CorpusLine, Held, held_out, indexed
+from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY, DATASET, DOCUMENTS, QUERIES, TRAITS
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.goldset.own_version import own_version
+from goldbench.pipeline.goldset.publication import sha256_of
+from goldbench.pipeline.stages.select import Traits
+from goldbench.schemas.corpus import Chunk, Document, TitleUse
+from goldbench.schemas.query import Query
+
+NEW = -1
+"""The earlier position of a chunk that is not copied."""
+_SETTINGS = ("documents", "chunk", "corpus")
+_DOC_ID = re.compile(rb'"doc_id":("(?:[^"\\]|\\.)*+")')
+_CORPUS, _END = b'"corpus": {\n', b"},\n"
+
+
+class EarlierLines:
+    """The lines of an earlier set by document.
+
+    Args:
+        folder: Its folder.
+        with_traits: Whether the selection would find the same of its chunks.
+    """
+
+    def __init__(self, folder: GoldFolder, *, with_traits: bool) -> None:
+        self._folder, self._with_traits = folder, with_traits
+        self._chunks = _Lines(folder.chunks.path)
+        parts = _ranges(self._chunks)
+        self._parts: dict[bytes, range] = {}
+        for line in folder.documents.read().lines():
+            self._parts[_digest(line)] = parts.get(_owner(line), range(0))
+        self.positions: array.array[int] = array.array("i")
+        """For each chunk of today its position in the earlier set, or `NEW`; known once they are cut."""
+
+    @classmethod
+    def of(cls, folder: GoldFolder, settings: Mapping[str, Any]) -> EarlierLines | None:
+        """Return the lines of the set in a folder, None if there is none that this version of goldbench made alike.
+
+        Args:
+            folder: The folder.
+            settings: The settings of the new set.
+        """
+        try:
+            manifest, earlier = folder.manifest(), folder.settings()
+        except InputError:
+            return None  # what stands there is damaged or missing, so nothing of it is copied
+        alike = all(earlier.get(name) == settings.get(name) for name in _SETTINGS)
+        needed, files = (DOCUMENTS, CHUNKS, QUERIES, DATASET, CORPUS_COPY), manifest.files
+        if manifest.goldbench != own_version() or not alike or not all(_is_whole(folder, one, files) for one in needed):
+            return None
+        seeds = [found.get("generate", {}).get("seed") for found in (earlier, settings)]
+        return cls(folder, with_traits=seeds[0] == seeds[1] and _is_whole(folder, TRAITS, files))
+
+    def cut(
+        self,
+        documents: RecordFile[Document],
+        cut: Callable[[Iterable[Document]], Iterable[Chunk]],
+        advance: Callable[[int], None],
+    ) -> Iterator[Chunk | bytes]:
+        """Yield the chunks of documents, as lines where they are copied.
+
+        Args:
+            documents: The documents of today.
+            cut: Cuts documents that are new or changed.
+            advance: Called with 1 after each document.
+        """
+        for position, line in enumerate(documents.lines()):
+            part = self._parts.get(_digest(line))
+            if part is not None:
+                self.positions.extend(part)
+                yield from self._chunks.at(part)
+            else:
+                for chunk in cut([documents.at(position)]):
+                    self.positions.append(NEW)
+                    yield chunk
+            advance(1)
+
+    def traits(self) -> Traits | None:
+        """Return what is known of the chunks of today, None if nothing is."""
+        if not self._with_traits:
+            return None
+        known = Traits.unpacked(self._folder.traits.read_bytes(), len(self._chunks))
+        return known.at(np.array(self.positions, np.int32)) if known else None
+
+    def corpus(self, chunks: RecordFile[Chunk], queries: Iterable[Query], titles: TitleUse) -> Iterator[CorpusLine]:
+        """Yield the lines of the corpus.
+
+        Args:
+            chunks: The chunks of today.
+            queries: The queries of today, with the words held out for them.
+            titles: Whether the passages get titles.
+        """
+        before, now = held_out(self._folder.queries.read()), held_out(queries)
+        altered = {doc_id for doc_id in {*before, *now} if before.get(doc_id) != now.get(doc_id)}
+        same = self._same(chunks, altered)
+        dataset = _Lines(self._folder.file(DATASET), after=_CORPUS, until=_END)
+        rows = _Lines(self._folder.file(CORPUS_COPY))
+        left_out = (None if one != NEW else line for one, line in zip(same, chunks.lines(), strict=True))
+        copies = zip(dataset.at(same.tolist()), rows.at(same.tolist()), strict=True)
+        for chunk, (entry, row) in zip(chunks.parsed(left_out), copies, strict=True):
+            if chunk is None:
+                yield CorpusLine(entry.rstrip(b",\n"), row)
+            else:
+                yield CorpusLine.of(indexed(chunk, now.get(chunk.span.doc_id, Held()), titles), titles)
+
+    def _same(self, chunks: RecordFile[Chunk], altered: set[str]) -> npt.NDArray[np.int32]:
+        """Return the earlier positions, without those of documents in which other words are held out."""
+        same = np.array(self.positions, np.int32)
+        if altered:
+            for position, line in enumerate(chunks.lines()):
+                if json.loads(_owner(line)) in altered:
+                    same[position] = NEW
+        return same
+
+
+class _Lines:
+    """The lines of a file, or those between two lines of it, by position."""
+
+    def __init__(self, path: Path, *, after: bytes | None = None, until: bytes | None = None) -> None:
+        self._path, self._places = path, array.array("Q")
+        inside, place = after is None, 0
+        if inside:
+            self._places.append(place)
+        with path.open("rb") as file:
+            for line in file:
+                if inside and line == until:
+                    break
+                place += len(line)
+                inside = inside or line == after
+                if inside:
+                    self._places.append(place)
+
+    def __len__(self) -> int:
+        return max(0, len(self._places) - 1)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.at(range(len(self)))
+
+    def at(self, positions: Iterable[int]) -> Iterator[bytes]:
+        """Yield the lines at these positions, an empty one for each that is negative."""
+        place = 0
+        with self._path.open("rb") as file:
+            for position in positions:
+                if position < 0:
+                    yield b""
+                    continue
+                if self._places[position] != place:
+                    file.seek(self._places[position])
+                yield file.readline()
+                place = self._places[position + 1]
+
+
+def _is_whole(folder: GoldFolder, name: str, files: Mapping[str, str]) -> bool:
+    """Whether a file is as it was written."""
+    path = folder.file(name)
+    return path.is_file() and files.get(name) == sha256_of(path)
+
+
+def _ranges(chunks: Iterable[bytes]) -> dict[bytes, range]:
+    """Return the positions of the chunks of each document."""
+    found: dict[bytes, range] = {}
+    for position, line in enumerate(chunks):
+        owner = _owner(line)
+        first = found[owner].start if owner in found else position
+        found[owner] = range(first, position + 1)
+    return found
+
+
+def _owner(line: bytes) -> bytes:
+    """Return the id of the document that a line of a document or of a chunk names, as JSON."""
+    found = _DOC_ID.search(line)
+    return found[1] if found else b""
+
+
+def _digest(line: bytes) -> bytes:
+    return blake2b(line, digest_size=16).digest()

@@ -1,0 +1,71 @@
+"""What the selection knows of each chunk, one row per chunk; the rows of chunks that did not change can be kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from goldbench.pipeline.stages.select.near_duplicates import PERMUTATIONS, Sketches
+
+UNKNOWN = 255
+"""The fault of a chunk that was not looked at yet."""
+_ROW = np.dtype(
+    [("fault", "u1"), ("draw", "<u8"), ("source", "<u8"), ("digest", "<u8"), ("signature", "u1", (PERMUTATIONS,))]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """One row per chunk.
+
+    ``faults`` hold the number of the rule that rejects it, from 1, 0 for none; ``draws`` the bits that place it in the
+    drawing order; ``sources`` a hash of its document's id; ``sketches`` say what it is nearly equal to.
+    """
+
+    faults: npt.NDArray[np.uint8]
+    draws: npt.NDArray[np.uint64]
+    sources: npt.NDArray[np.uint64]
+    sketches: Sketches
+
+    @classmethod
+    def unknown(cls, count: int) -> Traits:
+        """Return rows for chunks that were not looked at yet."""
+        draws, sources = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
+        return cls(np.full(count, UNKNOWN, np.uint8), draws, sources, Sketches.empty(count))
+
+    @classmethod
+    def unpacked(cls, data: bytes, count: int) -> Traits | None:
+        """Return the rows of `packed`, None if they are not those of so many chunks.
+
+        Args:
+            data: The bytes.
+            count: How many chunks there are.
+        """
+        if len(data) != count * _ROW.itemsize:
+            return None
+        rows = np.frombuffer(data, _ROW)
+        sketches = Sketches(rows["digest"].astype(np.uint64), np.ascontiguousarray(rows["signature"]))
+        return cls(rows["fault"].copy(), rows["draw"].astype(np.uint64), rows["source"].astype(np.uint64), sketches)
+
+    def packed(self) -> bytes:
+        """Return the rows as bytes, equal on every machine."""
+        rows = np.zeros(len(self.faults), _ROW)
+        rows["fault"], rows["draw"], rows["source"] = self.faults, self.draws, self.sources
+        rows["digest"], rows["signature"] = self.sketches.digests, self.sketches.signatures
+        return rows.tobytes()
+
+    def at(self, positions: npt.NDArray[np.int32]) -> Traits:
+        """Return the rows at these positions, an unknown one for each that is negative."""
+        found = Traits.unknown(len(positions))
+        known = np.flatnonzero(positions >= 0)
+        rows = positions[known]
+        found.faults[known], found.draws[known], found.sources[known] = (
+            self.faults[rows],
+            self.draws[rows],
+            self.sources[rows],
+        )
+        found.sketches.digests[known] = self.sketches.digests[rows]
+        found.sketches.signatures[known] = self.sketches.signatures[rows]
+        return found
