@@ -150,9 +150,9 @@ def _ordered(asked: _Asked, options: Mapping[str, Any]) -> Iterator[tuple[BuildO
     from goldbench.pipeline.api.given_documents import documents_of, id_field_of, paths_in
     from goldbench.pipeline.api.gold_grade import decisions_of
     from goldbench.pipeline.api.temporary_folder import temporary_folder
+    from goldbench.pipeline.build.writers import check_replay
     from goldbench.pipeline.goldset.file_names import answers_beside
     from goldbench.pipeline.grade.build_order import BuildOrder
-    from goldbench.pipeline.grade.preparation import check_replay
 
     check_replay(replay=asked.replay, batch=asked.batch, dry_run=asked.dry_run)
     settings = config_from(asked.config, options, *_TABLES)

@@ -14,11 +14,11 @@ from goldbench.pipeline.api.keywords import named_in_python, path_of
 from goldbench.pipeline.api.loop_thread import run_apart
 from goldbench.pipeline.api.shown_progress import progress_for
 from goldbench.pipeline.api.temporary_folder import temporary_folder
+from goldbench.pipeline.build.writers import check_replay
 from goldbench.pipeline.errors import InputError, MissingExtra, UsageError
 from goldbench.pipeline.goldset.file_names import answers_beside
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.grade.graded_folder import How, grade_as, plan_as
-from goldbench.pipeline.grade.preparation import check_replay
 from goldbench.pipeline.measures.evaluation import evaluate
 from goldbench.pipeline.measures.ranks.frame_kinds import library_of
 from goldbench.pipeline.report.grading_text import graded_lines, grading_warnings, plan_notes

@@ -11,10 +11,10 @@ from goldbench.pipeline.api.given_documents import documents_of, paths_in
 from goldbench.pipeline.api.gold_grade import decisions_of
 from goldbench.pipeline.api.keywords import ConfigGiven, config_from
 from goldbench.pipeline.build.renewal import check_renewable
+from goldbench.pipeline.build.writers import check_replay
 from goldbench.pipeline.config import read_toml
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.grade.build_order import BuildOrder, renewable_paths
-from goldbench.pipeline.grade.preparation import check_replay
 
 if TYPE_CHECKING:
     from goldbench.pipeline.api.cost_plan import CostPlan

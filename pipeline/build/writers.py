@@ -239,6 +239,21 @@ class NotSimulated:
         """
 
 
+def check_replay(*, replay: bool, batch: bool, dry_run: bool) -> None:
+    """Refuse options that contradict one another.
+
+    Args:
+        replay: Whether every answer comes from the store.
+        batch: Whether questions are sent in batches.
+        dry_run: Whether only the expected cost is shown.
+
+    Raises:
+        UsageError: A replay is to send batches, or to show a cost.
+    """
+    if replay and (batch or dry_run):
+        raise UsageError("--replay sends nothing: leave out --batch and --dry-run")
+
+
 @contextlib.contextmanager
 def open_answers(path: Path, *, replay: bool) -> Iterator[AnswerStore]:
     """Open the store of answers; it is made if missing, unless it is to be replayed.

@@ -76,7 +76,7 @@ def build(
     users from a log (CSV, TSV, JSON Lines, text, or searches of OpenSearch's User Behavior Insights), without personal
     data. Users' queries join the set when a model (--grade) or a person (goldbench review) finds a passage for them.
     """
-    from goldbench.pipeline.grade.preparation import check_replay
+    from goldbench.pipeline.build.writers import check_replay
 
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     store = answers or answers_beside(out)

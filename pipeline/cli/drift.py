@@ -116,9 +116,9 @@ def _how(given: Given, config: Path | None, store: Path, *, passages: int, repla
             raise UsageError("--replay and --dry-run need a model that reads: give --model")
         return None
     from goldbench.pipeline.bench.bench_file import load_bench
+    from goldbench.pipeline.build.writers import check_replay
     from goldbench.pipeline.config import load_config
     from goldbench.pipeline.explore.log_reader import How
-    from goldbench.pipeline.grade.preparation import check_replay
 
     check_replay(replay=replay, batch=False, dry_run=dry_run)
     settings = load_bench(config, level=1, given=given).config if config else load_config(None, given)

@@ -100,8 +100,8 @@ def topup(
 def _go(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run: bool) -> None:
     import asyncio
 
+    from goldbench.pipeline.build.writers import check_replay
     from goldbench.pipeline.grade.graded_folder import grade_as, plan_as
-    from goldbench.pipeline.grade.preparation import check_replay
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     check_replay(replay=how.replay, batch=how.batch, dry_run=dry_run)

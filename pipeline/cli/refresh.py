@@ -36,7 +36,7 @@ def refresh(
     or changed, or whose query is gone, up to the number of queries of the set. The settings are those of the set; of
     --config only the table [model] is read, and it holds before the set's own.
     """
-    from goldbench.pipeline.grade.preparation import check_replay
+    from goldbench.pipeline.build.writers import check_replay
 
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     flags = {"replay": replay, "batch": batch, "dry_run": dry_run}

@@ -38,22 +38,28 @@ Entry = tuple[str, str, Any]
 class Content:
     """A gold set as digests.
 
-    ``sha256`` is its content digest, ``passages`` the digest of each passage's text. ``asked`` holds a digest of what
+    ``sha256`` is its content digest, ``passages`` the digest of each passage's entry, ``texts`` that of the text of
+    each passage that has a grade, at least. ``asked`` holds a digest of what
     is asked by id, queries without an answer among them; ``labels`` the grades by query; ``other`` a digest of each
     entry of the other members. ``queries`` holds a digest of each query's text, its earlier turns and its labels by
     the texts of their passages: where two are equal, a retrieval system is measured by the same.
     """
 
     sha256: str = ""
-    passages: dict[str, bytes] = field(default_factory=dict)
+    passages: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, bytes] = field(default_factory=dict)
     asked: dict[str, bytes] = field(default_factory=dict)
     labels: dict[str, dict[str, int]] = field(default_factory=dict)
     other: dict[str, str] = field(default_factory=dict)
     queries: dict[str, str] = field(default_factory=dict)
 
 
-def read_content(path: Path) -> Content:
+def read_content(path: Path, *, passages: bool = True) -> Content:
     """Return a ``dataset.json`` as digests; the texts of passages are read one by one if goldbench wrote the file.
+
+    Args:
+        path: The file.
+        passages: Whether passages are looked at; else only what is asked, the labels and the other members are told.
 
     Raises:
         InputError: The file cannot be read, or is not a ``dataset.json``.
@@ -63,30 +69,51 @@ def read_content(path: Path) -> Content:
     try:
         for member, key, value in _entries(path):
             if member == "corpus":
-                content.passages[key] = sha256(_utf8(value)).digest()
-            elif member in {"relevance_scores", "relevant_docs"}:
+                digests += [_added(content, key, value)] if passages else []
+                continue
+            if member in {"relevance_scores", "relevant_docs"}:
                 content.labels[key] = value if isinstance(value, dict) else dict.fromkeys(value, 2)
             else:
                 members.setdefault(member, {})[key] = value
             for entry in _hashed(member, key, value):
                 digests.append(sha256(_canonical(entry)).hexdigest())
-                if member not in {*ASKED, "corpus", "relevance_scores", "relevant_docs"}:
+                if member not in {*ASKED, "relevance_scores", "relevant_docs"}:
                     content.other[f"{member} {key}"] = digests[-1]
     except (OSError, ValueError, TypeError, AttributeError):
         raise InputError(path, "is damaged: it does not hold a gold set; make it again") from None
-    content.sha256 = _joined(digests)
     for query_id in {**members.get("queries", {}), **members.get("unanswerable", {})}:
         said = [members.get(member, {}).get(query_id) for member in ASKED]
         content.asked[query_id] = sha256(_canonical(said)).digest()
-    content.queries = {one: _measured(one, members, content) for one in members.get("queries", {})}
+    if passages:
+        labelled = {chunk_id for grades in content.labels.values() for chunk_id in grades}
+        content.texts |= _stored_texts(path, labelled - content.texts.keys())
+        content.sha256 = _joined(digests)
+        content.queries = {one: _measured(one, members, content) for one in members.get("queries", {})}
     return content
+
+
+def _added(content: Content, key: str, value: bytes | str) -> str:
+    """Add a passage and return the digest of its entry.
+
+    Args:
+        content: Takes the digests.
+        key: Its id.
+        value: The canonical JSON of its entry, or its text.
+    """
+    if isinstance(value, bytes):
+        digest = sha256(value).hexdigest()
+    else:
+        digest = sha256(_canonical(["corpus", key, value])).hexdigest()
+        content.texts[key] = sha256(_utf8(value)).digest()
+    content.passages[key] = digest
+    return digest
 
 
 def _measured(query_id: str, members: Mapping[str, Mapping[str, Any]], content: Content) -> str:
     """Return the digest of a query and its labels, in which passages are known by their texts."""
     needed = members.get("needs", {}).get(query_id, ())
     labels = [
-        [content.passages.get(chunk_id, b"").hex(), int(grade), chunk_id in needed]
+        [content.texts.get(chunk_id, b"").hex(), int(grade), chunk_id in needed]
         for chunk_id, grade in content.labels.get(query_id, {}).items()
     ]
     asked = [members.get(member, {}).get(query_id) for member in _SEARCHED]
@@ -133,6 +160,7 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 
 def _entries_by_line(path: Path) -> Iterator[Entry]:
+    """Yield the entries; a passage as the canonical JSON of its entry where the line shows it."""
     member = ""
     with path.open("rb") as file:
         for line in file:
@@ -141,5 +169,38 @@ def _entries_by_line(path: Path) -> Iterator[Entry]:
             elif line == b"},\n":
                 member = ""
             elif member and member not in _NOT_HASHED:
-                ((key, value),) = json.loads(b"{" + line.rstrip(b",\n") + b"}").items()
-                yield member, key, value
+                yield (member, *(_stored_entry(line) if member == "corpus" else _parsed(line)))
+
+
+def _stored_entry(line: bytes) -> tuple[str, bytes | str]:
+    """Return the id of a passage, and the canonical JSON of its entry; its text if an escape may be another one there.
+
+    Args:
+        line: Its line: the id and the text in quotation marks, and what separates them.
+    """
+    ends = line.find(b'": "') + 1
+    if not ends or b"\\u" in line or b"\\" in line[:ends]:
+        return _parsed(line)
+    return line[1 : ends - 1].decode(), b'["corpus",' + line[:ends] + b"," + line[ends + 2 :].rstrip(b",\n") + b"]"
+
+
+def _parsed(line: bytes) -> tuple[str, Any]:
+    ((key, value),) = json.loads(b"{" + line.rstrip(b",\n") + b"}").items()
+    return key, value
+
+
+def _stored_texts(path: Path, chunk_ids: set[str]) -> dict[str, bytes]:
+    """Return the digests of the texts of passages in a file with an entry per line."""
+    if not chunk_ids:
+        return {}
+    found, inside = dict[str, bytes](), False
+    keys = {json.dumps(one, ensure_ascii=False).encode() for one in chunk_ids}
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(_HEADER) or line == b"},\n":
+                inside = line == b'"corpus": {\n'
+            elif inside and (b"\\u" in line or line[: line.find(b'": "') + 1] in keys):
+                key, text = _parsed(line)
+                if key in chunk_ids:
+                    found[key] = sha256(_utf8(text)).digest()
+    return found

@@ -10,7 +10,7 @@ import array
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from hashlib import blake2b
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -194,4 +194,4 @@ def _owner(line: bytes) -> bytes:
 
 
 def _digest(line: bytes) -> bytes:
-    return blake2b(line, digest_size=16).digest()
+    return sha256(line).digest()

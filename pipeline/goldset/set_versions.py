@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from goldbench.pipeline.formats.jsonl import RecordFile, as_line
 from goldbench.pipeline.goldset import file_names as names
 from goldbench.pipeline.goldset.content_digest import Content, read_content
 from goldbench.pipeline.goldset.gold_path import METADATA, read_metadata
-from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.text.display import queries, shown
 from goldbench.schemas.manifest import ItemChanges, Manifest, Origin, QueryVersion, SetVersion
 
@@ -59,8 +58,10 @@ def versioned(place: Path, folder: Path, manifest: Manifest, earlier: Manifest |
     if known and making.version is None and known[0].content_sha256 == content.sha256:
         versions = known
     else:
-        before = _content_before(folder, earlier)
-        new = _next(known, _changes(place, folder, before, content), content, making)
+        files = _file_changes(place, folder) if earlier else {}
+        is_major = files is not None and "passages" in files
+        before = _content_before(folder, earlier, passages=not (known and is_major))
+        new = _next(known, _changes(files, before, content), content, making)
         same = sum(one in stand for one in content.queries.values()) if known else _same(before, content)
         told = {"at": manifest.created, "queries": len(content.queries), "same_queries": same}
         versions = [new.model_copy(update=told), *known]
@@ -184,12 +185,12 @@ def _chosen(version: str, known: list[SetVersion]) -> str:
     return ".".join(map(str, parsed(version)))
 
 
-def _content_before(folder: Path, earlier: Manifest | None) -> Content | InputError | None:
+def _content_before(folder: Path, earlier: Manifest | None, *, passages: bool) -> Content | InputError | None:
     """Return the set before as digests, None if there was none; the error if it cannot be read: it may be replaced."""
     if earlier is None or not (folder / names.DATASET).is_file():
         return None
     try:
-        return read_content(folder / names.DATASET)
+        return read_content(folder / names.DATASET, passages=passages)
     except InputError as error:
         return error
 
@@ -201,33 +202,41 @@ def _same(before: Content | InputError | None, content: Content) -> int | None:
     return sum(one in known for one in content.queries.values())
 
 
-def _changes(place: Path, folder: Path, before: Content | InputError | None, now: Content) -> _Changes | None:
+def _file_changes(place: Path, folder: Path) -> dict[str, ItemChanges] | None:
+    """Return how many documents and passages are others than before; None if their files cannot be read."""
+    found: dict[str, ItemChanges] = {}
+    try:
+        for kind, (name, key, fields) in _KEYS.items():
+            old, new = _lines(folder / name), _lines(place / name)
+            if old != new and (place / name).is_file():
+                earlier = _records(folder / name, key, fields, lines=old, besides=set(new))
+                found[kind] = _compared(earlier, _records(place / name, key, fields, lines=new, besides=set(old)))
+    except ValueError:
+        return None
+    return _real(found)
+
+
+def _changes(
+    files: Mapping[str, ItemChanges] | None, before: Content | InputError | None, now: Content
+) -> _Changes | None:
     """Return what changed since the set before; None if there was none."""
     if before is None:
         return None
-    if not isinstance(before, Content):
+    if not isinstance(before, Content) or files is None:
         return _Changes(None)
-    counts: dict[str, ItemChanges] = {}
-    try:
-        for kind, (name, key, fields) in _KEYS.items():
-            if (place / name).is_file() and not _are_equal(place / name, folder / name):
-                old, new = _lines(folder / name), _lines(place / name)
-                earlier = _records(folder / name, key, fields, besides=new)
-                counts[kind] = _compared(earlier, _records(place / name, key, fields, besides=old))
-    except ValueError:
-        return _Changes(None)
+    counts = dict(files)
     if "passages" not in counts:
         words = _compared(before.passages, now.passages)
         counts["passages with other words held out"] = ItemChanges(changed=words.changed)
     counts["queries"] = _compared(before.asked, now.asked)
     counts["labels"] = _compared(_pairs(before), _pairs(now))
     counts["answers and other notes"] = _compared(before.other, now.other)
-    found = {kind: change for kind, change in counts.items() if _is_one(change)}
-    return _Changes(found, asked=before.asked != now.asked or before.passages != now.passages)
+    return _Changes(_real(counts), asked=before.asked != now.asked or before.passages != now.passages)
 
 
-def _is_one(change: ItemChanges) -> bool:
-    return bool(change.added or change.removed or change.changed)
+def _real(counts: Mapping[str, ItemChanges]) -> dict[str, ItemChanges]:
+    """Return the counts of the kinds of which any record changed."""
+    return {kind: one for kind, one in counts.items() if one.added or one.removed or one.changed}
 
 
 def _pairs(content: Content) -> dict[tuple[str, str], int]:
@@ -243,30 +252,24 @@ def _compared(before: Mapping[Any, object], now: Mapping[Any, object]) -> ItemCh
     )
 
 
-def _are_equal(one: Path, other: Path) -> bool:
-    return other.is_file() and sha256_of(one) == sha256_of(other)
-
-
-def _lines(path: Path) -> set[bytes]:
+def _lines(path: Path) -> list[bytes]:
     """Return a digest of each line of a file; empty if the file is missing."""
     if not path.is_file():
-        return set()
+        return []
     with path.open("rb") as file:
-        return {_brief(line) for line in file}
+        return [sha256(line).digest() for line in file]
 
 
-def _brief(line: bytes) -> bytes:
-    return blake2b(line, digest_size=16).digest()
-
-
-def _records(path: Path, key: str, fields: tuple[str, ...], *, besides: Container[bytes]) -> dict[Any, object]:
+def _records(
+    path: Path, key: str, fields: tuple[str, ...], *, lines: Sequence[bytes], besides: Container[bytes]
+) -> dict[Any, object]:
     """Return a digest of some fields of each record, by its id; without the lines that the other file has as well."""
-    if not path.is_file():
+    if not lines:
         return {}
     found: dict[Any, object] = {}
     with path.open("rb") as file:
-        for line in file:
-            if _brief(line) in besides:
+        for line, digest in zip(file, lines, strict=True):
+            if digest in besides:
                 continue
             row = json.loads(line)
             text = json.dumps([row.get(name) for name in fields], ensure_ascii=False)

@@ -18,13 +18,12 @@ from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.goldset.folder import Claim, GoldFolder
-from goldbench.pipeline.grade import preparation
-from goldbench.pipeline.grade.session import Graded
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.report.build_text import passed_over
 
 if TYPE_CHECKING:
     from goldbench.pipeline.build.drawn_queries import Drawn
+    from goldbench.pipeline.grade.session import Graded
     from goldbench.pipeline.llm.rehearsal import PlannedStage
 
 
@@ -128,6 +127,8 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
         say(line)
     if not order.grade:
         return await _built(order, writer, progress)
+    from goldbench.pipeline.grade import preparation  # with it comes the path to a model
+
     judging = await preparation.judging(writer.config, asks=not order.replay, replay=order.replay)
     opened = preparation.finishing(
         judging, order.answers, order.out, progress=progress, say=say, replay=order.replay, batch=order.batch
@@ -188,6 +189,8 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
     kept = folder if order.refresh or (folder.is_finished() and not order.replace) else None
     grading = None
     if order.grade:
+        from goldbench.pipeline.grade import preparation
+
         await preparation.judging(writer.config, asks=False)
         grading = preparation.expected(writer.config, writer.config.generate.queries or flow.UP_TO)
     if isinstance(writer, OfflineWriter) and kept is None:

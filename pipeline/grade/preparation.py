@@ -28,21 +28,6 @@ from goldbench.schemas.manifest import Manifest, StageUsage
 NEEDS_A_MODEL = "grading needs a model: give --model and --base-url (or set {key} or OPENAI_BASE_URL), or --model local"
 
 
-def check_replay(*, replay: bool, batch: bool, dry_run: bool) -> None:
-    """Refuse options that contradict one another.
-
-    Args:
-        replay: Whether every answer comes from the store.
-        batch: Whether questions are sent in batches.
-        dry_run: Whether only the expected cost is shown.
-
-    Raises:
-        UsageError: A replay is to send batches, or to show a cost.
-    """
-    if replay and (batch or dry_run):
-        raise UsageError("--replay sends nothing: leave out --batch and --dry-run")
-
-
 async def judging(config: Config, *, asks: bool = True, replay: bool = False) -> Config:
     """Return the configuration with the model that judges: the one named, or the only one its server offers.
 

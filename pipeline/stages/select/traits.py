@@ -37,7 +37,7 @@ class Traits:
 
     @classmethod
     def unpacked(cls, data: bytes, count: int) -> Traits | None:
-        """Return the rows of `packed`, None if they are not those of so many chunks.
+        """Return the rows of `packed`, None if they belong to another number of chunks.
 
         Args:
             data: The bytes.
