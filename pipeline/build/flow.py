@@ -229,7 +229,7 @@ async def generate(run: Run) -> Counts:
     The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
     """
     if run.renewal is not None:
-        run.renewal.look(run.place)
+        run.renewal.look(run.place, run.earlier)
         if not run.missing:
             return _nothing_drawn(run, run.renewal)
     try:

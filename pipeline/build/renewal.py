@@ -15,12 +15,13 @@ from goldbench.pipeline.build.drawn_queries import Drawn, Standing
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
+from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.file_names import CHUNKS, DOCUMENTS, USERS
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
 from goldbench.pipeline.goldset.grading_counts import recounted
 from goldbench.pipeline.goldset.inheritance import Estate, Inheritance, Kept, Retired, inherited
 from goldbench.pipeline.goldset.publication import sha256_of
-from goldbench.pipeline.goldset.whereabouts import Corpus
+from goldbench.pipeline.goldset.whereabouts import Corpus, Part
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.manifest import Grading, KindCount, LevelSelection, Manifest, Renewed
@@ -119,17 +120,20 @@ class Renewal:
             return min(asked, len(self.left.queries) + len(self.left.unanswerable))
         return asked
 
-    def look(self, place: Draft) -> None:
+    def look(self, place: Draft, lines: EarlierLines | None = None) -> None:
         """Compare the documents with the earlier ones, and find out what of the earlier set holds.
 
         Args:
             place: The draft with the documents and chunks of today.
+            lines: What was copied into it of the earlier set.
 
         Raises:
             InputError: No query is kept, so these are documents of another set.
         """
         self.unchanged = self.has_same_texts(place)
-        self.left = inherited(self._estate(), Corpus(place.documents.read(), place.chunks.read()))
+        before, now = lines.alike() if lines else ({}, {})
+        chunks = place.chunks.read()
+        self.left = inherited(self._estate(before), Corpus(place.documents.read(), chunks, now))
         kept = self.left.kept
         if self.keeps_some and self.left.queries and not kept:
             raise InputError(
@@ -142,8 +146,8 @@ class Renewal:
             unanswerable=self.left.unanswerable,
             judgments=tuple(self.left.judged(self.base.home.unanswerable_judgments.read_any())),
         )
-        self.unasked = self._unasked(place)
-        self.new_passages = len(place.chunks.read()) - len(set(self.left.passages.values()))
+        self.unasked = self._unasked(self.left.new_documents)
+        self.new_passages = len(chunks) - len(set(self.left.passages.values()))
 
     def has_same_texts(self, place: Draft) -> bool:
         """Return whether documents and chunks are the earlier ones, byte by byte.
@@ -217,7 +221,7 @@ class Renewal:
             manifest = manifest.model_copy(update={"prompts": {**manifest.prompts, **judging}})
         return manifest.model_copy(update={"renewed": self.record(self.new(drawn)), "grading": grading})
 
-    def _estate(self) -> Estate:
+    def _estate(self, alike: Mapping[str, Part]) -> Estate:
         base = self.base
         labels = _labels(base.labels)
         quotes: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
@@ -225,7 +229,7 @@ class Renewal:
             if judgment.canary is None and judgment.relevance >= RELEVANT and judgment.evidence:
                 quotes[judgment.query_id, judgment.chunk_id].append(judgment.evidence)
         return Estate(
-            corpus=Corpus(base.home.documents.read(), base.home.chunks.read()),
+            corpus=Corpus(base.home.documents.read(), base.home.chunks.read(), alike),
             queries=list(base.records.queries.read()),
             unanswerable=list(base.home.unanswerable.read_any()),
             left_out=[one.query for one in base.home.ungraded.read_any()],
@@ -235,12 +239,9 @@ class Renewal:
             quotes=quotes,
         )
 
-    def _unasked(self, place: Draft) -> int:
-        """Return how many documents are new, whose file was not there before, and have no query."""
-        before = {document.source for document in self.base.home.documents.read()}
-        new = {one.doc_id for one in place.documents.read() if one.source not in before}
-        asked = {evidence.doc_id for query in self.standing.queries for evidence in query.evidence}
-        return len(new - asked)
+    def _unasked(self, new: frozenset[str]) -> int:
+        """Return how many of the new documents have no query."""
+        return len(new - {evidence.doc_id for query in self.standing.queries for evidence in query.evidence})
 
     def order(
         self, order: npt.NDArray[np.integer[Any]], chunks: Iterable[Chunk], cluster_of: Callable[[int], Sequence[int]]

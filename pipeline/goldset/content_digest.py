@@ -11,7 +11,7 @@ line feed, are hashed with SHA-256 once more. Order, times and who made the set 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -67,9 +67,9 @@ def read_content(path: Path, *, passages: bool = True) -> Content:
     content, digests = Content(), list[str]()
     members: dict[str, dict[str, Any]] = {}
     try:
-        for member, key, value in _entries(path):
+        for member, key, value in _entries(path, besides=() if passages else ("corpus",)):
             if member == "corpus":
-                digests += [_added(content, key, value)] if passages else []
+                digests.append(_added(content, key, value))
                 continue
             if member in {"relevance_scores", "relevant_docs"}:
                 content.labels[key] = value if isinstance(value, dict) else dict.fromkeys(value, 2)
@@ -143,32 +143,38 @@ def _joined(digests: Iterable[str]) -> str:
     return sha256("".join(f"{one}\n" for one in sorted(digests)).encode()).hexdigest()
 
 
-def _entries(path: Path) -> Iterator[Entry]:
-    """Yield every entry that counts; one by one from a file with an entry per line, as this project writes it."""
+def _entries(path: Path, *, besides: Sequence[str]) -> Iterator[Entry]:
+    """Yield every entry that counts; one by one from a file with an entry per line, as this project writes it.
+
+    Args:
+        path: The file.
+        besides: Members that are left out.
+    """
     with path.open("rb") as file:
         ours = file.read(len(_START)) == _START
     if ours:
-        yield from _entries_by_line(path)
+        yield from _entries_by_line(path, besides)
         return
     found = read_json(Source(path))
     if not isinstance(found, dict) or "relevant_docs" not in found:
         raise ValueError("not a gold set")
     graded = found.get("relevance_scores") is not None
+    left_out = {*besides, *_NOT_HASHED} - (set() if graded else {"relevant_docs"})
     for member, entries in found.items():
-        if isinstance(entries, dict) and (member not in _NOT_HASHED or (member == "relevant_docs" and not graded)):
+        if isinstance(entries, dict) and member not in left_out:
             yield from ((member, key, value) for key, value in entries.items())
 
 
-def _entries_by_line(path: Path) -> Iterator[Entry]:
+def _entries_by_line(path: Path, besides: Sequence[str]) -> Iterator[Entry]:
     """Yield the entries; a passage as the canonical JSON of its entry where the line shows it."""
-    member = ""
+    member, left_out = "", {*_NOT_HASHED, *besides}
     with path.open("rb") as file:
         for line in file:
             if line.endswith(_HEADER):
                 member = str(json.loads(line[: -len(_HEADER) + 1]))
             elif line == b"},\n":
                 member = ""
-            elif member and member not in _NOT_HASHED:
+            elif member and member not in left_out:
                 yield (member, *(_stored_entry(line) if member == "corpus" else _parsed(line)))
 
 

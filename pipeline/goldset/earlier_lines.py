@@ -24,6 +24,7 @@ from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY, DATASET, 
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.goldset.publication import sha256_of
+from goldbench.pipeline.goldset.whereabouts import Part
 from goldbench.pipeline.stages.select import Traits
 from goldbench.schemas.corpus import Chunk, Document, TitleUse
 from goldbench.schemas.query import Query
@@ -31,7 +32,9 @@ from goldbench.schemas.query import Query
 NEW = -1
 """The earlier position of a chunk that is not copied."""
 _SETTINGS = ("documents", "chunk", "corpus")
-_DOC_ID = re.compile(rb'"doc_id":("(?:[^"\\]|\\.)*+")')
+_ID = rb'"(?:[^"\\]|\\.)*+"'
+_DOCUMENT = re.compile(rb'\{"doc_id":(' + _ID + rb")")
+_CHUNK = re.compile(rb'\{"chunk_id":(' + _ID + rb'),"span":\{"doc_id":(' + _ID + rb")")
 _CORPUS, _END = b'"corpus": {\n', b"},\n"
 
 
@@ -46,10 +49,11 @@ class EarlierLines:
     def __init__(self, folder: GoldFolder, *, with_traits: bool) -> None:
         self._folder, self._with_traits = folder, with_traits
         self._chunks = _Lines(folder.chunks.path)
-        parts = _ranges(self._chunks)
-        self._parts: dict[bytes, range] = {}
+        parts = _parts(self._chunks)
+        self._parts: dict[bytes, Part] = {}
         for line in folder.documents.read().lines():
-            self._parts[_digest(line)] = parts.get(_owner(line), range(0))
+            self._parts[_digest(line)] = parts.get(_document(line), Part(0, ()))
+        self._alike: dict[str, tuple[Part, Part]] = {}
         self.positions: array.array[int] = array.array("i")
         """For each chunk of today its position in the earlier set, or `NEW`; known once they are cut."""
 
@@ -88,13 +92,23 @@ class EarlierLines:
         for position, line in enumerate(documents.lines()):
             part = self._parts.get(_digest(line))
             if part is not None:
-                self.positions.extend(part)
-                yield from self._chunks.at(part)
+                self._alike[_document(line)] = part, Part(len(self.positions), part.chunk_ids)
+                places = range(part.first, part.first + len(part.chunk_ids))
+                self.positions.extend(places)
+                yield from self._chunks.at(places)
             else:
                 for chunk in cut([documents.at(position)]):
                     self.positions.append(NEW)
                     yield chunk
             advance(1)
+
+    def alike(self) -> tuple[dict[str, Part], dict[str, Part]]:
+        """Return the chunks of the documents that were copied, in the earlier set and in that of today.
+
+        Documents that are one chunk are left out, because its id tells nothing of its text.
+        """
+        told = {one: parts for one, parts in self._alike.items() if one not in parts[0].chunk_ids}
+        return {one: before for one, (before, _) in told.items()}, {one: now for one, (_, now) in told.items()}
 
     def traits(self) -> Traits | None:
         """Return what is known of the chunks of today, None if nothing is."""
@@ -129,7 +143,7 @@ class EarlierLines:
         same = np.array(self.positions, np.int32)
         if altered:
             for position, line in enumerate(chunks.lines()):
-                if json.loads(_owner(line)) in altered:
+                if _chunk(line)[1] in altered:
                     same[position] = NEW
         return same
 
@@ -177,20 +191,34 @@ def _is_whole(folder: GoldFolder, name: str, files: Mapping[str, str]) -> bool:
     return path.is_file() and files.get(name) == sha256_of(path)
 
 
-def _ranges(chunks: Iterable[bytes]) -> dict[bytes, range]:
-    """Return the positions of the chunks of each document."""
-    found: dict[bytes, range] = {}
+def _parts(chunks: Iterable[bytes]) -> dict[str, Part]:
+    """Return the chunks of each document, which stand together."""
+    found: dict[str, list[str]] = {}
+    firsts: dict[str, int] = {}
     for position, line in enumerate(chunks):
-        owner = _owner(line)
-        first = found[owner].start if owner in found else position
-        found[owner] = range(first, position + 1)
-    return found
+        chunk_id, doc_id = _chunk(line)
+        firsts.setdefault(doc_id, position)
+        found.setdefault(doc_id, []).append(chunk_id)
+    return {doc_id: Part(first, found[doc_id]) for doc_id, first in firsts.items()}
 
 
-def _owner(line: bytes) -> bytes:
-    """Return the id of the document that a line of a document or of a chunk names, as JSON."""
-    found = _DOC_ID.search(line)
-    return found[1] if found else b""
+def _document(line: bytes) -> str:
+    """Return the id of a document from its line."""
+    found = _DOCUMENT.match(line)
+    return _string(found[1]) if found else str(json.loads(line)["doc_id"])
+
+
+def _chunk(line: bytes) -> tuple[str, str]:
+    """Return the ids of a chunk and of its document from the line of the chunk."""
+    found = _CHUNK.match(line)
+    if found is None:
+        row = json.loads(line)
+        return str(row["chunk_id"]), str(row["span"]["doc_id"])
+    return _string(found[1]), _string(found[2])
+
+
+def _string(token: bytes) -> str:
+    return str(json.loads(token)) if b"\\" in token else token[1:-1].decode()
 
 
 def _digest(line: bytes) -> bytes:

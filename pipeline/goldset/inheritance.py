@@ -96,6 +96,7 @@ class Inheritance:
         left_out: The queries that grading or a review left out, each kept if its evidence stands, or retired.
         passages: The id of today of each earlier chunk whose text is still there.
         waiting: The ids of queries that came without a label; their pool and judgments hold for equal texts.
+        new_documents: The documents of today whose source was not there before.
     """
 
     queries: tuple[Kept | Retired, ...]
@@ -103,6 +104,7 @@ class Inheritance:
     left_out: tuple[Kept | Retired, ...]
     passages: Mapping[str, str]
     waiting: frozenset[str] = frozenset()
+    new_documents: frozenset[str] = frozenset()
 
     @property
     def kept(self) -> list[Kept]:
@@ -170,6 +172,7 @@ def inherited(earlier: Estate, later: Corpus) -> Inheritance:
         left_out=tuple(heirs.of(query, has_answer=False) for query in earlier.left_out),
         passages=whereabouts.same,
         waiting=earlier.waiting,
+        new_documents=frozenset(whereabouts.new_documents),
     )
 
 
@@ -321,7 +324,7 @@ class _Heirs:
 
     def _holding(self, place: Evidence, kept: Mapping[str, Relevance]) -> list[str]:
         """Return the chunks that hold a stretch; if none is relevant or free to be, the one with most of it that is."""
-        cuts = self.whereabouts.cuts.get(place.doc_id, _NO_CUTS)
+        cuts = self.whereabouts.cuts(place.doc_id) or _NO_CUTS
         holders = holding(place, cuts)
         if any(kept.get(chunk_id, RELEVANT) >= RELEVANT for chunk_id in holders):
             return holders

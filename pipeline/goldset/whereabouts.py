@@ -5,14 +5,16 @@ Documents are read again where they are needed; held are digests, the places of 
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from goldbench.pipeline.ports import Stored
+from goldbench.pipeline.stages.chunk import DIGITS, text_digits
 from goldbench.pipeline.stages.lineage import Passage, passages_of, successors
 from goldbench.pipeline.stages.project import Cuts
 from goldbench.pipeline.text.evidence import Place, Stretch
@@ -33,12 +35,34 @@ def key_of(span: Span) -> Key:
     return span.doc_id, span.start, span.end
 
 
+class Part(NamedTuple):
+    """The chunks of one document: the position of the first one, and the ids of all."""
+
+    first: int
+    chunk_ids: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The documents of a set and its chunks in the order of the text; both are read more than once, and never held."""
+    """The documents of a set and its chunks in the order of the text; both are read more than once, and never held.
+
+    ``alike`` may hold the chunks of documents that are, with their chunks, exactly those of the other corpus. They are
+    read only where needed; each id must end in the digest of its text, as ``stages.chunk`` makes it.
+    """
 
     documents: Stored[Document]
     chunks: Stored[Chunk]
+    alike: Mapping[str, Part] = field(default_factory=dict)
+
+    def others(self) -> Iterator[tuple[int, Chunk]]:
+        """Yield the chunks of the other documents, with their positions."""
+        if not self.alike:
+            yield from enumerate(self.chunks)
+            return
+        is_alike = bytearray(len(self.chunks))
+        for part in self.alike.values():
+            is_alike[part.first : part.first + len(part.chunk_ids)] = b"\1" * len(part.chunk_ids)
+        yield from ((position, self.chunks.at(position)) for position, one in enumerate(is_alike) if not one)
 
 
 @dataclass(slots=True)
@@ -49,54 +73,64 @@ class _Outline:
     chunk with a text among all others by the hash of the text, None if there are several.
     """
 
+    corpus: Corpus
     documents: dict[str, int] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     digests: dict[str, bytes] = field(default_factory=dict)
     positions: dict[str, int] = field(default_factory=dict)
-    cuts: dict[str, Cuts] = field(default_factory=dict)
+    _cuts: dict[str, Cuts] = field(default_factory=dict)
     passages: list[Passage] = field(default_factory=list)
     hashes: dict[str, int] = field(default_factory=dict)
     copies: dict[int, str | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, documents: Iterable[Document]) -> _Outline:
-        found = cls()
-        for position, document in enumerate(documents):
+    def of(cls, corpus: Corpus) -> _Outline:
+        found = cls(corpus)
+        for position, document in enumerate(corpus.documents):
             found.documents[document.doc_id] = position
             found.sources[document.doc_id] = document.source
             text = document.text.encode("utf-8", "surrogatepass")
             found.digests[document.doc_id] = blake2b(text, digest_size=16).digest()
         return found
 
-    def read(self, chunks: Iterable[Chunk], unchanged: Container[str]) -> None:
+    def read(self, unchanged: Container[str]) -> None:
         """Add the chunks, with the digests of those whose document changed."""
-        self.passages = list(passages_of(self._cut(chunks, unchanged), self.sources))
+        for part in self.corpus.alike.values():
+            self.positions.update(zip(part.chunk_ids, itertools.count(part.first)))
+        self.passages = list(passages_of(self._read(unchanged), self.sources))
 
-    def chunks_of(self, doc_id: str) -> Iterator[tuple[str, Span]]:
-        """Yield the chunks of a document with their spans."""
-        cuts = self.cuts.get(doc_id)
-        return zip(cuts.chunk_ids, cuts.spans, strict=True) if cuts else iter(())
+    def cuts(self, doc_id: str) -> Cuts | None:
+        """Return the chunks of a document with their spans, None if there is none."""
+        part = self.corpus.alike.get(doc_id)
+        if part is not None and doc_id not in self._cuts:
+            spans = [self.corpus.chunks.at(part.first + number).span for number in range(len(part.chunk_ids))]
+            self._cuts[doc_id] = Cuts(part.chunk_ids, spans)
+        return self._cuts.get(doc_id)
 
-    def at(self, span: Span) -> str | None:
-        """Return the chunk with this span."""
-        cuts = self.cuts.get(span.doc_id)
-        return cuts.same(span) if cuts else None
+    def add_copies(self, digests: Container[str]) -> None:
+        """Add those of the chunks that were not read whose ids have one of these digests of a text."""
+        for part in self.corpus.alike.values():
+            for position, chunk_id in enumerate(part.chunk_ids, start=part.first):
+                if text_digits(chunk_id) in digests:
+                    self._copy(chunk_id, hash(self.corpus.chunks.at(position).text))
 
-    def _cut(self, chunks: Iterable[Chunk], unchanged: Container[str]) -> Iterator[Chunk]:
+    def _copy(self, chunk_id: str, told: int) -> None:
+        self.copies[told] = None if told in self.copies else chunk_id
+
+    def _read(self, unchanged: Container[str]) -> Iterator[Chunk]:
         """Keep the ids and spans of the chunks, and yield those whose document changed."""
         lists: dict[str, tuple[list[str], list[Span]]] = {}
-        for position, chunk in enumerate(chunks):
+        for position, chunk in self.corpus.others():
             self.positions[chunk.chunk_id] = position
             ids, spans = lists.setdefault(chunk.span.doc_id, ([], []))
             ids.append(chunk.chunk_id)
             spans.append(chunk.span)
             if chunk.span.doc_id in unchanged:
-                told = hash(chunk.text)
-                self.copies[told] = None if told in self.copies else chunk.chunk_id
+                self._copy(chunk.chunk_id, hash(chunk.text))
             else:
                 self.hashes[chunk.chunk_id] = hash(chunk.text)
                 yield chunk
-        self.cuts = {doc_id: Cuts(*found) for doc_id, found in lists.items()}
+        self._cuts = {doc_id: Cuts(*found) for doc_id, found in lists.items()}
 
 
 class Whereabouts:
@@ -109,11 +143,11 @@ class Whereabouts:
 
     def __init__(self, earlier: Corpus, later: Corpus) -> None:
         self._earlier, self._later = earlier, later
-        self._before, self._now = _Outline.of(earlier.documents), _Outline.of(later.documents)
+        self._before, self._now = _Outline.of(earlier), _Outline.of(later)
         before, now = self._before.digests, self._now.digests
         self._unchanged = {doc_id for doc_id, digest in before.items() if now.get(doc_id) == digest}
-        self._before.read(earlier.chunks, self._unchanged)
-        self._now.read(later.chunks, self._unchanged)
+        self._before.read(self._unchanged)
+        self._now.read(self._unchanged)
         self.same: Mapping[str, str] = self._successors()
         """The later id of each earlier chunk whose text is still there."""
         self.positions: Mapping[str, int] = self._now.positions
@@ -127,26 +161,33 @@ class Whereabouts:
         ``stages.lineage`` among the chunks of changed documents, where a text may have come from them; then among all
         others, where only one may have the text.
         """
-        found = {
-            chunk_id: same
-            for doc_id in self._unchanged
-            for chunk_id, span in self._before.chunks_of(doc_id)
-            if (same := self._now.at(span)) is not None
-        }
+        alike = self._earlier.alike
+        found = {chunk_id: chunk_id for part in alike.values() for chunk_id in part.chunk_ids}
+        for doc_id in self._unchanged - alike.keys():
+            before, now = self._before.cuts(doc_id), self._now.cuts(doc_id)
+            pairs = zip(before.chunk_ids, before.spans, strict=True) if before and now else ()
+            found |= {chunk_id: same for chunk_id, span in pairs if now and (same := now.same(span)) is not None}
         found |= successors(self._before.passages, self._now.passages)
-        for chunk_id, told in self._before.hashes.items():
-            if chunk_id not in found and (copy := self._now.copies.get(told)) is not None:
+        lost = [passage for passage in self._before.passages if passage.chunk_id not in found]
+        self._now.add_copies({passage.digest.hex()[:DIGITS] for passage in lost})
+        for chunk_id in (passage.chunk_id for passage in lost):
+            if (copy := self._now.copies.get(self._before.hashes[chunk_id])) is not None:
                 found[chunk_id] = copy
         return found
 
+    def cuts(self, doc_id: str) -> Cuts | None:
+        """Return the chunks of a document of the later corpus, None if there is none."""
+        return self._now.cuts(doc_id)
+
     @property
-    def cuts(self) -> Mapping[str, Cuts]:
-        """The chunks of the later corpus, by document."""
-        return self._now.cuts
+    def new_documents(self) -> set[str]:
+        """The documents of the later corpus whose source was not in the earlier one."""
+        before = set(self._before.sources.values())
+        return {doc_id for doc_id, source in self._now.sources.items() if source not in before}
 
     def earlier_cuts(self, span: Span) -> Iterator[tuple[str, Span]]:
         """Yield the earlier chunks, with their spans, that share a character with a stretch of the earlier corpus."""
-        cuts = self._before.cuts.get(span.doc_id)
+        cuts = self._before.cuts(span.doc_id)
         return cuts.meeting(span) if cuts else iter(())
 
     def _counterparts(self) -> dict[str, set[str]]:
