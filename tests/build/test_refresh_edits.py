@@ -79,6 +79,47 @@ def retired_from(run: Path) -> list[str]:
     return [row["query"]["query_id"] for row in rows]
 
 
+def changed_a_little(texts: dict[str, str]) -> dict[str, str]:
+    """Return files of which one is edited, one renamed, one removed, one halved and one new."""
+    first, second, third, fourth, *rest = sorted(texts)
+    return {
+        first: texts[first].replace(" the ", " that ", 3),
+        f"z-{second}": texts[second],
+        fourth: texts[fourth][: len(texts[fourth]) // 2],
+        "new.md": texts[third] + "\n\nA line that no other file has stands below what was copied here.\n",
+        **{name: texts[name] for name in rest},
+    }
+
+
+def damaged(run: Path, how: str) -> None:
+    """Change a set so that less of it can be copied by the next refresh."""
+    traits, told = run / "1-chunks.traits", run / "manifest.json"
+    if how == "other version":
+        told.write_text(json.dumps({**json.loads(told.read_bytes()), "goldbench": "0.0.1"}), encoding="utf-8")
+    elif how == "no traits":
+        traits.unlink()
+    elif how == "cut traits":
+        traits.write_bytes(traits.read_bytes()[:-1])
+    else:
+        (run / "beir" / "corpus.jsonl").write_bytes(b"{}\n")
+
+
+def test_what_a_refresh_copies_is_what_it_would_have_made(goldbench: Goldbench, tmp_path: Path) -> None:
+    texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(EXAMPLE.rglob("*.md"))}
+    write(tmp_path / "docs", texts)
+    goldbench("build", "docs", "--out", "first", "--generator", "simulated", "--queries", 40, *CHUNKS)
+    write(tmp_path / "docs", changed_a_little(texts))
+    shutil.copytree(tmp_path / "first", tmp_path / "copied")
+    assert goldbench("refresh", "copied").returncode in {0, 3}
+    chunks = lines(tmp_path / "copied" / "1-chunks.jsonl")
+    assert (tmp_path / "copied" / "1-chunks.traits").stat().st_size == 89 * len(chunks)
+    for how in ("other version", "no traits", "cut traits", "changed copy"):
+        shutil.copytree(tmp_path / "first", tmp_path / how)
+        damaged(tmp_path / how, how)
+        assert goldbench("refresh", how).returncode in {0, 3}
+        assert artifacts(tmp_path / how) == artifacts(tmp_path / "copied"), how
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_after_random_edits_of_the_example_the_queries_that_stand_are_kept(
@@ -110,10 +151,15 @@ def refreshed_three_times(
         write(place / "docs", edited(read(place / "docs"), chance, edits))
         before, after = place / f"run{turn}", place / f"run{turn + 1}"
         shutil.copytree(before, after)
+        shutil.copytree(before, place / "anew", dirs_exist_ok=True)
+        damaged(place / "anew", "other version")
         done = goldbench("refresh", after.name)
         assert done.returncode in {0, 3}, done.stderr
         kept, retired = check_refreshed(before, after)
         assert kept > retired
+        goldbench("refresh", "anew")
+        assert artifacts(place / "anew") == artifacts(after)
+        shutil.rmtree(place / "anew")
         checked = goldbench("validate", after.name)
         assert checked.returncode == 0, checked.stdout + checked.stderr
         first = artifacts(after)
