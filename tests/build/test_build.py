@@ -454,6 +454,7 @@ def test_a_passage_with_the_same_answer_is_labelled_and_marked(tmp_path: Path) -
     written: list[GoldContents] = []
     run: Any = SimpleNamespace(
         renewal=None,
+        earlier=None,
         drawn=Drawn(queries=[query], positions=[(0,)]),
         chunks=chunks,
         selection=SimpleNamespace(cluster_of=lambda position: (position,)),
