@@ -52,7 +52,8 @@ class EarlierLines:
         parts = _parts(self._chunks)
         self._parts: dict[bytes, Part] = {}
         for line in folder.documents.read().lines():
-            self._parts[_digest(line)] = parts.get(_document(line), Part(0, ()))
+            if part := parts.get(_document(line)):  # a document without chunks may have failed, and is cut again
+                self._parts[_digest(line)] = part
         self._alike: dict[str, tuple[Part, Part]] = {}
         self.positions: array.array[int] = array.array("i")
         """For each chunk of today its position in the earlier set, or `NEW`; known once they are cut."""
@@ -89,15 +90,18 @@ class EarlierLines:
             cut: Cuts documents that are new or changed.
             advance: Called with 1 after each document.
         """
-        for position, line in enumerate(documents.lines()):
-            part = self._parts.get(_digest(line))
-            if part is not None:
-                self._alike[_document(line)] = part, Part(len(self.positions), part.chunk_ids)
+        parts = [self._parts.get(_digest(line)) for line in documents.lines()]
+        changed = (None if part else line for part, line in zip(parts, documents.lines(), strict=True))
+        new = _Ahead(cut(one for one in documents.parsed(changed) if one is not None))
+        for part, line in zip(parts, documents.lines(), strict=True):
+            doc_id = _document(line)
+            if part:
+                self._alike[doc_id] = part, Part(len(self.positions), part.chunk_ids)
                 places = range(part.first, part.first + len(part.chunk_ids))
                 self.positions.extend(places)
                 yield from self._chunks.at(places)
             else:
-                for chunk in cut([documents.at(position)]):
+                for chunk in new.of(doc_id):
                     self.positions.append(NEW)
                     yield chunk
             advance(1)
@@ -146,6 +150,23 @@ class EarlierLines:
                 if _chunk(line)[1] in altered:
                     same[position] = NEW
         return same
+
+
+class _Ahead:
+    """Chunks that come in the order of their documents, taken document by document."""
+
+    def __init__(self, chunks: Iterable[Chunk]) -> None:
+        self._chunks = iter(chunks)
+        self._next: Chunk | None = None
+        self._began = False
+
+    def of(self, doc_id: str) -> Iterator[Chunk]:
+        """Yield the chunks of the next document, none if it has none."""
+        if not self._began:
+            self._began, self._next = True, next(self._chunks, None)
+        while self._next is not None and self._next.span.doc_id == doc_id:
+            yield self._next
+            self._next = next(self._chunks, None)
 
 
 class _Lines:
