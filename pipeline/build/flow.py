@@ -215,9 +215,7 @@ async def choose(run: Run) -> Counts:
     seed, ready = run.config.generate.seed, run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
         known = run.earlier.traits() if run.earlier else None
-        run.selection = select(
-            run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell, known=known
-        )
+        run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell, known=known)
     run.place.traits.write_bytes(run.selection.traits.packed())
     rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
     return Counts(read=len(run.chunks), written=len(run.selection.order), rules=rules)

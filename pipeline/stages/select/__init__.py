@@ -94,7 +94,9 @@ def select(
         if advance:
             advance(1)
     draws, faults = traits.draws, traits.faults
-    clusters = Clusters(traits.sketches, text_at=lambda position: chunks.at(position).text, among=faults == 0, tell=tell)
+    clusters = Clusters(
+        traits.sketches, text_at=lambda position: chunks.at(position).text, among=faults == 0, tell=tell
+    )
     eligible = np.flatnonzero(faults == 0).astype(np.int32)
     chosen = _firsts(draws, clusters.labels, eligible)
     counts = np.bincount(faults, minlength=len(names) + 1).tolist()
