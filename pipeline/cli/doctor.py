@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from goldbench.pipeline.cli.options import console_for, model_option, takes
 from goldbench.pipeline.errors import UsageError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from goldbench.pipeline.build.diagnosis import Finding
     from goldbench.pipeline.config import Config
+    from goldbench.pipeline.llm.preflight import Trait
 
 Paths = Annotated[
     list[str] | None, typer.Argument(metavar="PATH...", help="Documents for --try (default: a built-in sample).")
@@ -32,7 +34,8 @@ def doctor(
 ) -> None:
     """Check the configuration and the model server.
 
-    Also lists the local servers that listen. With --try, the model writes and judges a few queries: at most 25 calls.
+    Also lists the local servers that listen. With --try, one small request finds out what the server takes, shown as a
+    table, and the model writes and judges a few queries: at most 26 calls.
     """
     import asyncio
 
@@ -57,6 +60,20 @@ def _show(findings: Iterable[Finding]) -> bool:
     return healthy
 
 
+def _table(traits: Iterable[Trait]) -> bool:
+    """Print what was found of the server as a table, and return whether nothing of it is bad."""
+    from rich.table import Table
+
+    rows, table = list(traits), Table(box=None, pad_edge=False, title=None)
+    for heading in ("", "server", "found", "setting"):
+        table.add_column(heading, no_wrap=heading == "setting")
+    for row in rows:
+        mark = {True: "ok", False: "bad", None: ""}[row.good]
+        table.add_row(*map(escape, (mark, row.what, row.says, row.setting)))
+    console_for().print(table)
+    return all(row.good is not False for row in rows)
+
+
 def _try(settings: Config, paths: list[str] | None, answers: Path) -> bool:
     import asyncio
 
@@ -68,7 +85,8 @@ def _try(settings: Config, paths: list[str] | None, answers: Path) -> bool:
     found = find_documents(paths) if paths else None
     progress = TerminalProgress(console_for(stderr=True))
     tried = asyncio.run(try_out(settings, found, answers, progress=progress))
-    healthy = _show(tried.findings)
+    healthy = _table(tried.traits)
+    healthy = _show(tried.findings) and healthy
     for line in spending(tried.usage):
         console_for().print(f"    {line}")
     return healthy

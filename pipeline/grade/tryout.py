@@ -20,11 +20,14 @@ from goldbench.pipeline.build.flow import trial_of
 from goldbench.pipeline.build.inputs import brief_for, cut
 from goldbench.pipeline.build.progress import calls_shown
 from goldbench.pipeline.build.waves import Drawing
-from goldbench.pipeline.build.writers import ModelWriter, writer_for
+from goldbench.pipeline.build.writers import ModelWriter, open_answers, writer_for
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, UsageError
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.grade.panel import CANARY, ModelPanel
+from goldbench.pipeline.llm.preflight import Trait, preflight
+from goldbench.pipeline.llm.probe import probe
+from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.ports import Progress, Speed, Writing
 from goldbench.pipeline.stages.canaries import TRAPS, Planted, findings, plant, tally
 from goldbench.pipeline.stages.chunk import chunk_documents
@@ -64,8 +67,9 @@ class Held:
 
 @dataclass(slots=True)
 class Tried:
-    """The findings of a try, in the order in which they are shown, and what it cost by account."""
+    """What was found of the server, the findings in the order in which they are shown, and what it cost by account."""
 
+    traits: list[Trait] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     usage: dict[str, StageUsage] = field(default_factory=dict)
 
@@ -119,6 +123,7 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
         raise UsageError("--try needs a model: give --model and --base-url, or --model local")
     chunks = Held(_first_chunks(config, found))
     tried = Tried()
+    await _asked(writer.config, answers, tried)
     drawn = await _written(writer, chunks, tried, progress)
     if drawn is None and (other := writer.instead()) is not None:
         writer = other
@@ -127,6 +132,18 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
     if drawn is None or drawn.limit is None:
         await _judged(writer.config, answers, tried, progress)
     return tried
+
+
+async def _asked(config: Config, answers: Path, tried: Tried) -> None:
+    """Find out what the server takes, with the context that it lists for the model."""
+    settings = ModelSettings.of(config.model)
+    with open_answers(answers, replay=False) as store:
+        tried.traits, usage = await preflight(settings, store)
+    tried.usage |= usage
+    if settings.file is None:
+        length = (await probe(settings.base_url, settings.api_key)).contexts.get(settings.name)
+        says = f"{length:,} tokens for prompt and answer" if length else "not listed by the server"
+        tried.traits.append(Trait("context", says, "--chunk-size"))
 
 
 def _first_chunks(config: Config, found: Found | None) -> list[Chunk]:

@@ -45,6 +45,7 @@ class ModelPath:
     call: Call[ChatRequest[Any], Completion[Any]] = field(repr=False)
     embedder: Embedder | None
     gate: Gate
+    lessons: Lessons | None = None
 
     async def complete(self, request: ChatRequest[T]) -> Completion[T]:
         """Return the model's answer."""
@@ -124,7 +125,7 @@ async def open_model(
     settings = fitted(settings)
     gate = Gate(settings, budget=budget or Budget(settings))
     async with contextlib.AsyncExitStack() as opened:
-        wire = None
+        wire = lessons = None
         if replay:
             chat = stacked([AnswerRecord(_needed(answers), gate=gate, replay=True)], _nobody)
         elif settings.file is not None:
@@ -147,7 +148,7 @@ async def open_model(
                 await opened.enter_async_context(batches)
                 chat = stacked([AnswerRecord(_needed(answers), gate=gate), Repair()], batches.complete)
         embedder = PathEmbedder(_embeddings(wire, gate, answers)) if settings.embedding else None
-        yield ModelPath(chat, embedder, gate)
+        yield ModelPath(chat, embedder, gate, lessons)
 
 
 @contextlib.asynccontextmanager

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import httpx2
 
@@ -29,6 +31,8 @@ class Probe:
     base_url: str
     models: tuple[str, ...] = ()
     problem: str | None = None
+    contexts: Mapping[str, int] = field(default_factory=dict)
+    """The length of the context in tokens, of models whose server lists it."""
 
 
 async def probe(base_url: str, api_key: str | None, *, seconds: float = 5.0) -> Probe:
@@ -42,7 +46,8 @@ async def probe(base_url: str, api_key: str | None, *, seconds: float = 5.0) -> 
     shown = shown_address(base_url)
     try:
         async with asyncio.timeout(seconds):
-            return Probe(shown, await _models(base_url, api_key))
+            listed = await _models(base_url, api_key)
+            return Probe(shown, tuple(listed), contexts={name: length for name, length in listed.items() if length})
     except GoldbenchError as error:
         return Probe(shown, problem=str(error))
     except TimeoutError:
@@ -52,7 +57,7 @@ async def probe(base_url: str, api_key: str | None, *, seconds: float = 5.0) -> 
         return Probe(shown, problem=f"cannot be used: {problem}" if problem else _unreached(error))
 
 
-async def _models(base_url: str, api_key: str | None) -> tuple[str, ...]:
+async def _models(base_url: str, api_key: str | None) -> dict[str, int | None]:
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     client = httpx2.AsyncClient(
         verify=trusted(),
@@ -75,8 +80,16 @@ async def _models(base_url: str, api_key: str | None) -> tuple[str, ...]:
     items = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(items, list):
         raise ModelUnavailable("does not list models as an OpenAI-compatible server does")
-    names = sorted(str(item["id"]) for item in items if isinstance(item, dict) and "id" in item)
-    return tuple(name for name in names if not api_key or api_key not in name)
+    found = {str(item["id"]): _context(item) for item in items if isinstance(item, dict) and "id" in item}
+    return {name: found[name] for name in sorted(found) if not api_key or api_key not in name}
+
+
+def _context(item: dict[str, Any]) -> int | None:
+    """Return the length of a model's context, as vLLM, OpenRouter, LM Studio and llama.cpp list it."""
+    meta = item.get("meta")
+    named = [item.get(name) for name in ("max_model_len", "loaded_context_length", "context_length")]
+    given = [*named, meta.get("n_ctx") if isinstance(meta, dict) else None]
+    return next((length for length in given if isinstance(length, int) and 0 < length < 2**31), None)
 
 
 def _unreached(error: Exception) -> str:

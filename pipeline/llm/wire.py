@@ -24,6 +24,8 @@ from goldbench.pipeline.llm.server_settings import ModelSettings, address_of, wi
 R = TypeVar("R")
 
 _CONNECT_S = 10.0
+_NO_DATABASE = "no_db_connection"
+"""What LiteLLM's proxy without a database says of a key that is not its master key."""
 RETRIED = frozenset({408, 409, 425, 429})
 _OVERLOAD = frozenset({429, 503, 529})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"})
@@ -137,13 +139,14 @@ class Wire:
             return f"the server redirects {there} (HTTP {status}): set base_url to where the API is"
         if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
             return "the account has no credit left: top it up"
-        if status in {401, 403} and not ("moderation" in message or "flagged" in message):
+        flagged = "moderation" in message or "flagged" in message
+        if (status in {401, 403} and not flagged) or (status == 400 and said.get("type") == _NO_DATABASE):
             header = self._settings.header_of_key
             return f"the server refuses the key (HTTP {status}): set the right one, or key_header if {header} is wrong"
-        if status == 404 and self._settings.lacks_version:
-            return "an address of Azure with /deployments/ needs a version: end base_url with ?api-version=2024-10-21"
-        if status == 404:
-            return f"the server does not know model {self._settings.name!r} or the path (HTTP 404): correct them"
+        if status == 404 or (status == 400 and "invalid model name" in message):
+            if status == 404 and self._settings.lacks_version:
+                return "Azure needs a version with /deployments/: end base_url with ?api-version=2024-10-21"
+            return f"the server does not know model {self._settings.name!r} or the path (HTTP {status}): correct them"
         return None
 
 

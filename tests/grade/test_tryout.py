@@ -58,3 +58,38 @@ def test_a_try_needs_a_model_and_documents_are_for_a_try(goldbench_inside: Goldb
     (tmp_path / "docs").mkdir()
     stray = goldbench_inside("doctor", "docs")
     assert (stray.returncode, "documents are for --try alone" in stray.stderr) == (2, True)
+
+
+def test_what_a_server_takes_is_a_table_with_the_settings(
+    goldbench_inside: Goldbench, model_server: ServerHandle, url: tuple[str, ...]
+) -> None:
+    done = goldbench_inside("doctor", "--try", *url)
+    table = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "server found setting" in table
+    assert "ok answer fits its schema" in table
+    assert "ok response format JSON Schema, with its limits" in table
+    assert "parameters takes max_tokens, temperature" in table
+    assert "ok usage reported with each answer" in table
+    assert "preflight: 1 request," in done.stdout
+
+
+def test_what_is_odd_about_a_server_is_named(goldbench_inside: Goldbench, model_server: ServerHandle) -> None:
+    stream = {"error": {"message": "This model only support stream mode, please enable the stream parameter."}}
+    model_server.script(
+        {"when": {"lacks": '"stream":true'}, "do": {"status": 400, "body": stream}},
+        {"when": {"contains": '"response_format"'}, "do": {"status": 501, "body": "not implemented"}},
+        usage=False,
+        reasoning=True,
+    )
+    done = goldbench_inside("doctor", "--try", "--base-url", model_server.base_url, "--model", "test-model")
+    table = "\n".join(" ".join(line.split()) for line in done.stdout.splitlines())
+    for line in (
+        "response format none; the schema stands in the prompt",
+        "parameters takes max_completion_tokens; refuses temperature",
+        "stream the server only streams; its events are put together",
+        "thoughts the model thinks before it answers, which costs tokens max_answer_tokens",
+        "usage not reported: the caps count estimates, and no cost is shown max_requests",
+        "context not listed by the server --chunk-size",
+    ):
+        assert line in table
+    assert "ok writing, prompt style full" in table

@@ -26,7 +26,7 @@ def _refuses(word: str, status: int, body: Any) -> dict[str, Any]:
     return {"when": {"contains": word}, "do": {"status": status, "body": body}}
 
 
-SCHEMA, FORMAT, LENGTH = '"json_schema"', '"response_format"', "Length"
+SCHEMA, FORMAT, LENGTH = '"json_schema"', '"response_format"', 'Length":'
 _TGI_VARIANT = (
     "Failed to deserialize the JSON body into the target type: response_format: unknown variant `json_schema`, "
     "expected one of `json`, `json_object`, `regex` at line 1 column 5000"

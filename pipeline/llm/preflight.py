@@ -1,0 +1,109 @@
+"""What a server takes and how it answers, found out with one small request before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from goldbench.pipeline.errors import CallFailed
+from goldbench.pipeline.llm.chat import usage_of
+from goldbench.pipeline.llm.dialect import Dialect, Lessons
+from goldbench.pipeline.llm.model_path import open_model
+from goldbench.pipeline.llm.reply_body import first_choice, message_of, thought
+from goldbench.pipeline.llm.reply_schema import LIMITS
+from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.store import AnswerStore
+from goldbench.pipeline.ports import ChatRequest
+from goldbench.prompts.loader import load
+from goldbench.schemas.manifest import StageUsage
+from goldbench.schemas.replies import Verdict
+
+PROMPT, STAGE = "preflight.v1", "preflight"
+_TOKENS = 200
+_FORMATS = {
+    "json_schema": "JSON Schema",
+    "json_object": "a JSON object; the schema stands in the prompt",
+    "text": "none; the schema stands in the prompt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """One thing that was found; ``setting`` is what to set, ``good`` None if it is neither right nor wrong."""
+
+    what: str
+    says: str
+    setting: str = ""
+    good: bool | None = None
+
+
+async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list[Trait], dict[str, StageUsage]]:
+    """Return what is found of a server, and what it cost: one request, or a few if parameters are refused.
+
+    A reply that is stored is used again; what was found is remembered in the store, so that a run begins with it.
+
+    Args:
+        settings: The server, the model and the caps.
+        answers: The store of answers, open.
+
+    Raises:
+        ModelUnavailable: The server cannot be used; the message names what to set.
+    """
+    system, user = load(PROMPT).render()
+    request = ChatRequest(
+        stage=STAGE, prompt=PROMPT, system=system, user=user, answer=Verdict, max_tokens=_TOKENS, temperature=0.0
+    )
+    async with open_model(settings, answers=answers) as path:
+        fault: CallFailed | None = None
+        try:
+            await path.complete(request)
+        except CallFailed as failed:
+            fault = failed
+        assert path.lessons is not None
+        return _traits(settings, path.lessons, fault), path.usage()
+
+
+def _traits(settings: ModelSettings, lessons: Lessons, fault: CallFailed | None) -> list[Trait]:
+    dialect, heard = lessons.dialect, lessons.heard
+    found = [Trait("answer", "fits its schema" if fault is None else str(fault), good=fault is None)]
+    if not lessons.settled:
+        return found
+    found += [_format(dialect), Trait("parameters", _parameters(dialect))]
+    if settings.file is None and settings.api_key:
+        found.append(Trait("key", f"goes in the header {settings.header_of_key}", "key_header"))
+    if dialect.stream:
+        found.append(Trait("stream", "the server only streams; its events are put together"))
+    return [*found, *_of_reply(heard, dialect)] if heard is not None else found
+
+
+def _format(dialect: Dialect) -> Trait:
+    says = _FORMATS[dialect.format]
+    if dialect.format == "json_schema":
+        missing = [name for name in LIMITS if name not in dialect.limits]
+        says += f", without {', '.join(missing)}" if missing else ", with its limits"
+    return Trait("response format", says, good=True if dialect.format == "json_schema" else None)
+
+
+def _parameters(dialect: Dialect) -> str:
+    taken = [dialect.length, *(["temperature"] if dialect.temperature else [])]
+    refused = [
+        name for name, takes in (("temperature", dialect.temperature), ("system role", dialect.system)) if not takes
+    ]
+    return f"takes {', '.join(taken)}" + (f"; refuses {', '.join(refused)}" if refused else "")
+
+
+def _of_reply(heard: Mapping[str, Any], dialect: Dialect) -> list[Trait]:
+    message, usage = message_of(heard), usage_of(dict(heard))
+    found = []
+    if not message.get("content"):
+        place = "among the thoughts" if thought(heard) else "in a tool call"
+        found.append(Trait("place of the answer", f"{place} instead of the content; it is read there"))
+    if thought(heard) or dialect.thinks:
+        found.append(Trait("thoughts", "the model thinks before it answers, which costs tokens", "max_answer_tokens"))
+    counted = bool(usage.input_tokens or usage.output_tokens)
+    says = "reported with each answer" if counted else "not reported: the caps count estimates, and no cost is shown"
+    found.append(Trait("usage", says, "" if counted else "max_requests", good=counted or None))
+    if first_choice(heard).get("finish_reason") is None:
+        found.append(Trait("end of the answer", "not told: an answer that is cut off cannot be recognised by it"))
+    return found
