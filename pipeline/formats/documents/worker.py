@@ -171,7 +171,8 @@ def _limit_memory(megabytes: int) -> None:
 
     pages = int(_SIZE.read_text("ascii").split()[0])
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + megabytes * 2**20, hard))
+    most = pages * resource.getpagesize() + megabytes * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def _refuse(event: str, _arguments: tuple[object, ...]) -> None:

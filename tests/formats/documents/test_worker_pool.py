@@ -125,6 +125,17 @@ def test_a_file_that_needs_too_much_memory_is_given_up(tmp_path: Path) -> None:
     assert failure.endswith("a.pdf: needs more than 700 MB of memory: raise documents.memory_megabytes")
 
 
+@posix
+def test_a_limit_of_memory_that_the_system_sets_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    script = (
+        "import resource, sys; from tests.formats.documents.reading import read\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9)); print(read(sys.argv[1]).texts)"
+    )
+    run = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True)
+    assert run.stdout == "['text']\n"
+
+
 def test_a_table_whose_text_is_too_large_is_named_with_its_limit(tmp_path: Path) -> None:
     with (tmp_path / "a.jsonl").open("w") as file:
         file.write('{"text": "' + "a" * 2_000_000 + '"}\n')
