@@ -169,7 +169,7 @@ class _Plain(_Silent):
     def run(self) -> list[nodes.Node]:
         block = self.parsed(nodes.container())
         first = block.children[0] if block.children else None
-        if isinstance(first, nodes.paragraph) and re.fullmatch(r"\S*[./]\S+", first.astext()):
+        if isinstance(first, nodes.paragraph) and re.fullmatch(r"[^\s./]*[./]\S+", first.astext()):
             block.remove(first)  # the name of a file or module
         return list(block.children)
 

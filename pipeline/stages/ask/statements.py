@@ -35,7 +35,7 @@ _CODE = re.compile(r"https?://|www\.|@|[{}<>\\=~]|\.\.\.|…|_\w|\w_|--")
 _TELLING = re.compile(
     r"\d|\b(?:because|so that|in order to|due to|if|when|unless|means|called|known as|before|after|must|until|only)\b"
 )
-_LIST = re.compile(r"\n(?!\s*\n)\s*+(?:[-*•|#>]|\d+[.)]\s)")
+_LIST = re.compile(r"\n(?![^\S\n]*\n)[^\S\n]*+(?:[-*•|#>]|\d+[.)]\s)")
 _MARKS = (
     (re.compile(r"!?\[([^\[\]\n]*+)\]\([^)\n]*+\)"), r"\1"),
     (re.compile(r"\[(?:\d+|citation needed|note \d+|[a-z])\]"), ""),

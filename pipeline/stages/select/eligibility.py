@@ -68,7 +68,7 @@ class Passage:
 CHARACTERS_PER_WORD = 1.6
 _WHITE = bytes(code for code in range(128) if chr(code).isspace())
 
-_END_MARK = re.compile(r"[.!?…]+[\"'”’)\]»*_]*(?=\s|$)|[。！？｡؟۔।॥።។၊။]|\n\s*\n")
+_END_MARK = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]»*_]*+(?=\s|$)|[。！？｡؟۔।॥።។၊။]|\n\s*\n")
 _ENDS = re.compile(r"[.!?…。！？｡؟۔।॥።។။:：][\"'”’)\]»」』）*_]*\s*$")
 _PAGE_NUMBER = re.compile(r"(?:\.{3}|…|\. \.|\t|[ ]{3}|\|)[ ]*(?:\d{1,4}|[ivxlcIVXLC]{1,7})[ ]*\|?\s*$")
 _NUMBERED = re.compile(

@@ -38,7 +38,7 @@ _CHANGE = re.compile(
 """A line that begins what changed in a version or on a day: it, after at most three words, and nothing or a mark."""
 _MARKED = re.compile(r"\s*(?:[#*•+|-]|\d+[.)]\s)")
 """Begins a heading, an item, a row or a bold line; in a paragraph about one version others are only mentioned."""
-_ITEM = re.compile(r"^\s*(?:[-*+•|]|\d+[.)])\s+\S", re.MULTILINE)
+_ITEM = re.compile(r"^[^\S\n]*(?:[-*+•|]|\d+[.)])\s+\S", re.MULTILINE)
 _FEWEST_ITEMS = 2
 """Fewest entries of a list of what changed in one version, on a page for many."""
 _ENTRY_WORDS = 8
