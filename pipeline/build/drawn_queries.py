@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from goldbench.pipeline.errors import CallFailed, LimitReached
+from goldbench.pipeline.goldset.file_names import OWN
 from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.check import Finding
 from goldbench.pipeline.text.scripts import is_spaceless
@@ -82,6 +83,11 @@ class Standing:
     def every(self) -> tuple[Query, ...]:
         """All of them."""
         return (*self.queries, *self.unanswerable)
+
+    @property
+    def written(self) -> int:
+        """How many of them were written from the documents; those of the owner of the set come on top."""
+        return sum(query.generator != OWN for query in self.every)
 
     def joined(self, drawn: Drawn) -> Drawn:
         """Put the queries before those that were drawn, each with a candidate, and return these."""

@@ -42,7 +42,7 @@ from goldbench.pipeline.formats.documents.worker_pool import memory_note
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
-from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
+from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, OWN, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
 from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.ports import Author, Progress, Stored, Writing
@@ -121,7 +121,7 @@ class Run:
     @property
     def missing(self) -> int:
         """How many queries are drawn beside those that are kept."""
-        return max(0, self.target - len(self.standing.every))
+        return max(0, self.target - self.standing.written)
 
     def selected(self) -> LevelSelection | None:
         """Return how queries were selected by difficulty, None if they were not."""
@@ -616,7 +616,8 @@ def _manifest(run: Run, config: Config, writer: Writer, paths: Sequence[str]) ->
 
 def _result(run: Run, config: Config, manifest: Manifest) -> Result:
     drawn, asked = run.drawn, config.generate.queries
-    met = len(drawn.queries) + len(drawn.unanswerable) >= (run.target if asked else 1)
+    written = sum(query.generator != OWN for query in (*drawn.queries, *drawn.unanswerable))
+    met = written >= (run.target if asked else 1)
     if asked is not None:
         met = met and all(count.kept >= count.wanted for count in run.kinds.values())
     return Result(config, manifest, drawn.limit, met, run.renewal)

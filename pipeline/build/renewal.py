@@ -16,7 +16,7 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
-from goldbench.pipeline.goldset.file_names import CHUNKS, DOCUMENTS, USERS
+from goldbench.pipeline.goldset.file_names import CHUNKS, DOCUMENTS, OWN, USERS
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
 from goldbench.pipeline.goldset.grading_counts import recounted
 from goldbench.pipeline.goldset.inheritance import Estate, Inheritance, Kept, Retired, inherited
@@ -117,7 +117,8 @@ class Renewal:
         """
         given = self.manifest.target
         if self.graded and self.left is not None and (given is None or asked <= given):
-            return min(asked, len(self.left.queries) + len(self.left.unanswerable))
+            before = (*(one.query for one in self.left.queries), *self.left.unanswerable)
+            return min(asked, sum(query.generator != OWN for query in before))
         return asked
 
     def look(self, place: Draft, lines: EarlierLines | None = None) -> None:

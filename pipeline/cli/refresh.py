@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from goldbench.pipeline.grade.build_order import BuildOrder
 
 
-@takes("generate.queries", "model")
+@takes("model")
 def refresh(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set that was built.")],
     given: Given,
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="[PATH]...", help="Documents (default: those of the last build).")
+    ] = None,
+    queries: Annotated[
+        int | None, typer.Option("--queries", min=1, metavar="N", help="Queries to have (default: as many as before).")
     ] = None,
     config: ConfigFile = None,
     ledger: LedgerOption = None,
@@ -40,7 +43,8 @@ def refresh(
 
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     flags = {"replay": replay, "batch": batch, "dry_run": dry_run}
-    order = _order(folder, paths or [], given, config, answers or answers_beside(folder), ledger, **flags)
+    asked = {**given, "generate": {"queries": queries}} if queries is not None else given
+    order = _order(folder, paths or [], asked, config, answers or answers_beside(folder), ledger, **flags)
     if dry_run:
         show_plan(order)
     elif not carried_out(order, batch=batch):

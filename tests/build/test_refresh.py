@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -283,3 +284,21 @@ def test_queries_that_wait_for_judgments_keep_their_pool_and_are_still_shown_to_
     offered = {one.query_id for one in load_reviewable(tmp_path / "run").pool}
     assert {query_id for query_id, _ in before} <= offered
     assert goldbench("validate", "run").returncode == 0
+
+
+def test_queries_of_ones_own_come_on_top_of_those_that_are_written(goldbench: Goldbench, tmp_path: Path) -> None:
+    docs = linked(tmp_path / "docs", 10)
+    assert goldbench("build", "docs", "--out", "run", "--queries", 6, "--generator", "simulated").returncode == 0
+    asked = lines(tmp_path / "run" / "3-queries.jsonl")
+    quote = str(lines(tmp_path / "run" / "1-chunks.jsonl")[-1]["text"])[:80].replace('"', '""')
+    rows = [f'"what stands in the last sheet, part {number}","{quote}"\n' for number in range(3)]
+    (tmp_path / "own.csv").write_text("query,quote\n" + "".join(rows), encoding="utf-8")
+    assert goldbench("add", "run", "own.csv").returncode == 0
+    named = next(str(row["chunk_id"]) for row in asked if not str(row["chunk_id"]).startswith("sheet-009"))
+    gone = next(row for row in lines(tmp_path / "run" / "0-documents.jsonl") if named.startswith(f"{row['doc_id']}:"))
+    (docs / str(gone["source"])).unlink()
+    done = goldbench("refresh", "run")
+    assert done.returncode == 0, done.stderr
+    now = Counter(str(row["generator"]) for row in lines(tmp_path / "run" / "3-queries.jsonl"))
+    assert now.pop("own") == 3
+    assert now.total() == 6
