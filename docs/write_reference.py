@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
@@ -129,7 +130,7 @@ def _example_table(path: tuple[str, ...], table: Any, live: Mapping[str, Any]) -
             unset = f"; default: {one.default_text()}" if one.default is None else ""
             yield _with_comment(f"{mark}[{one.key}]", one.setting.help + unset)
             shown = live.get(one.path[-1]) or one.default or one.setting.example
-            yield from (f"{mark}{getattr(key, 'value', key)} = {_toml(value)}" for key, value in shown.items())
+            yield from (f"{mark}{_key(key)} = {_toml(value)}" for key, value in shown.items())
             yield ""
     for name, field in table.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
@@ -157,6 +158,11 @@ def _with_comment(text: str, comment: str) -> str:
 def _toml(value: Any) -> str:  # noqa: ANN401  any value
     plain = getattr(value, "value", list(value) if isinstance(value, tuple) else value)
     return json.dumps(plain, ensure_ascii=False)
+
+
+def _key(key: Any) -> str:  # noqa: ANN401  text, or a member of an enumeration
+    name = str(getattr(key, "value", key))
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else _toml(name)
 
 
 def _sentence(table: type[BaseModel]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import os
@@ -53,6 +54,19 @@ class PromptStyle(StrEnum):
     SMALL = "small"
 
 
+def codec_name(name: str) -> str:
+    """Return Python's own name of an encoding.
+
+    Raises:
+        ValueError: There is none of this name, or it does not turn bytes into text.
+    """
+    try:
+        "a".encode(name)  # refuses those that make no text of bytes
+        return codecs.lookup(name).name
+    except (LookupError, ValueError):
+        raise ValueError(f"not a known text encoding: {shown(name)[:60]!r}; give utf-8, cp1252 or the like") from None
+
+
 class Documents(Record):
     """How files and rows become documents."""
 
@@ -70,6 +84,13 @@ class Documents(Record):
         "Read only the first N documents",
         "--limit-documents", "Input", "N", unit="documents", unset="all", example=100,
     )] = None  # fmt: skip
+    encoding: Annotated[str | None, Setting(
+        "Encoding of all text files, as cp1252", "--encoding", "Input", "NAME", unset="recognised", example="cp1252",
+    )] = None  # fmt: skip
+    encodings: Annotated[dict[str, str], Setting(
+        "Encodings of files by pattern; the first that matches counts",
+        unset="none", example={"old/**/*.txt": "cp1251"},
+    )] = Field(default_factory=dict)  # fmt: skip
     max_megabytes: Annotated[int, Field(ge=1), Setting("Largest text or office file", unit="megabytes")] = 64
     seconds: Annotated[int, Field(ge=1), Setting("Time for a document, plus 10 s per MB", unit="seconds")] = 60
     memory_megabytes: Annotated[int, Field(ge=256), Setting("Memory for a document", unit="megabytes")] = 2048
@@ -77,6 +98,18 @@ class Documents(Record):
         "Documents read at once", unit="processes", unset="one per processor, at most 4", example=2,
     )] = None  # fmt: skip
     strict: Annotated[bool, Setting("End at the first document that cannot be read", "--strict", "Input")] = False
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, name: str | None) -> str | None:
+        return None if name is None else codec_name(name)
+
+    @field_validator("encodings")
+    @classmethod
+    def _all_known(cls, names: dict[str, str]) -> dict[str, str]:
+        if not all(pattern.strip("/ ") for pattern in names):
+            raise ValueError("a pattern is empty")
+        return {pattern: codec_name(name) for pattern, name in names.items()}
 
 
 class Chunking(Record):
@@ -292,6 +325,8 @@ class Config(Record):
             del data["model"], data["critics"]
         for key in ("strict", "seconds", "memory_megabytes", "jobs"):
             data["documents"].pop(key, None)
+        if not self.documents.encodings:
+            del data["documents"]["encodings"]
         data["generate"].pop("prompts", None)
         data["generate"].pop("personas_file", None)
         if self.generate.prompt_style is not PromptStyle.SMALL:

@@ -27,6 +27,8 @@ class StageReport(Record):
     counts the rejected items by rule; the counts add up to ``rejected``. ``left_out`` counts parts of written items
     that were left out, by kind: ``shared-lines`` are lines of HTML pages that most pages of their site share, of which
     ``shared`` lists those on most pages; ``unseen-characters`` are control characters and the like in documents.
+    ``encodings`` counts the files that were read as text by their encoding. ``uncertain`` lists those whose encoding
+    was guessed or that hold something odd, those in doubt first, at most 1,000; that of all others is certain.
     """
 
     stage: str
@@ -40,6 +42,8 @@ class StageReport(Record):
     rules: dict[str, int] = Field(default_factory=dict)
     left_out: dict[str, int] = Field(default_factory=dict)
     shared: list[SharedLine] = Field(default_factory=list)
+    encodings: dict[str, int] = Field(default_factory=dict)
+    uncertain: list[FileEncoding] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -58,6 +62,18 @@ class SharedLine(Record):
 
     line: str
     pages: int = Field(ge=1)
+
+
+class FileEncoding(Record):
+    """The encoding in which a file was read, and how sure it is: from 0.5 to 1.
+
+    ``remark`` says what is odd about it: lines in other encodings, a wrong mark, a wrong declaration, a cut end.
+    """
+
+    item: str
+    encoding: str
+    confidence: float = Field(ge=0.5, le=1)
+    remark: str | None = None
 
 
 class StageUsage(Record):

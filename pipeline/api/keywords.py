@@ -48,6 +48,7 @@ class BuildOptions(ModelOptions, total=False):
     title_field: str | None
     no_chunk: bool | None
     limit_documents: int | None
+    encoding: str | None
     strict: bool | None
     chunk_size: int | None
     chunk_overlap: int | None

@@ -20,6 +20,7 @@ from goldbench.pipeline.stages.difficulty import selection_notice
 from goldbench.schemas.manifest import (
     Asked,
     Failure,
+    FileEncoding,
     KindCount,
     LevelSelection,
     Manifest,
@@ -43,6 +44,8 @@ class Counts:
     rules: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     shared: Sequence[SharedLine] = ()
+    encodings: Mapping[str, int] = field(default_factory=dict)
+    uncertain: Sequence[FileEncoding] = ()
 
 
 @dataclass(slots=True)
@@ -75,6 +78,8 @@ class Books:
             rules=used,
             left_out={part: count for part, count in sorted(counts.left_out.items()) if count},
             shared=list(counts.shared),
+            encodings=dict(sorted(counts.encodings.items())),
+            uncertain=list(counts.uncertain),
         )
         self.reports.append(report)
 

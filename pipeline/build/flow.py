@@ -35,6 +35,7 @@ from goldbench.pipeline.build.writers import NotSimulated
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
 from goldbench.pipeline.formats.documents.chunker import cut_documents
+from goldbench.pipeline.formats.documents.encodings import Encodings
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.site_lines import LeftOut
 from goldbench.pipeline.formats.documents.sources import Found
@@ -160,19 +161,24 @@ async def load(run: Run) -> Counts:
 
     A bad one is skipped, counted and named, or ends the run when strict.
     """
-    skips, shared = _Skips(run, "load"), list[LeftOut]()
+    skips, shared, read = _Skips(run, "load"), list[LeftOut](), list[Encodings]()
     for problem in run.found.failures:
         skips(problem)
     with run.progress.stage("load", None) as step, workers_for(run.config, cuts_later=True) as workers:
         if note := memory_note():
             run.progress.note(note)
         texts = read_documents(
-            run.found.files, reading(run.config), workers, on_failure=skips, on_left_out=shared.append
+            run.found.files,
+            reading(run.config),
+            workers,
+            on_failure=skips,
+            on_left_out=shared.append,
+            on_encodings=read.append,
         )
         run.documents = run.place.documents.write(counted(texts, step))
     skips.tell_others()
-    left_out = next(iter(shared), LeftOut(0))
-    for note in left_out.notes():
+    left_out, encodings = next(iter(shared), LeftOut(0)), next(iter(read), Encodings())
+    for note in (*left_out.notes(), *encodings.notes()):
         run.progress.note(note)
     count = len(run.documents)
     if not count:
@@ -180,7 +186,15 @@ async def load(run: Run) -> Counts:
     run.accept(run.documents)
     run.books.failures.extend(skips.failures)
     parts = {"shared-lines": left_out.lines, "unseen-characters": left_out.unseen}
-    return Counts(read=count + skips.count, written=count, failed=skips.count, left_out=parts, shared=left_out.shared)
+    return Counts(
+        read=count + skips.count,
+        written=count,
+        failed=skips.count,
+        left_out=parts,
+        shared=left_out.shared,
+        encodings=encodings.counts,
+        uncertain=encodings.listed(),
+    )
 
 
 def _nothing_read(failures: list[Failure], failed: int) -> InputError:

@@ -8,6 +8,7 @@ from pathlib import Path
 from goldbench.pipeline.config import KINDS, Config, PromptStyle
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
 from goldbench.pipeline.formats.documents.chunker import cut_documents
+from goldbench.pipeline.formats.documents.encodings import Encodings
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.site_lines import LeftOut
@@ -46,6 +47,8 @@ def reading(config: Config) -> ReadOptions:
         title_field=config.documents.title_field,
         ready_chunks=config.documents.no_chunk,
         limit_documents=config.documents.limit,
+        encoding=config.documents.encoding,
+        encodings=config.documents.encodings,
     )
 
 
@@ -64,6 +67,7 @@ def cut(
     *,
     on_failure: Callable[[UnreadableDocument], None],
     on_left_out: Callable[[LeftOut], None] = lambda _: None,
+    on_encodings: Callable[[Encodings], None] = lambda _: None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of files without storing anything, as ``goldbench chunk`` prints them.
 
@@ -72,6 +76,7 @@ def cut(
         found: The files.
         on_failure: Is told about each document that cannot be read, unless the configuration is strict.
         on_left_out: Is told at the end what was left out of the texts.
+        on_encodings: Is told at the end the encodings of the files.
     """
 
     def report(error: UnreadableDocument) -> None:
@@ -80,7 +85,9 @@ def cut(
         on_failure(error)
 
     with workers_for(config) as readers, workers_for(config) as cutters:
-        documents = read_documents(found.files, reading(config), readers, on_failure=report, on_left_out=on_left_out)
+        documents = read_documents(
+            found.files, reading(config), readers, on_failure=report, on_left_out=on_left_out, on_encodings=on_encodings
+        )
         yield from cut_documents(
             documents, cutters, size=config.chunk.size, overlap=config.chunk.overlap_characters, on_failure=report
         )

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.build.flow import Result
     from goldbench.pipeline.build.renewal import Renewal
     from goldbench.pipeline.config import Config
+    from goldbench.pipeline.formats.documents.encodings import Encodings
     from goldbench.pipeline.formats.documents.site_lines import LeftOut
     from goldbench.pipeline.grade.build_order import BuildOrder
     from goldbench.schemas.manifest import Manifest
@@ -240,7 +241,7 @@ def chunk(
     from goldbench.pipeline.text.display import amount
 
     messages, failures = console_for(stderr=True), []
-    left_out: list[LeftOut] = []
+    told: list[LeftOut | Encodings] = []
 
     def on_failure(error: GoldbenchError) -> None:
         failures.append(error)
@@ -250,8 +251,9 @@ def chunk(
     if out is not None and any(out.resolve() == file.path.resolve() for file in found.files):
         raise UsageError(f"--out {out}: is one of the documents; give another file")
     with explained(out or Path("standard output")):
-        count = write_lines(out, cut(settings, found, on_failure=on_failure, on_left_out=left_out.append))
-    for note in (note for one in left_out for note in one.notes()):
+        chunks = cut(settings, found, on_failure=on_failure, on_left_out=told.append, on_encodings=told.append)
+        count = write_lines(out, chunks)
+    for note in (note for one in told for note in one.notes()):
         messages.print(note)
     messages.print(amount(count, "chunk") + (f" in {out}" if out else ""))
     if failures:

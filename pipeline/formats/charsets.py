@@ -68,6 +68,11 @@ class Judgement:
         """Whether a person should look at the file."""
         return self.confidence < _DOUBTFUL or bool(self.remark)
 
+    @property
+    def told(self) -> tuple[str, float, str]:
+        """The encoding, the confidence and the remark: what a person is told."""
+        return self.encoding, self.confidence, self.remark
+
 
 @dataclass(frozen=True, slots=True)
 class Decoded:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import jsonlines
 
 from goldbench.pipeline.errors import require
-from goldbench.pipeline.formats.charsets import Judgement, decoded, judged_file
+from goldbench.pipeline.formats.charsets import OTHER, Judgement, decoded, judged_file
 from goldbench.pipeline.formats.faults import Fault, Place
 from goldbench.pipeline.formats.lines import MAX_LINE, csv_records
 from goldbench.pipeline.formats.regular_files import open_regular, read_whole
@@ -101,7 +101,8 @@ def _lines(path: Path, judgement: Judgement, newline: str) -> Iterator[str]:
                     raise Fault(f"is longer than {MAX_LINE:,} characters", line=number)
                 yield line.lstrip("\ufeff")  # each of several files that were joined may begin with a mark
     except UnicodeError:
-        raise Fault(f"is not valid {judgement.encoding} text after this line", line=number) from None
+        place = f"after line {number}" if number else "in its first lines"
+        raise Fault(f"is not valid {judgement.encoding} text {place}: {OTHER}") from None
     except OSError as error:
         raise Fault(f"cannot be read: {error.strerror}", line=number) from None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.tables import Row, Table
@@ -25,7 +25,8 @@ class ReadOptions:
     """How documents are to be read.
 
     ``text_field``, ``id_field`` and ``title_field`` name columns of tables. ``ready_chunks`` means that rows are chunks
-    already. ``limit_documents`` ends the reading after this many documents.
+    already. ``limit_documents`` ends the reading after this many documents. ``encoding`` is that of all text files,
+    None recognises it; ``encodings`` holds those of files by pattern.
     """
 
     text_field: str | None = None
@@ -33,6 +34,8 @@ class ReadOptions:
     title_field: str | None = None
     ready_chunks: bool = False
     limit_documents: int | None = None
+    encoding: str | None = None
+    encodings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

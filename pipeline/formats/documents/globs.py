@@ -42,6 +42,13 @@ class Glob:
         return "**" in start or _fits(start, names) or self.matches(relative)
 
 
+def is_matched(pattern: str, path: str) -> bool:
+    """Whether a path with ``/``, or a folder above it, matches a pattern, which may be one without wildcards."""
+    parts, names = Path(pattern).parts, tuple(path.split("/"))
+    wild = tuple(part for index, part in enumerate(parts) if part != "**" or parts[index - 1 : index] != ("**",))
+    return any(_fits(wild, names[:depth]) for depth in range(1, len(names) + 1))
+
+
 def _fits(parts: tuple[str, ...], names: tuple[str, ...]) -> bool:
     if not parts or not names:
         return not parts and not names

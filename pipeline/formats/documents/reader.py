@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Any
 
 from goldbench.pipeline.errors import MissingExtra, UnreadableDocument, require
+from goldbench.pipeline.formats.documents.encodings import Encodings, encoding_for
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.identity import Register, digest, document_id
 from goldbench.pipeline.formats.documents.rows import row_documents, table_rows
@@ -49,6 +50,7 @@ def read_documents(
     *,
     on_failure: Callable[[UnreadableDocument], None],
     on_left_out: Callable[[LeftOut], None] = lambda _: None,
+    on_encodings: Callable[[Encodings], None] = lambda _: None,
 ) -> Iterator[Document]:
     """Yield the documents of the files, in their order.
 
@@ -61,24 +63,27 @@ def read_documents(
         workers: Who reads them.
         on_failure: Called with the error of every file and every row that cannot be read; may raise to end the reading.
         on_left_out: Called at the end with what was left out of the texts.
+        on_encodings: Called at the end with the encodings of the files.
     """
     pages = [file for file in files if file.kind == "html"][: options.limit_documents]
     of_site = set(map(id, pages))
     others = [file for file in files if id(file) not in of_site]
+    encodings = Encodings()
     with SitePages(pages) as site:
         for page, answers in zip(pages, _answers(pages, options, workers), strict=True):
-            site.put(page, _whole(answers))
+            site.put(page, _whole(encodings.heard(page.path, answers)))
         site.settle(pages)
         register, cleaned = Register(), site.cleaned(pages)
         with contextlib.closing(_answers(others, options, workers)) as read:
             outcomes = (
                 (file, _whole_document(file, next(cleaned), register))
                 if id(file) in of_site
-                else (file, _outcomes(file, next(read), options, register))
+                else (file, _outcomes(file, encodings.heard(file.path, next(read)), options, register))
                 for file in files
             )
             yield from islice(_documents(outcomes, on_failure), options.limit_documents)
         on_left_out(replace(site.left_out, unseen=register.unseen))
+        on_encodings(encodings)
 
 
 def _documents(
@@ -127,7 +132,10 @@ def _tasks(files: Iterable[SourceFile], options: ReadOptions) -> Iterator[Task]:
             yield Task("read", items, settings, size, filled)
             items, size, filled = [], 0, 0.0
         path = os.fsencode(file.path.absolute()).hex()
-        items.append({"path": path, "kind": kind, "suffix": file.path.suffix.lower(), "source": file.source})
+        items.append({
+            "path": path, "kind": kind, "suffix": file.path.suffix.lower(), "source": file.source,
+            "encoding": encoding_for(file, options),
+        })  # fmt: skip
         size += own
         filled += share
     if items:

@@ -36,20 +36,25 @@ _MOST_UNPACKED = 200
 _ID = regex.compile(ID_PATTERN)
 
 
-def file_rows(path: Path, source: str, options: ReadOptions, *, megabytes: int) -> Iterator[Answer]:
-    """Yield what a table in a file holds, for ``row_documents``.
+def file_rows(
+    path: Path, source: str, options: ReadOptions, *, megabytes: int, encoding: str | None = None
+) -> Iterator[Answer]:
+    """Yield what a table in a file holds, for ``row_documents``, and before it what was found about its encoding.
 
     Args:
         path: The file.
         source: The source of its documents.
         options: The fields to read.
         megabytes: The largest size of a JSON file in MB, and of the text of a small table in millions of characters.
+        encoding: The encoding that is set for it; None recognises it.
 
     Raises:
         Fault: The table is malformed, lacks a field, an id is bad or given twice, or its text is too large.
         MissingExtra: It is Parquet, and the package that reads it is not installed.
     """
-    table = open_table(path, megabytes=megabytes)
+    table = open_table(path, megabytes=megabytes, encoding=encoding)
+    if table.judgement is not None:
+        yield {"encoding": table.judgement.told}
     most = max(megabytes * 2**20, _MOST_UNPACKED * path.stat().st_size)
     yield from table_rows(table, source, options, most=most)
 

@@ -7,21 +7,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from goldbench.pipeline.formats.charsets import decode
+from goldbench.pipeline.formats.charsets import Judgement, decoded
 from goldbench.pipeline.formats.documents.titles import markdown_title
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.regular_files import read_whole
 from goldbench.pipeline.text.headings import front_matter
 
 
-def read_file(path: Path, kind: str, suffix: str, *, megabytes: int) -> tuple[str | None, str]:
-    """Return the title and the text of a file.
+def read_file(
+    path: Path, kind: str, suffix: str, *, megabytes: int, encoding: str | None = None
+) -> tuple[str | None, str, Judgement | None]:
+    """Return the title and the text of a file, and what was found about its encoding, None of an office file.
 
     Args:
         path: The file.
         kind: The kind of ``SourceFile``, but not ``table``.
         suffix: The suffix of its name, in lower case; it chooses among office files.
         megabytes: The size limit in MB.
+        encoding: The encoding that is set for it; None recognises it.
 
     Raises:
         Fault: The file cannot be opened, is too large, damaged, encrypted, or holds no text.
@@ -32,8 +35,12 @@ def read_file(path: Path, kind: str, suffix: str, *, megabytes: int) -> tuple[st
     if kind == "office":
         from goldbench.pipeline.formats.documents.office import office_to_text
 
-        return office_to_text(data, suffix)
-    text = decode(data)
+        return *office_to_text(data, suffix), None
+    found = decoded(data, encoding)
+    return *_converted(found.text, kind), found.judgement
+
+
+def _converted(text: str, kind: str) -> tuple[str | None, str]:
     if kind == "html":
         from goldbench.pipeline.formats.documents.html_text import html_to_text
 

@@ -99,7 +99,8 @@ def answers(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[byt
     """Yield the answers to an item in JSON; every problem becomes a sentence without text of the document.
 
     Args:
-        item: ``path`` (bytes in hexadecimal), ``kind``, ``suffix`` and ``source`` of a file; or ``text``.
+        item: ``path`` (bytes in hexadecimal), ``kind``, ``suffix``, ``source`` and ``encoding`` (None recognises it) of
+            a file; or ``text``.
         request: The request that it is part of.
     """
     try:
@@ -122,18 +123,22 @@ def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict
     elif item["kind"] == "table":
         from goldbench.pipeline.formats.documents.rows import file_rows
 
-        yield from file_rows(_path(item), item["source"], ReadOptions(**settings), megabytes=megabytes)
+        yield from file_rows(
+            _path(item), item["source"], ReadOptions(**settings), megabytes=megabytes, encoding=item.get("encoding")
+        )
     else:
-        yield _whole(_path(item), item["kind"], item["suffix"], megabytes=megabytes)
+        yield _whole(item, megabytes)
 
 
-def _whole(path: Path, kind: str, suffix: str, *, megabytes: int) -> dict[str, Any]:
-    title, text = read_file(path, kind, suffix, megabytes=megabytes)
+def _whole(item: Mapping[str, Any], megabytes: int) -> dict[str, Any]:
+    title, text, judgement = read_file(
+        _path(item), item["kind"], item["suffix"], megabytes=megabytes, encoding=item.get("encoding")
+    )
     if len(text) > megabytes * 2**20:
         raise Fault(
             f"gives more than {megabytes} million characters of text: split it, or raise documents.max_megabytes"
         )
-    return {"title": title, "text": text}
+    return {"title": title, "text": text, "encoding": judgement and judgement.told}
 
 
 def _path(item: Mapping[str, Any]) -> Path:

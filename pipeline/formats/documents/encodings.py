@@ -1,0 +1,91 @@
+"""Which encodings the files of a run are in: those that the configuration names, and what was found about others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from goldbench.pipeline.formats.charsets import Judgement
+from goldbench.pipeline.formats.documents.fields import ReadOptions
+from goldbench.pipeline.formats.documents.globs import is_matched
+from goldbench.pipeline.formats.documents.sources import SourceFile
+from goldbench.pipeline.text.display import amount, shown
+from goldbench.schemas.manifest import FileEncoding
+
+LISTED, SHOWN = 1000, 20
+"""How many files are listed in the manifest, the least certain first, and how many of those in doubt are named."""
+
+
+def encoding_for(file: SourceFile, options: ReadOptions) -> str | None:
+    """Return the encoding that is set for a file: of the first pattern that it matches, else the one for all files.
+
+    Args:
+        file: The file; patterns are compared with its path below the folder given, and with its path as given.
+        options: The settings.
+    """
+    paths = (file.source, file.path.as_posix())
+    return next(
+        (name for pattern, name in options.encodings.items() if any(is_matched(pattern, path) for path in paths)),
+        options.encoding,
+    )
+
+
+class Encodings:
+    """The encodings of the files read so far; memory is bounded for any number of files."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.doubtful = 0
+        self._least: list[FileEncoding] = []
+
+    def heard(self, path: Path, answers: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the answers of a process about a file without what they say of its encoding, which is taken."""
+        for answer in answers:
+            if found := answer.pop("encoding", None):
+                self.add(path, Judgement(*found))
+            if answer:
+                yield answer
+
+    def add(self, path: Path, judgement: Judgement) -> None:
+        """Take what was found about a file."""
+        self.counts[judgement.encoding] += 1
+        self.doubtful += judgement.is_doubtful
+        if judgement.confidence < 1 or judgement.remark:
+            self._least.append(
+                FileEncoding(
+                    item=shown(path),
+                    encoding=judgement.encoding,
+                    confidence=judgement.confidence,
+                    remark=judgement.remark or None,
+                )
+            )
+            if len(self._least) >= 2 * LISTED:
+                self._least = self.listed()
+
+    def listed(self) -> list[FileEncoding]:
+        """Return the files whose encoding is not certain: those in doubt first, then by confidence; the first 1,000."""
+        order = sorted(self._least, key=lambda one: (not _is_doubtful(one), one.confidence, one.item))
+        return order[:LISTED]
+
+    def notes(self) -> list[str]:
+        """Return the lines that name the files in doubt."""
+        if not self.doubtful:
+            return []
+        files = [one for one in self.listed() if _is_doubtful(one)][:SHOWN]
+        found = f"{amount(self.doubtful, 'file')} decoded with doubt"
+        lines = [f"{found}; give an encoding with --encoding, or by pattern in [documents.encodings]:"]
+        lines += [f"  {one.item}: {one.encoding}{_why(one)}" for one in files]
+        if more := self.doubtful - len(files):
+            lines.append(f"  and {more:,} more; the manifest lists the first {LISTED:,}")
+        return lines
+
+
+def _is_doubtful(one: FileEncoding) -> bool:
+    return Judgement(one.encoding, one.confidence, one.remark or "").is_doubtful
+
+
+def _why(one: FileEncoding) -> str:
+    parts = [f"confidence {one.confidence:.0%}".replace("%", " %")] if one.confidence < 1 else []
+    return f" ({'; '.join([*parts, *([one.remark] if one.remark else [])])})"
