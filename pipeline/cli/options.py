@@ -52,6 +52,7 @@ _option = functools.partial(typer.Option, show_default=False)
 """Defaults stand in the help text, as people write them: 0.2 = 20 %."""
 input_option = functools.partial(_option, rich_help_panel="Input")
 chunk_option = functools.partial(_option, rich_help_panel="Chunks")
+query_option = functools.partial(_option, rich_help_panel="Queries")
 system_option = functools.partial(_option, rich_help_panel="Systems")
 judging_option = functools.partial(_option, rich_help_panel="Judging")
 measure_option = functools.partial(_option, rich_help_panel="Measures")

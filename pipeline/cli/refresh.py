@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goldbench.pipeline.cli.build import carried_out, order_of, show_plan
-from goldbench.pipeline.cli.options import DONE_WITH_FAILURES, Answers, Batch, ConfigFile, DryRun, Given, Replay, takes
+from goldbench.pipeline.cli.options import (
+    DONE_WITH_FAILURES,
+    Answers,
+    Batch,
+    ConfigFile,
+    DryRun,
+    Given,
+    Replay,
+    query_option,
+    takes,
+)
 from goldbench.pipeline.cli.review_files import LedgerOption
 from goldbench.pipeline.goldset.file_names import answers_beside
 
@@ -24,7 +34,7 @@ def refresh(
         list[str] | None, typer.Argument(metavar="[PATH]...", help="Documents (default: those of the last build).")
     ] = None,
     queries: Annotated[
-        int | None, typer.Option("--queries", min=1, metavar="N", help="Queries to have (default: as many as before).")
+        int | None, query_option("--queries", min=1, metavar="N", help="Queries to have (default: as many as before).")
     ] = None,
     config: ConfigFile = None,
     ledger: LedgerOption = None,
