@@ -16,6 +16,7 @@ from tests.benchmarks import (
     pool_speed,
     published,
     read_speed,
+    refresh_speed,
     score_speed,
     significance_speed,
 )
@@ -23,6 +24,7 @@ from tests.benchmarks import (
 MEASUREMENTS = {
     "reading": read_speed.main,
     "corpus": build_speed.main,
+    "refresh": refresh_speed.main,
     "notes": notes_speed.main,
     "model": model_speed.main,
     "pool": pool_speed.main,
