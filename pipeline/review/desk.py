@@ -45,7 +45,7 @@ class Handed:
 class Desk:
     """The ledger, its current state and the queue: hands out pairs and stores decisions.
 
-    ``patience_s`` is how long it waits for another process that holds a ledger in SQLite, in seconds, and twice as long
+    ``patience_s`` is how long it waits for another process that holds the ledger, in seconds, and twice as long
     for a turn at this desk, before it raises ``LedgerFailed``; None waits on.
     """
 

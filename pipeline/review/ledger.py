@@ -161,7 +161,7 @@ class Ledger:
         self._engine.dispose()
 
     def hurry(self, seconds: float) -> None:
-        """Raise ``LedgerFailed`` after some seconds if another process holds a ledger in SQLite."""
+        """Raise ``LedgerFailed`` after some seconds if another process holds the ledger."""
         ledger_tables.hurry(self._engine, seconds)
 
     @contextlib.contextmanager

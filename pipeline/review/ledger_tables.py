@@ -165,13 +165,24 @@ def _begin_immediately(connection: sa.Connection) -> None:
 
 
 def hurry(engine: Engine, seconds: float) -> None:
-    """Give up after some seconds if another process holds a ledger in SQLite; without this, after thirty."""
+    """Give up after some seconds if another process holds the ledger; without this, SQLite waits for thirty seconds.
+
+    Args:
+        engine: The engine of the ledger.
+        seconds: Seconds to wait for each lock.
+    """
+    milliseconds = round(seconds * 1000)
 
     def patience(connection: Any, _: object, __: object) -> None:  # noqa: ANN401  the driver's own
-        connection.execute(f"PRAGMA busy_timeout={round(seconds * 1000)}")
+        connection.execute(f"PRAGMA busy_timeout={milliseconds}")
+
+    def patience_in_transaction(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
 
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "checkout", patience)
+    else:
+        sa.event.listen(engine, "begin", patience_in_transaction)
 
 
 class LedgerFile:

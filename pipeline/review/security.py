@@ -90,10 +90,15 @@ class Links:
         """Return each person's name and token."""
         return [(name, token) for token, name in self._open.items()]
 
+    def person(self, token: str) -> str | None:
+        """Return the person of a link, which stays valid; None if it is unknown or used."""
+        with self._lock:
+            return self._open.get(self._known(token) or "")
+
     def spend(self, token: str) -> str | None:
         """Return the person of a link and end the link; None if it is unknown or used."""
         with self._lock:
-            found = next((known for known in self._open if hmac.compare_digest(known.encode(), token.encode())), None)
+            found = self._known(token)
             if found is None:
                 return None
             name = self._open.pop(found)
@@ -101,6 +106,10 @@ class Links:
             self._open[fresh] = name
         self._tell(name, fresh)
         return name
+
+    def _known(self, token: str) -> str | None:
+        given = token.encode("utf-8", "replace")
+        return next((known for known in self._open if hmac.compare_digest(known.encode(), given)), None)
 
 
 class Sessions:
@@ -136,15 +145,15 @@ class Bucket:
 
 @dataclass
 class Rates:
-    """Limits on the requests of one person."""
+    """Limits on the requests of one person, and on those of everybody without a cookie or a link, together."""
 
     rate: float = RATE
     burst: float = BURST
     clock: Callable[[], float] = time.monotonic
-    _buckets: dict[str, Bucket] = field(default_factory=dict)
+    _buckets: dict[str | None, Bucket] = field(default_factory=dict)
 
-    def allows(self, name: str) -> bool:
-        """Count a request of a person; return False if it is one too many."""
+    def allows(self, name: str | None) -> bool:
+        """Count a request of a person, or of somebody unknown (None); return False if it is one too many."""
         now = self.clock()
         bucket = self._buckets.setdefault(name, Bucket(self.burst, now))
         bucket.left, bucket.at = min(self.burst, bucket.left + (now - bucket.at) * self.rate), now
@@ -164,13 +173,14 @@ class Guard:
         hosts: frozenset[str],
         any_address: bool,
         sessions: Sessions,
+        links: Links,
         cookie: str,
         rates: Rates,
         complain: Callable[[str], None],
     ) -> None:
         self._app, self._hosts, self._any_address = app, hosts, any_address
-        self._sessions, self._cookie, self._rates = sessions, cookie, rates
-        self._complain = complain
+        self._sessions, self._links, self._cookie = sessions, links, cookie
+        self._rates, self._complain = rates, complain
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -212,10 +222,15 @@ class Guard:
         return _unlike_ours(scope["method"], headers) or self._unknown(scope)
 
     def _unknown(self, scope: Scope) -> JSONResponse | None:
-        """Refuse a request without a valid cookie, except for the start page and static files."""
-        annotator = self._sessions.annotator(HTTPConnection(scope).cookies.get(self._cookie))
+        """Refuse a request without a valid cookie, except for the start page and static files.
+
+        A valid link counts as its person's request: those who have neither cookie nor link cannot keep anybody out.
+        """
+        request = HTTPConnection(scope)
+        annotator = self._sessions.annotator(request.cookies.get(self._cookie))
         scope["annotator"] = annotator
-        if not self._rates.allows(annotator or "nobody"):
+        invited = annotator or self._links.person(request.query_params.get("token", ""))
+        if not self._rates.allows(invited):
             return _refused(429, "too many requests; try again in a second")
         if annotator is None and scope["path"] != "/" and not scope["path"].startswith("/static/"):
             return _refused(401, "open the link that the terminal shows")

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import uvicorn
-
 from goldbench.pipeline.errors import InputError, OutputError, UsageError
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_run
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.ranks.order import best
+from goldbench.pipeline.review.connections import QUEUED, PageServer
 from goldbench.pipeline.review.desk import Desk
 from goldbench.pipeline.review.ledger import Ledger, ledger_url, open_ledger
 from goldbench.pipeline.review.ledger_tables import file_of
@@ -119,7 +118,7 @@ def server_of(
     *,
     tell: Callable[[str, str], None],
     complain: Callable[[str], None],
-) -> uvicorn.Server:
+) -> PageServer:
     """Return the server of a review, after its links were passed to ``tell``.
 
     Args:
@@ -146,17 +145,15 @@ def server_of(
     app = create_app(Answers(desk, review.material, training=place.training), door, complain=complain)
     for name, token in links.all():
         tell(name, f"{base}?token={token}")
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            lifespan="off",
-            ws="none",
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=3,
-        )
+    return PageServer(
+        app,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=3,
     )
 
 
@@ -175,7 +172,7 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
         sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)
         try:
             sock.bind((host, port))
-            sock.listen(128)
+            sock.listen(QUEUED)
         except socket.gaierror:
             raise UsageError(f"--host {shown(host)}: not an address of this machine") from None
         except (OSError, OverflowError) as error:

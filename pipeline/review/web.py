@@ -88,6 +88,7 @@ def create_app(answers: Answers, door: Door, *, complain: Callable[[str], None])
         hosts=door.hosts,
         any_address=door.network,
         sessions=door.sessions,
+        links=door.links,
         cookie=door.cookie,
         rates=door.rates or Rates(),
         complain=complain,
