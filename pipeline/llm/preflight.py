@@ -21,6 +21,8 @@ from goldbench.schemas.replies import Verdict
 
 PROMPT, STAGE = "preflight.v1", "preflight"
 _TOKENS = 200
+_ATTEMPTS = 5
+"""Attempts of the one request; with no other call beside it, a server that fails would be tried for minutes."""
 _FORMATS = {
     "json_schema": "JSON Schema",
     "json_object": "a JSON object; the schema stands in the prompt",
@@ -54,7 +56,8 @@ async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list
     request = ChatRequest(
         stage=STAGE, prompt=PROMPT, system=system, user=user, answer=Verdict, max_tokens=_TOKENS, temperature=0.0
     )
-    async with open_model(settings, answers=answers) as path:
+    patient = settings.model_copy(update={"max_attempts": min(settings.max_attempts, _ATTEMPTS)})
+    async with open_model(patient, answers=answers) as path:
         fault: CallFailed | None = None
         try:
             await path.complete(request)
