@@ -165,11 +165,11 @@ def test_a_server_that_is_no_reranker_is_one_line(model_server: ServerHandle, bo
 def test_a_server_that_is_down_or_refuses_the_key_is_one_line(model_server: ServerHandle) -> None:
     model_server.script(api_key="right")
     with (
-        rating(model_server, None, api_key="wrong") as rate_all,
+        rating(model_server, None, api_key="sk-other") as rate_all,
         pytest.raises(ModelUnavailable, match="key") as caught,
     ):
         rate_all([("q", ["one"])])
-    assert "wrong" not in str(caught.value)
+    assert "sk-other" not in str(caught.value)
     model_server.down()
     with rating(model_server, None, never_reached_s=0.3) as rate_all, pytest.raises(ModelUnavailable):
         rate_all([("q", ["one"])])

@@ -80,6 +80,7 @@ def _judged_among_slow_clients(started: Process) -> None:
     assert max(took) < 2
 
 
+@pytest.mark.slow
 def test_who_sends_half_a_request_loses_the_connection_and_who_is_quick_keeps_it(
     site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
