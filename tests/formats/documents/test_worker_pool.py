@@ -38,7 +38,15 @@ def no_worker_waits() -> Iterator[None]:
 
 
 def children() -> set[psutil.Process]:
-    return set(psutil.Process().children())
+    """Return the processes that read documents; this one has others, as the server that plays a model."""
+    return {child for child in psutil.Process().children() if is_reader(child)}
+
+
+def is_reader(child: psutil.Process) -> bool:
+    try:
+        return child.cmdline()[-1:] == ["goldbench.pipeline.formats.documents.worker"]
+    except psutil.Error:  # it has ended
+        return False
 
 
 def working_seconds() -> float:
