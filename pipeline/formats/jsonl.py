@@ -79,25 +79,25 @@ class RecordFile(Generic[R]):
 
     def __iter__(self) -> Iterator[R]:
         for number, line in enumerate(self.lines(), start=1):
-            yield self._parse(line, number)
+            yield self.parse(line, number)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines of the file, each with its end."""
         with self.path.open("rb") as file:
             yield from file
 
-    def parsed(self, lines: Iterable[bytes | None]) -> Iterator[R | None]:
-        """Yield the records of the lines of this file, in order; None for a line that is left out."""
-        for number, line in enumerate(lines, start=1):
-            yield None if line is None else self._parse(line, number)
-
     def at(self, position: int) -> R:
         """Return the record at this position, counted from 0."""
         with self.path.open("rb") as file:
             file.seek(self._offsets[position])
-            return self._parse(file.readline(), position + 1)
+            return self.parse(file.readline(), position + 1)
 
-    def _parse(self, line: bytes, number: int) -> R:
+    def parse(self, line: bytes, number: int) -> R:
+        """Return the record of a line of this file, counted from 1.
+
+        Raises:
+            InputError: It is damaged.
+        """
         try:
             return self._kind.model_validate_json(line)
         except ValidationError as error:

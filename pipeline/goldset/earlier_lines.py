@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import CorpusLine, Held, held_out, indexed
-from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY, DATASET, DOCUMENTS, QUERIES, TRAITS
+from goldbench.pipeline.goldset.file_names import CHUNKS, CONFIG, CORPUS_COPY, DATASET, DOCUMENTS, QUERIES, TRAITS
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.goldset.publication import sha256_of
@@ -71,11 +70,14 @@ class EarlierLines:
         except InputError:
             return None  # what stands there is damaged or missing, so nothing of it is copied
         alike = all(earlier.get(name) == settings.get(name) for name in _SETTINGS)
-        needed, files = (DOCUMENTS, CHUNKS, QUERIES, DATASET, CORPUS_COPY), manifest.files
+        needed, files = (CONFIG, DOCUMENTS, CHUNKS, QUERIES, DATASET, CORPUS_COPY), manifest.files
         if manifest.goldbench != own_version() or not alike or not all(_is_whole(folder, one, files) for one in needed):
             return None
         seeds = [found.get("generate", {}).get("seed") for found in (earlier, settings)]
-        return cls(folder, with_traits=seeds[0] == seeds[1] and _is_whole(folder, TRAITS, files))
+        try:
+            return cls(folder, with_traits=seeds[0] == seeds[1] and _is_whole(folder, TRAITS, files))
+        except (ValueError, KeyError, TypeError):
+            return None  # lines that goldbench did not write; whatever reads them as records says so
 
     def cut(
         self,
@@ -91,8 +93,8 @@ class EarlierLines:
             advance: Called with 1 after each document.
         """
         parts = [self._parts.get(_digest(line)) for line in documents.lines()]
-        changed = (None if part else line for part, line in zip(parts, documents.lines(), strict=True))
-        new = _Ahead(cut(one for one in documents.parsed(changed) if one is not None))
+        lines = enumerate(zip(parts, documents.lines(), strict=True), start=1)
+        new = _Ahead(cut(documents.parse(line, number) for number, (part, line) in lines if not part))
         for part, line in zip(parts, documents.lines(), strict=True):
             doc_id = _document(line)
             if part:
@@ -134,17 +136,18 @@ class EarlierLines:
         same = self._same(chunks, altered)
         dataset = _Lines(self._folder.file(DATASET), after=_CORPUS, until=_END)
         rows = _Lines(self._folder.file(CORPUS_COPY))
-        left_out = (None if one != NEW else line for one, line in zip(same, chunks.lines(), strict=True))
-        copies = zip(dataset.at(same.tolist()), rows.at(same.tolist()), strict=True)
-        for chunk, (entry, row) in zip(chunks.parsed(left_out), copies, strict=True):
-            if chunk is None:
+        copies = zip(chunks.lines(), dataset.at(same), rows.at(same), strict=True)
+        for number, (line, entry, row) in enumerate(copies, start=1):
+            found = _CHUNK.match(line)
+            if found and entry.startswith(found[1]) and row.startswith(b'{"_id": ' + found[1]):
                 yield CorpusLine(entry.rstrip(b",\n"), row)
-            else:
+            else:  # new, or with other words held out, or no longer at its place in the earlier files
+                chunk = chunks.parse(line, number)
                 yield CorpusLine.of(indexed(chunk, now.get(chunk.span.doc_id, Held()), titles), titles)
 
-    def _same(self, chunks: RecordFile[Chunk], altered: set[str]) -> npt.NDArray[np.int32]:
+    def _same(self, chunks: RecordFile[Chunk], altered: set[str]) -> list[int]:
         """Return the earlier positions, without those of documents in which other words are held out."""
-        same = np.array(self.positions, np.int32)
+        same = self.positions.tolist()
         if altered:
             for position, line in enumerate(chunks.lines()):
                 if _chunk(line)[1] in altered:
@@ -193,11 +196,11 @@ class _Lines:
         return self.at(range(len(self)))
 
     def at(self, positions: Iterable[int]) -> Iterator[bytes]:
-        """Yield the lines at these positions, an empty one for each that is negative."""
+        """Yield the lines at these positions, an empty one for each that is not there."""
         place = 0
         with self._path.open("rb") as file:
             for position in positions:
-                if position < 0:
+                if not 0 <= position < len(self):
                     yield b""
                     continue
                 if self._places[position] != place:

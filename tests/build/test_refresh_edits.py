@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import shutil
@@ -118,6 +119,67 @@ def test_what_a_refresh_copies_is_what_it_would_have_made(goldbench: Goldbench, 
         damaged(tmp_path / how, how)
         assert goldbench("refresh", how).returncode in {0, 3}
         assert artifacts(tmp_path / how) == artifacts(tmp_path / "copied"), how
+
+
+def rewritten(run: Path, name: str, data: bytes) -> None:
+    """Write a file of a set as if goldbench had written it so."""
+    (run / name).write_bytes(data)
+    told = json.loads((run / "manifest.json").read_bytes())
+    told["files"][name] = hashlib.sha256(data).hexdigest()
+    (run / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_what_was_edited_by_hand_is_not_copied(goldbench: Goldbench, tmp_path: Path) -> None:
+    texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(EXAMPLE.rglob("*.md"))}
+    write(tmp_path / "docs", texts)
+    goldbench("build", "docs", "--out", "first", "--generator", "simulated", "--queries", 30, *CHUNKS)
+    write(tmp_path / "docs", changed_a_little(texts))
+    first = {path.name: path.read_bytes() for path in (tmp_path / "first").glob("*.*")}
+    shutil.copytree(tmp_path / "first", tmp_path / "copied")
+    assert goldbench("refresh", "copied").returncode in {0, 3}
+    compact = json.dumps(json.loads(first["dataset.json"])).encode()
+    bare = b"\xff" * len(first["1-chunks.traits"])
+    for name, data in (
+        ("dataset.json", compact),
+        ("beir/corpus.jsonl", b""),
+        ("1-chunks.traits", bytes([200]) * len(bare)),
+        ("1-chunks.traits", bare),
+    ):
+        shutil.copytree(tmp_path / "first", tmp_path / "run", dirs_exist_ok=True)
+        rewritten(tmp_path / "run", name, data)
+        done = goldbench("refresh", "run")
+        assert done.returncode in {0, 3}, done.stderr
+        told = artifacts(tmp_path / "run")
+        assert {one: told[one] for one in ("dataset.json", "beir/corpus.jsonl", "1-chunks.traits")} == {
+            one: artifacts(tmp_path / "copied")[one] for one in ("dataset.json", "beir/corpus.jsonl", "1-chunks.traits")
+        }, name
+        shutil.rmtree(tmp_path / "run")
+    chunks = first["1-chunks.jsonl"]
+    for name, data in (
+        ("1-chunks.jsonl", b"not json\n" + chunks),
+        ("1-chunks.jsonl", b"[]\n" + chunks),
+        ("1-chunks.jsonl", chunks.replace(b'{"chunk_id":"', b'{"chunk_id":"\xff', 1)),
+        ("0-documents.jsonl", b"{}\n" + first["0-documents.jsonl"]),
+    ):
+        shutil.copytree(tmp_path / "first", tmp_path / "run", dirs_exist_ok=True)
+        rewritten(tmp_path / "run", name, data)
+        done = goldbench("refresh", "run")
+        assert done.returncode in {0, 1, 3}, done.stderr
+        assert "internal error" not in done.stderr
+        shutil.rmtree(tmp_path / "run")
+    for old, new in ((b'title = "join"', b'title = "none"'), (b"size = 300", b"size = 200"), (b"seed = ", b"seed = 1")):
+        shutil.copytree(tmp_path / "first", tmp_path / "run")
+        config = tmp_path / "run" / "0-config.toml"
+        assert old in config.read_bytes()
+        config.write_bytes(config.read_bytes().replace(old, new))
+        goldbench("refresh", "run")
+        checked = goldbench("validate", "run")
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        assert all(
+            len(str(row["text"])) <= 300 - 100 * (b"size" in old) for row in lines(tmp_path / "run/1-chunks.jsonl")
+        )
+        shutil.rmtree(tmp_path / "run")
 
 
 @pytest.mark.slow

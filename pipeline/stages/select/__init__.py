@@ -80,8 +80,8 @@ def select(
     """
     limits = limits or (READY if ready else Limits())
     count = len(chunks)
-    traits = known or Traits.unknown(count)
     names = [*(name for name, _ in RULES), *PAGE_RULES]
+    traits = known if known and known.holds_rules(len(names)) else Traits.unknown(count)
     new = np.flatnonzero(traits.faults == UNKNOWN).tolist()
     if advance:
         advance(count - len(new))

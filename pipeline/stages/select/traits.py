@@ -56,6 +56,10 @@ class Traits:
         rows["digest"], rows["signature"] = self.sketches.digests, self.sketches.signatures
         return rows.tobytes()
 
+    def holds_rules(self, count: int) -> bool:
+        """Return whether every fault has the number of a rule, of which there are ``count``, or is not known yet."""
+        return bool(np.all((self.faults <= count) | (self.faults == UNKNOWN)))
+
     def at(self, positions: npt.NDArray[np.int32]) -> Traits:
         """Return the rows at these positions, an unknown one for each that is negative."""
         found = Traits.unknown(len(positions))
