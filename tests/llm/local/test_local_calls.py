@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -38,7 +39,14 @@ def _settings(**changes: object) -> ModelSettings:
 
 
 def _children() -> list[psutil.Process]:
-    return [one for one in psutil.Process().children(recursive=True) if "model_process" in " ".join(one.cmdline()[-1:])]
+    """The processes that run the model: not others of this test process, such as readers that end just now."""
+
+    def runs_the_model(process: psutil.Process) -> bool:
+        with contextlib.suppress(psutil.Error):
+            return "model_process" in " ".join(process.cmdline()[-1:])
+        return False
+
+    return [one for one in psutil.Process().children(recursive=True) if runs_the_model(one)]
 
 
 async def test_the_model_answers_is_free_of_charge_and_its_process_ends_with_the_path(tmp_path: Path) -> None:
