@@ -20,6 +20,8 @@ from goldbench.pipeline.formats.documents.sources import KINDS
 from tests.build.test_build import corpus
 from tests.conftest import ROOT, SETTINGS, Goldbench
 
+pytestmark = pytest.mark.slow
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -77,7 +79,6 @@ def bare(bare_python: Path, tmp_path: Path) -> Goldbench:
 HINT = "is not installed: run pip install -e '.[{}]' in the checkout of goldbench"
 
 
-@pytest.mark.slow
 def test_every_module_can_be_imported_but_those_of_an_extra(bare_python: Path) -> None:
     code = """
 import importlib, pathlib, sys
@@ -127,7 +128,6 @@ def test_a_missing_reader_costs_its_files_and_the_rest_is_built(bare: Goldbench,
     assert (len(data["queries"]), len(data["corpus"])) == (8, 13)
 
 
-@pytest.mark.slow
 def test_the_main_job_needs_no_extra(bare: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     for arguments in (

@@ -152,6 +152,7 @@ class TestTheDoors:
         )
         assert set(wanted.split()) <= self.doors().keys()
 
+    @pytest.mark.slow
     def test_an_import_outside_its_door_is_found(self, tmp_path: Path) -> None:
         pytest.importorskip("importlinter", reason="a tool of make install-dev")
         self.copy_to(tmp_path)

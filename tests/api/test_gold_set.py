@@ -298,6 +298,7 @@ def test_a_set_prints_as_a_short_table(built: Path) -> None:
     assert shown[-1].startswith("Warning: the queries are simulated: ")
 
 
+@pytest.mark.slow
 def test_the_card_has_the_figures_of_the_command(goldbench_inside: Goldbench, built: Path) -> None:
     card = GoldSet.load(built).card()
     done = goldbench_inside("card", built, "--no-write", "--format", "json")
@@ -320,6 +321,7 @@ def test_a_card_is_written_when_asked_for(tmp_path: Path) -> None:
         GoldSet.load(tmp_path / "set" / "dataset.json").card()
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_its_checks_is_an_error_and_the_set_stays_usable(
     tmp_path: Path, model_server: ServerHandle
 ) -> None:

@@ -44,6 +44,7 @@ def executed(cells: list[str], folder: Path, environment: dict[str, str]) -> lis
     return [cell["outputs"] for cell in notebook["cells"]]
 
 
+@pytest.mark.slow
 def test_the_ten_lines_of_the_readme_run_in_a_notebook(environment: dict[str, str]) -> None:
     assert len([line for line in TEN_LINES.splitlines() if line.strip()]) <= 10
     cells = [TEN_LINES, "result", "gold", "qrels", "gold.evaluate({'a': search, 'b': search}, 'mrr@10')"]
@@ -131,6 +132,7 @@ def reply_to(client: Any, asked: str) -> dict[str, Any]:
     return dict(message["content"])
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_a_build_and_the_kernel_goes_on(kernel: tuple[Any, Any], tmp_path: Path) -> None:
     manager, client = kernel
     asked = client.execute("import goldbench; texts = [' '.join([f'word{n} pump'] * 30) for n in range(200_000)]")

@@ -110,6 +110,7 @@ def test_the_figures_are_those_of_the_runs_it_writes(bench: Command, tmp_path: P
             assert f"{means(gold / 'bench')[name][ours]:.4f}" in done.stdout
 
 
+@pytest.mark.slow
 def test_all_but_the_times_is_the_same_a_second_time(goldbench: Goldbench, tmp_path: Path, gold: Path) -> None:
     write(tmp_path, TWO)
     for out, seed in (("one", "1"), ("two", "2")):
@@ -151,6 +152,7 @@ def test_a_system_that_fails_is_one_line_and_the_others_go_on(bench: Command, tm
     assert set(means(gold / "bench")) == {"words", "flat"}
 
 
+@pytest.mark.slow
 def test_a_finished_system_is_not_searched_again(bench: Command, tmp_path: Path, gold: Path) -> None:
     table = '[systems.own]\nkind = "python"\nfunction = "ours:first"\n'
     write(tmp_path, f"warm_up = 2\n{table}")
@@ -306,6 +308,7 @@ def test_passages_of_another_cut_are_recognised_by_their_text(bench: Command, tm
     assert 'match = "text"' in done.stderr
 
 
+@pytest.mark.slow
 def test_times_are_told_for_every_system(bench: Command, tmp_path: Path, gold: Path) -> None:
     write(tmp_path, TWO + '[systems.slow]\nkind = "python"\nfunction = "ours:slow"\n')
     done = bench("gold", "-c", "bench.toml", "--k", "1")

@@ -205,6 +205,7 @@ def test_hostile_text_starts_nothing_in_markdown_or_terminal(tmp_path: Path) -> 
     assert Card.model_validate_json((folder / "card.json").read_bytes()) == card
 
 
+@pytest.mark.slow
 def test_equal_texts_are_near_duplicates_and_unlabelled_ones_are_named(tmp_path: Path) -> None:
     corpus = {
         "a": "one two three four five six seven eight",
@@ -220,6 +221,7 @@ def test_equal_texts_are_near_duplicates_and_unlabelled_ones_are_named(tmp_path:
     assert card.figure("queries alike").items == ["q", "r"]
 
 
+@pytest.mark.slow
 def test_a_noisy_query_is_not_alike_its_original_and_labels_that_nobody_read_are_counted(tmp_path: Path) -> None:
     corpus = {"a": "one two three", "b": "four five six", "c": "x y"}
     alike = "Which pump feeds the upper tank?"

@@ -195,6 +195,7 @@ def test_what_a_failing_server_leaves_unread_stays_undecided_and_is_read_later(
     assert states(report)["charger for the battery"] == "covered"
 
 
+@pytest.mark.slow
 def test_a_cap_leaves_lines_undecided_and_says_so(drift: Any, model_server: ServerHandle) -> None:
     model_server.script(judge={"truth": truth(SMALL)})
     for cap in (5, 9):

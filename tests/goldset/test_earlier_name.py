@@ -151,6 +151,7 @@ def test_records_are_read_under_the_earlier_name_and_written_under_the_present_o
     assert list(with_present_name({"a": 1, "goldset": 2, "b": 3}).items()) == [("a", 1), ("goldbench", 2), ("b", 3)]
 
 
+@pytest.mark.slow
 def test_a_card_is_written_anew_in_place_of_the_earlier_one(earlier: Path, goldbench: Goldbench) -> None:
     goldbench("card", "run")
     before, after = json.loads(original("run/card.json")), json.loads((earlier / "run/card.json").read_text("utf-8"))

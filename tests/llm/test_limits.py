@@ -160,6 +160,7 @@ async def test_a_cancelled_call_gives_its_slot_back(open_path: Opener, model_ser
     assert _answered(outcomes) == 4
 
 
+@pytest.mark.slow
 async def test_the_rate_the_server_announces_is_kept(open_path: Opener, model_server: ServerHandle):
     model_server.script(rate_limit={"rpm": 20, "window_s": 1.0})
     async with open_path(concurrency=8) as path:

@@ -188,6 +188,7 @@ def test_kills_at_random_moments_cost_only_what_was_in_flight(model_server: Serv
     assert stats["repeated"] <= 4 * kills
 
 
+@pytest.mark.slow
 def test_two_processes_pay_no_prompt_twice(model_server: ServerHandle, tmp_path: Path):
     model_server.script(latency_ms=20)
     both = [_build(model_server, tmp_path / "a.sqlite", 150) for _ in range(2)]

@@ -144,6 +144,7 @@ async def test_a_slow_body_is_waited_for(open_path: Opener, model_server: Server
     assert model_server.stats()["requests"] == 1
 
 
+@pytest.mark.slow
 async def test_many_faults_at_once_lose_no_answer(open_path: Opener, model_server: ServerHandle):
     model_server.script(
         {"when": {"every": 30}, "do": {"connection": "refuse"}},

@@ -108,6 +108,7 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
+@pytest.mark.slow
 def test_no_line_is_said_where_memory_is_limited(goldbench: Goldbench) -> None:
     pytest.importorskip("resource", reason="this system cannot limit memory")
     documents = ROOT / "data" / "example" / "documents" / "support"

@@ -71,6 +71,7 @@ def test_markdown_shows_names_as_they_are() -> None:
     assert SCRIPT not in figures_markdown(experiment()[0])
 
 
+@pytest.mark.slow
 def test_it_is_drawn_without_asking_anybody(tmp_path: Path) -> None:
     if BROWSER is None and not os.environ.get("REQUIRE_BROWSER"):
         pytest.skip("no Chromium here; CHROMIUM_PATH says where one is")

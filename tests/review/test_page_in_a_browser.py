@@ -218,6 +218,7 @@ def test_a_noisy_query_is_shown_with_its_original_and_of_several_passages_a_part
     }
 
 
+@pytest.mark.slow
 def test_a_disagreement_on_a_conversation_is_decided_with_the_conversation_in_sight(
     site: Sites, person: People
 ) -> None:

@@ -206,6 +206,7 @@ def test_a_nul_character_is_nothing() -> None:
     assert text_of("\0\0<p>Pu\0mp</p>") == "Pump"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [

@@ -189,6 +189,7 @@ def test_an_encrypted_archive_says_so(tmp_path: Path) -> None:
     assert "is encrypted: save it without a password" in problem_of(next(tmp_path.iterdir()))
 
 
+@pytest.mark.slow
 def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     archive(tmp_path / "a.docx", {"word/document.xml": b" " * (400 * 2**20)})
     started = time.monotonic()
@@ -249,6 +250,7 @@ def test_an_epub_may_have_a_doctype_but_no_entities(collections: Path, tmp_path:
 SPINNING = "q\n" + "1 0 0 1 0 0 cm BT /F 12 Tf (word) Tj ET\n" * 400_000
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_by_the_parsers(collections: Path, tmp_path: Path) -> None:
     script = "import sys; from tests.formats.documents.reading import read; read(*sys.argv[1:])"
     names = ("pdf.js/noembed-eucjp.pdf", "unstructured/embedded-cmap-cidfont.pdf", "markitdown/test.docx")

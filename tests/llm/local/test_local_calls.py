@@ -98,6 +98,7 @@ async def test_another_variant_draws_another_reply() -> None:
     assert len(drawn) > 1
 
 
+@pytest.mark.slow
 async def test_a_process_that_dies_is_replaced_once() -> None:
     async with open_model(_settings()) as path:
         await path.complete(_request())

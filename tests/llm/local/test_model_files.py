@@ -77,6 +77,7 @@ def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
         find_model(str(tmp_path / "pipe.gguf"), None)
 
 
+@pytest.mark.slow
 async def test_a_damaged_file_ends_in_one_line(tmp_path: Path) -> None:
     needs_local_model()
     whole = bundled_file().read_bytes()
