@@ -99,7 +99,8 @@ print("done")
     assert last == "done"
     assert set(missing) == {
         f"pipeline review jinja2 {HINT.format('review')}",
-        "pipeline formats documents html_text bs4",  # these are imported by the worker that converts files
+        "pipeline formats documents deep_elements bs4",  # these are imported by the worker that reads files
+        "pipeline formats documents html_text bs4",
         "pipeline formats documents main_content bs4",
         "pipeline formats documents rst_markup docutils",
         "pipeline formats documents rst_text docutils",

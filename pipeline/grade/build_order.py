@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from goldbench.pipeline.build import flow
 from goldbench.pipeline.build.personas import with_personas
 from goldbench.pipeline.build.renewal import Renewal, check_renewable
+from goldbench.pipeline.build.steps import UP_TO
 from goldbench.pipeline.build.writers import ModelWriter, OfflineWriter, writer_for
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError
@@ -192,7 +193,7 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
         from goldbench.pipeline.grade import preparation
 
         await preparation.judging(writer.config, asks=False)
-        grading = preparation.expected(writer.config, writer.config.generate.queries or flow.UP_TO)
+        grading = preparation.expected(writer.config, writer.config.generate.queries or UP_TO)
     if isinstance(writer, OfflineWriter) and kept is None:
         return Planned(writer.config, writer.announcement, grading=grading)
     with TemporaryDirectory(prefix="goldbench-") as place:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldbench.pipeline.build.flow import FAILURES_LISTED
+from goldbench.pipeline.build.steps import FAILURES_LISTED
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.folder import Draft, with_reports
 from goldbench.pipeline.grade.gradable_set import GradableSet

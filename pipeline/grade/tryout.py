@@ -16,9 +16,9 @@ import numpy as np
 
 from goldbench.pipeline.build.diagnosis import Finding
 from goldbench.pipeline.build.drawn_queries import Drawn
-from goldbench.pipeline.build.flow import trial_of
 from goldbench.pipeline.build.inputs import brief_for, cut
 from goldbench.pipeline.build.progress import calls_shown
+from goldbench.pipeline.build.steps import trial_of
 from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.build.writers import ModelWriter, open_answers, writer_for
 from goldbench.pipeline.config import Config

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldbench.pipeline.build import flow
+from goldbench.pipeline.build.steps import UP_TO, Run
 from goldbench.pipeline.build.users_queries import UsersQueries, draw_users_queries
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.formats.jsonl import RecordFile
@@ -59,7 +60,7 @@ class UsersOrder:
             InputError: Every query of the log holds personal data.
         """
         generate = self.order.config.generate
-        count = generate.queries or flow.UP_TO
+        count = generate.queries or UP_TO
         return draw_users_queries(self.log, count, names=self.names, shares=self.shares, seed=generate.seed)
 
     def claim(self) -> Claim:
@@ -148,8 +149,8 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
     return UsersBuilt(drawn, home.manifest(), len(home.waiting()), graded[0] if graded else None)
 
 
-def _run(order: BuildOrder, place: Draft, home: GoldFolder, progress: Progress) -> flow.Run:
-    return flow.Run(
+def _run(order: BuildOrder, place: Draft, home: GoldFolder, progress: Progress) -> Run:
+    return Run(
         config=order.config,
         found=order.found,
         place=place,
@@ -163,7 +164,7 @@ def _nobody(_: RecordFile[Chunk]) -> AbstractAsyncContextManager[Writing]:
     raise AssertionError("nobody writes queries for a set of users' queries")
 
 
-def _write(run: flow.Run, drawn: UsersQueries) -> None:
+def _write(run: Run, drawn: UsersQueries) -> None:
     """Write a set without a query, and the queries of the log, which wait for a label."""
     place, config = run.place, run.config
     language = language_of(run.chunks)
@@ -195,7 +196,7 @@ def _write(run: flow.Run, drawn: UsersQueries) -> None:
     place.write_settings(config.shaping())
 
 
-def _manifest(run: flow.Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
+def _manifest(run: Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
     personal = sum(drawn.personal.values())
     report = StageReport(
         stage="log",

@@ -23,8 +23,9 @@ TIMES, SMALL = 5, 10_000
 
 def child(source: str, out: str) -> None:
     """Read and cut once."""
-    from goldbench.pipeline.build.flow import Run, walk
+    from goldbench.pipeline.build.flow import walk
     from goldbench.pipeline.build.inputs import find_documents
+    from goldbench.pipeline.build.steps import Run
     from goldbench.pipeline.config import Config
     from goldbench.pipeline.goldset.folder import Draft
     from tests.benchmarks.build_speed import Clock

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.build.drawn_queries import Drawn
-from goldbench.pipeline.build.flow import assemble
+from goldbench.pipeline.build.steps import assemble
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import GoldContents, read_dataset, write_gold

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from goldbench.pipeline.build import flow
+from goldbench.pipeline.build import steps
 from goldbench.pipeline.build.one_kind import Attempt, KindDrawing, Task
 from goldbench.pipeline.build.query_attempts import Attempts
 from goldbench.pipeline.config import load_config
@@ -67,7 +67,7 @@ def test_an_empty_reply_writes_no_personas_so_that_the_model_is_asked_again(tmp_
         progress=SimpleNamespace(note=notes.append),
     )
     writing: Any = SimpleNamespace(kinds=Silent())
-    assert asyncio.run(flow._personas(run, writing)) == ()
+    assert asyncio.run(steps._personas(run, writing)) == ()
     assert not path.exists()
     assert len(notes) == 1
     assert "not written" in notes[0]

@@ -1,0 +1,422 @@
+"""What the stages of a build do, top to bottom, and what they pass on; `flow` walks them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from goldbench.pipeline.build.books import Books, Counts, described
+from goldbench.pipeline.build.drawn_queries import Drawn, Standing, failure_of
+from goldbench.pipeline.build.exact_shares import ShareDrawing
+from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
+from goldbench.pipeline.build.inputs import brief_for, reading, workers_for
+from goldbench.pipeline.build.level_shares import LevelShares, levels_for
+from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, write_personas
+from goldbench.pipeline.build.progress import calls_shown, counted
+from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
+from goldbench.pipeline.build.renewal import Renewal
+from goldbench.pipeline.build.waves import Drawing
+from goldbench.pipeline.config import Config, Generator, PromptStyle
+from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
+from goldbench.pipeline.formats.documents.chunker import cut_documents
+from goldbench.pipeline.formats.documents.encodings import Encodings
+from goldbench.pipeline.formats.documents.reader import read_documents
+from goldbench.pipeline.formats.documents.site_lines import LeftOut
+from goldbench.pipeline.formats.documents.sources import Found
+from goldbench.pipeline.formats.documents.worker_pool import memory_note
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.dataset import GoldContents, passages
+from goldbench.pipeline.goldset.earlier_lines import EarlierLines
+from goldbench.pipeline.goldset.folder import Draft
+from goldbench.pipeline.ports import Author, Progress, Writing
+from goldbench.pipeline.stages.ask.passages import why_not
+from goldbench.pipeline.stages.ask.small_model import SmallModelGenerator
+from goldbench.pipeline.stages.assemble import add_derived, label_needed
+from goldbench.pipeline.stages.check import SetChecks
+from goldbench.pipeline.stages.same_answers import same_answers
+from goldbench.pipeline.stages.select import Selection, select
+from goldbench.pipeline.text.display import amount
+from goldbench.schemas.corpus import Chunk, Document, TitleUse
+from goldbench.schemas.manifest import Failure, KindCount, LevelSelection
+from goldbench.schemas.query import Query
+
+FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
+"""How many unreadable documents are named on the screen and in the manifest; all are counted."""
+
+UP_TO = 300
+"""How many queries are drawn if no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
+
+Opened: TypeAlias = Callable[[RecordFile[Chunk]], AbstractAsyncContextManager[Writing]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """What the stages of one run pass on; each stage sets what it makes.
+
+    Args:
+        config: The configuration.
+        found: The files to read.
+        place: Where the set is written.
+        progress: Shows how far the run is.
+        accept: Takes the documents, or refuses those of another corpus.
+        opened: Opens who writes the queries, for a corpus.
+        retreat: Returns the configuration and the opener of who writes if the first replies are useless, or None.
+        renewal: What is kept of the set before, None if the set is built from nothing.
+    """
+
+    config: Config
+    found: Found
+    place: Draft
+    progress: Progress
+    accept: Callable[[RecordFile[Document]], None]
+    opened: Opened
+    retreat: Callable[[ModelUnfit, Callable[[Config], bool]], tuple[Config, Opened] | None] = lambda *_: None
+    renewal: Renewal | None = None
+    earlier: EarlierLines | None = None
+    """What can be copied of the set in the folder."""
+    grades_stay: bool = False
+    """Whether the grades of a judge are taken over, because no judge grades the new set."""
+    books: Books = field(default_factory=Books)
+
+    documents: RecordFile[Document] = field(init=False)
+    chunks: RecordFile[Chunk] = field(init=False)
+    selection: Selection = field(init=False)
+    generator: Author = field(init=False)
+    drawn: Drawn = field(init=False)
+    kinds: dict[str, KindCount] = field(default_factory=dict)
+    personas: tuple[str, ...] = ()
+    levels: LevelShares | None = None
+
+    @property
+    def standing(self) -> Standing:
+        """The queries that are kept of the set before."""
+        return self.renewal.standing if self.renewal else Standing()
+
+    @property
+    def target(self) -> int:
+        """How many queries the set should have."""
+        asked = self.config.generate.queries or UP_TO
+        return self.renewal.target(asked) if self.renewal else asked
+
+    @property
+    def missing(self) -> int:
+        """How many queries are drawn beside those that are kept."""
+        return max(0, self.target - self.standing.written)
+
+    def selected(self) -> LevelSelection | None:
+        """Return how queries were selected by difficulty, None if they were not."""
+        if self.levels is not None:
+            return self.levels.selection(self.drawn.queries)
+        return self.renewal.selection(self.drawn.queries) if self.renewal else None
+
+
+class _Skips:
+    """The documents that one stage cannot use: counted, the first of them named, or the end of the run when strict."""
+
+    def __init__(self, run: Run, stage: str) -> None:
+        self._run, self._stage = run, stage
+        self.failures: list[Failure] = []
+        self.count = 0
+
+    def __call__(self, error: UnreadableDocument) -> None:
+        if self._run.config.documents.strict:
+            raise error
+        self.count += 1
+        if self.count <= FAILURES_LISTED:
+            self.failures.append(
+                Failure(stage=self._stage, item=str(error.path), kind="unreadable", message=str(error))
+            )
+        if self.count <= FAILURES_SHOWN:
+            self._run.progress.note(f"skipped {error}")
+
+    def tell_others(self) -> None:
+        """Tell how many were not named."""
+        if self.count > FAILURES_SHOWN:
+            self._run.progress.note(f"skipped {self.count - FAILURES_SHOWN:,} more, {self.count:,} in all")
+
+
+async def load(run: Run) -> Counts:
+    """Decode files and rows into the texts that every span refers to.
+
+    A bad one is skipped, counted and named, or ends the run when strict.
+    """
+    skips, shared, read = _Skips(run, "load"), list[LeftOut](), list[Encodings]()
+    for problem in run.found.failures:
+        skips(problem)
+    with run.progress.stage("load", None) as step, workers_for(run.config, cuts_later=True) as workers:
+        if note := memory_note():
+            run.progress.note(note)
+        texts = read_documents(
+            run.found.files,
+            reading(run.config),
+            workers,
+            on_failure=skips,
+            on_left_out=shared.append,
+            on_encodings=read.append,
+        )
+        run.documents = run.place.documents.write(counted(texts, step))
+    skips.tell_others()
+    left_out, encodings = next(iter(shared), LeftOut(0)), next(iter(read), Encodings())
+    for note in (*left_out.notes(), *encodings.notes()):
+        run.progress.note(note)
+    count = len(run.documents)
+    if not count:
+        raise _nothing_read(skips.failures, skips.count)
+    run.accept(run.documents)
+    run.books.failures.extend(skips.failures)
+    parts = {"shared-lines": left_out.lines, "unseen-characters": left_out.unseen}
+    return Counts(
+        read=count + skips.count,
+        written=count,
+        failed=skips.count,
+        left_out=parts,
+        shared=left_out.shared,
+        encodings=encodings.counts,
+        uncertain=encodings.listed(),
+    )
+
+
+def _nothing_read(failures: list[Failure], failed: int) -> InputError:
+    place = failures[0].item if failures else "documents"
+    first = f", the first: {failures[0].message.removeprefix(f'{place}: ')}" if failures else ""
+    return InputError(place, f"no document could be read, {amount(failed, 'bad document')}{first}")
+
+
+async def chunk(run: Run) -> Counts:
+    """Cut the documents into passages, each an exact span; those without any word give no chunk.
+
+    A document that takes too long is skipped, counted and named, or ends the run when strict.
+    """
+    count, settings, skips = len(run.documents), run.config.chunk, _Skips(run, "chunk")
+    with run.progress.stage("chunk", count) as step, workers_for(run.config) as workers:
+
+        def cut(documents: Iterable[Document]) -> Iterator[Chunk]:
+            sizes = {"size": settings.size, "overlap": settings.overlap_characters}
+            return cut_documents(documents, workers, **sizes, on_failure=skips)
+
+        if run.earlier is None:
+            run.chunks = run.place.chunks.write(cut(counted(run.documents, step)))
+        else:
+            run.chunks = run.place.chunks.write(run.earlier.cut(run.documents, cut, step.advance))
+    skips.tell_others()
+    run.books.failures.extend(skips.failures)
+    return Counts(read=count, written=count - skips.count, failed=skips.count)
+
+
+async def choose(run: Run) -> Counts:
+    """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
+    seed, ready = run.config.generate.seed, run.config.documents.no_chunk
+    with run.progress.stage("select", len(run.chunks)) as step:
+        known = run.earlier.traits() if run.earlier else None
+        run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell, known=known)
+    run.place.traits.write_bytes(run.selection.traits.packed())
+    rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
+    return Counts(read=len(run.chunks), written=len(run.selection.order), rules=rules)
+
+
+async def generate(run: Run) -> Counts:
+    """Propose queries, one prompt per chunk, first chunks first, until there are enough.
+
+    The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
+    """
+    if run.renewal is not None:
+        run.renewal.look(run.place, run.earlier)
+        if not run.missing:
+            return _nothing_drawn(run, run.renewal)
+    try:
+        await _draw(run)
+    except ModelUnfit as unfit:
+        instead = run.retreat(unfit, functools.partial(_serves, run))
+        if instead is None:
+            raise
+        run.config, run.opened = instead
+        await _draw(run)
+    if isinstance(run.generator, SmallModelGenerator) and (own := _questions(run)):
+        run.progress.note(
+            f"the small model leaves out {amount(own, 'question')} in titles; --generator simulated asks them"
+        )
+    drawn, eligible = run.drawn, len(run.selection.order)
+    run.place.candidates.write(drawn.candidates)
+    run.books.failures.extend(drawn.failures)
+    return Counts(
+        read=eligible + drawn.groups_drawn,
+        written=drawn.chunks_with_candidates,
+        rules={"skipped": drawn.chunks_skipped},
+        failed=drawn.chunks_failed,
+        unused=eligible - drawn.chunks_drawn,
+    )
+
+
+def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
+    """Take what is kept as the whole set; nobody who writes is needed."""
+    run.generator = renewal.earlier_generator()
+    run.drawn = renewal.standing.joined(Drawn())
+    run.kinds = renewal.kinds()
+    run.place.candidates.write(run.drawn.candidates)
+    eligible = len(run.selection.order)
+    return Counts(read=eligible, written=0, unused=eligible)
+
+
+def _questions(run: Run) -> int:
+    """Return how many documents have a question as their title, as the rows of a FAQ do."""
+    return sum(chunk.span.start == 0 and chunk.title.rstrip().endswith(("?", "？", "؟")) for chunk in run.chunks)
+
+
+def _serves(run: Run, config: Config) -> bool:
+    """Whether one of the first chunks can be asked about sentence by sentence."""
+    first = (run.chunks.at(int(position)) for position in run.selection.order[:MOST_USELESS])
+    return any(why_not(chunk, brief_for(config, chunk).language) is None for chunk in first)
+
+
+async def _draw(run: Run) -> None:
+    config = run.config
+    run.levels = levels_for(config.generate, lambda: _meter(run), run.progress.note)
+    async with run.opened(run.chunks) as writing:
+        run.generator = writing.generator
+        with run.progress.stage("generate", None) as step:
+            run.personas = await _personas(run, writing)
+            drawing = Drawing(
+                chunks=run.chunks,
+                generator=writing.generator,
+                critics=writing.critics,
+                brief=functools.partial(brief_for, config, personas=run.personas),
+                cluster_of=run.selection.cluster_of,
+                concurrency=writing.at_once
+                or 2 * config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
+                advance=step.advance,
+                trial=None if writing.at_once or run.standing.every else trial_of(config),
+                levels=run.levels,
+                fills=bool(run.standing.every),
+            )
+            async with calls_shown(writing, step, run.progress):
+                await _draw_by_kind(run, drawing, writing)
+
+
+async def _personas(run: Run, writing: Writing) -> tuple[str, ...]:
+    """Return the personas of the file, which a model writes from titles if it is missing."""
+    path = run.config.generate.personas_file
+    if path is None:
+        return ()
+    known = read_personas(path)
+    if known is not None:
+        return known
+    if writing.kinds is None:
+        run.progress.note(
+            f"{path}: not found, and only a model that is asked in full writes it; write one persona per line"
+        )
+        return ()
+    first = (run.chunks.at(int(position)) for position in run.selection.order)
+    try:
+        personas = tidy(await writing.kinds.people(titles_of(first), count=COUNT))
+    except NotAsked:
+        return ()
+    except (CallFailed, LimitReached) as error:
+        run.books.failures.append(failure_of("personas", path.name, error))
+        return ()
+    if personas:
+        write_personas(path, personas)
+        run.progress.note(f"Personas were written to {path}; edit them there.")
+    else:
+        run.progress.note(f"{path}: not written, the model named no personas; write one persona per line")
+    return personas
+
+
+async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
+    """Draw by weight, or by share if a kind beyond a single passage is asked for."""
+    settings, standing = run.config.generate, run.standing
+    order: npt.NDArray[np.integer[Any]] = run.selection.order
+    if run.renewal is not None:
+        order = run.renewal.order(order, run.chunks, run.selection.cluster_of)
+    own_words = settings.prompt_style is not PromptStyle.SMALL
+    if not settings.by_share:
+        checks = SetChecks(target=run.target)
+        checks.hold(standing.every, own_words=own_words)
+        if run.levels is not None:
+            kept = zip(standing.queries, standing.positions, strict=True)
+            there = [run.levels.meter.measure(query.text, held).level for query, held in kept]
+            run.levels.begin(run.target, run.missing, there)
+        drawing = dataclasses.replace(drawing, checks=checks)
+        drawn = await drawing.draw(order, target=run.missing, per_chunk=settings.constraints.per_chunk)
+        run.drawn = standing.joined(drawn)
+        return
+    is_model = settings.generator is Generator.MODEL
+    shares = ShareDrawing(
+        settings=settings,
+        passages=drawing,
+        order=order,
+        writer=writing.kinds,
+        judge=writing.pool_judge,
+        names=lambda: {document.doc_id: document.source for document in run.documents},
+        why_not="a model that is asked for one sentence at a time cannot write it"
+        if is_model
+        else "only a model writes it",
+        note=run.progress.note,
+        with_titles=run.config.corpus.title is not TitleUse.NONE,
+        batched=writing.at_once is not None,
+        standing=standing,
+        own_words=own_words,
+    )
+    run.drawn, run.kinds = await shares.draw(run.target)
+
+
+def trial_of(config: Config) -> Trial | None:
+    """Return the trial of the model that writes the queries, None if none does."""
+    if config.generate.generator is not Generator.MODEL:
+        return None
+    if config.generate.prompt_style is PromptStyle.SMALL:
+        return Trial("choose questions about sentences", "use another model or --generator simulated")
+    return Trial("write queries", "use another model, --prompt-style small or looser constraints")
+
+
+async def check(run: Run) -> Counts:
+    """Write the queries that passed every check, and the rest with its reason; the checks ran during `generate`."""
+    drawn = run.drawn
+    if run.levels is not None or len(run.chunks) <= MEASURED_UP_TO:
+        held_out = [query for query in drawn.queries if query.masked or query.masked_titles]
+        meter = run.levels.meter if run.levels is not None else _meter(run, held_out)
+        drawn.queries[:] = meter.measured(drawn.queries, drawn.positions)
+    run.place.queries.write(drawn.queries)
+    if drawn.unanswerable:
+        run.place.unanswerable_judgments.write(drawn.judgments)
+    run.place.rejections.write(drawn.rejections)
+    return Counts(
+        read=len(drawn.candidates),
+        written=len(drawn.queries) + len(drawn.unanswerable),
+        rules=Counter(item.filter for item in drawn.rejections if item.candidate is not None),
+        failed=sum(failure.stage != "generate" for failure in drawn.failures),
+    )
+
+
+def _meter(run: Run, held_out: Sequence[Query] = ()) -> RankMeter:
+    titles, cluster_of = run.config.corpus.title, run.selection.cluster_of
+    return RankMeter(chunks=run.chunks, titles=titles, cluster_of=cluster_of, held_out=held_out)
+
+
+async def assemble(run: Run) -> Counts:
+    """Label the chunks that hold the evidence and write the gold set; its corpus holds every chunk."""
+    queries, chunks = run.drawn.queries, run.chunks
+    relevance = {
+        query.query_id: label_needed(query, needed, chunks=chunks, cluster_of=run.selection.cluster_of)
+        for query, needed in zip(queries, run.drawn.positions, strict=True)
+    }
+    graded = run.renewal is not None and run.grades_stay
+    derived = {} if graded else add_derived(relevance, queries, same_answers(queries, chunks))
+    if run.renewal is not None:
+        relevance = run.renewal.relevance(relevance, judged=graded)
+    titles = run.config.corpus.title
+    corpus = functools.partial(passages, chunks, queries, titles)
+    lines = functools.partial(run.earlier.corpus, chunks, queries, titles) if run.earlier else None
+    metadata = described(run.config, run.drawn, run.generator, run.selected())
+    if run.renewal is not None:
+        run.renewal.write_retired(run.place)
+        metadata |= run.renewal.metadata(judged=graded)
+    run.place.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived, lines))
+    return Counts(read=len(queries), written=len(queries))
