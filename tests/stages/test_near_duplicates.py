@@ -19,6 +19,7 @@ from goldbench.pipeline.stages.select.near_duplicates import (
     write_sketch,
 )
 from goldbench.pipeline.text.similarity import CHARACTERS, WORDS, jaccard, shingles
+from goldbench.schemas.corpus import Chunk
 
 
 def clusters(texts: Sequence[str], reads: list[int] | None = None) -> set[frozenset[int]]:
@@ -232,11 +233,17 @@ def test_a_crowd_around_one_chunk_that_counts_is_compared_with_it_alone() -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ready", [True, False])
-def test_ten_times_the_notes_take_at_most_twelve_times_the_time(ready: bool) -> None:
-    from tests.benchmarks.notes_speed import notes, seconds
+def test_ten_times_the_notes_take_ten_times_the_comparisons(ready: bool) -> None:
+    from tests.benchmarks.notes_speed import Held, notes, seconds
 
-    few, many = notes(16_000), notes(160_000)
-    ratios = []
-    while len(ratios) < 3 and min(ratios, default=99) > 12:  # other work on the machine slows one of both down
-        ratios.append(seconds(many, ready=ready)[0] / min(seconds(few, ready=ready)[0] for _ in range(2)))
-    assert min(ratios) <= 12, ratios
+    class Read(Held):
+        times = 0
+
+        def at(self, position: int) -> Chunk:
+            self.times += 1
+            return super().at(position)
+
+    few, many = Read(notes(16_000)), Read(notes(160_000))
+    took = [seconds(held, ready=ready)[0] for held in (few, many)]
+    assert many.times <= 12 * max(few.times, 1)
+    assert took[1] <= 30 * took[0]  # 12 by `make bench`; what is quadratic takes 100, whatever else the machine does
