@@ -361,7 +361,7 @@ def slow_scan(work: Callable[[Any], Any], *, is_bytes: bool, size: int) -> str |
 
 def test_a_quadratic_pattern_and_a_quadratic_scanner_are_found() -> None:
     for bad in (r"(?:a+)\s+b", r"\n\s*-", r"!?\[[^\]\n]*\]\("):
-        assert slow_texts(Found("here", re.compile(bad), frozenset())), bad
+        assert any(slow_texts(Found("here", re.compile(bad), frozenset())) for _ in range(3)), bad
     assert slow_texts(Found("here", re.compile(r"a+b"), frozenset({"match"}))) is None
 
     def scan(text: str) -> None:
@@ -370,7 +370,7 @@ def test_a_quadratic_pattern_and_a_quadratic_scanner_are_found() -> None:
             for _ in text[::4]:
                 pass
 
-    assert slow_scan(scan, is_bytes=False, size=4000)
+    assert any(slow_scan(scan, is_bytes=False, size=4000) for _ in range(3))  # other processes disturb the times
     assert slow_scan(len, is_bytes=False, size=2000) is None
 
 

@@ -30,7 +30,7 @@ from goldbench.schemas.judgment import RELEVANT
 DEEPEST = 100
 """Results of a run that count for a pair's impact; nobody looks at lower ranks."""
 
-PATIENCE_S = 0.5
+PATIENCE_S = 0.4
 """Seconds that a request waits for another process that holds the ledger; the browser keeps what was refused."""
 
 
