@@ -47,7 +47,8 @@ _WHOLE = regex.compile(r"[\p{L}\p{M}]+")
 _MARKS = regex.compile(r"""[.,;:!?…()\[\]"'“”„‘’‚«»¿¡。，、；：？！（）؟،।-]*""")
 """What may stand around a word that is changed; any other sign may belong to an identifier."""
 _EDGES = regex.compile(r"^([^\p{L}\p{M}]*)(.*?)([^\p{L}\p{M}]*)$", regex.DOTALL)
-_IN_CODE = regex.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」")
+_OPENS = regex.compile('[`"“„«「]')
+_CLOSES = {"`": "`", '"': '"', "“": "”", "„": "“”", "«": "»", "「": "」"}
 
 
 def noisy_forms(
@@ -120,13 +121,31 @@ def _parts(text: str) -> list[str]:
 
 def _changeable(parts: Sequence[str]) -> list[int]:
     """Return the places of the words that may be changed: none that carries a number, a name or a quotation."""
-    quoted = [span.span() for span in _IN_CODE.finditer("".join(parts))]
+    quoted = _quoted("".join(parts))
     found, start = [], 0
     for place, part in enumerate(parts):
         end = start + len(part)
         if place % 2 and _is_word(part) and not any(first < end and start < last for first, last in quoted):
             found.append(place)
         start = end
+    return found
+
+
+def _quoted(text: str) -> list[tuple[int, int]]:
+    """Return start and end of everything between quotation marks or backticks, the marks included."""
+    found: list[tuple[int, int]] = []
+    unclosed: set[str] = set()
+    mark = _OPENS.search(text)
+    while mark:
+        closing, end = _CLOSES[mark[0]], mark.end()
+        if mark[0] not in unclosed:
+            ends = [place for sign in closing if (place := text.find(sign, end)) >= 0]
+            if ends:
+                end = min(ends) + 1
+                found.append((mark.start(), end))
+            else:
+                unclosed.add(mark[0])
+        mark = _OPENS.search(text, end)
     return found
 
 

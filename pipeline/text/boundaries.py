@@ -77,7 +77,7 @@ def _classes(marks: list[str], ranges: str) -> list[str]:
 
 
 _END = regex.compile(
-    r"(?:[.!?…]+[\"'”’)\]»]*(?=\s|$))"  # Latin, Cyrillic, Greek: followed by a space
+    r"(?:(?<![.!?…])[.!?…]++[\"'”’)\]»]*+(?=\s|$))"  # Latin, Cyrillic, Greek: followed by a space
     r"|(?:[。！？｡؟۔।॥።]+[」』”’）》]*)"  # CJK, Arabic, Devanagari, Ethiopic: no space needed
     r"|(?:\n\s*\n)|(?:\n(?=\s*(?:[-*•#|>]|\d+[.)]\s)))|(?:\n(?=[^\n]{0,80}\n\s*\n))"  # blank lines, list items
 )

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import Any, cast
 
 from goldbench.pipeline.text.alignment import locate
 from goldbench.pipeline.text.boundaries import separators
 from goldbench.pipeline.text.headings import headings, path_at
-
-if TYPE_CHECKING:
-    from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 Passage = tuple[int, int, tuple[str, ...]]
 """The first character of a passage, the character after it, and the headings above it, outermost first."""
@@ -57,7 +54,7 @@ def spans(text: str, *, size: int, overlap: int, length: Callable[[str], int]) -
         return []
     cuts = separators(text)
     # Untrimmed pieces follow one another without a gap, so their places can be found; they are trimmed below.
-    pieces = _splitter()(
+    splitter = _splitter()(
         separators=cuts,
         is_separator_regex=True,
         keep_separator=True,
@@ -65,8 +62,11 @@ def spans(text: str, *, size: int, overlap: int, length: Callable[[str], int]) -
         chunk_size=size,
         chunk_overlap=overlap,
         length_function=length,
-    ).split_text(text)
-    starts = locate(text, pieces, shares=_sharing(cuts, overlap, length), most=overlap if length is len else None)
+    )
+    pieces = splitter.split_text(text)
+    starts = splitter.places
+    if len(starts) != len(pieces) or splitter.read != len(text):  # a single character was longer than a passage
+        starts = locate(text, pieces, shares=_sharing(cuts, overlap, length), most=overlap if length is len else None)
     trimmed = _trim(text, [(start, start + len(piece)) for start, piece in zip(starts, pieces, strict=True)])
     _prove(text, trimmed)
     return trimmed
@@ -77,29 +77,66 @@ def prepare() -> None:
     _splitter()
 
 
+class _Part(str):
+    """A part of a text, and its place in it."""
+
+    __slots__ = ("place",)
+    place: int
+
+
+def _part(text: str, place: int) -> _Part:
+    part = _Part(text)
+    part.place = place
+    return part
+
+
 @cache
-def _splitter() -> type[RecursiveCharacterTextSplitter]:
-    """Return LangChain's splitter, with a faster way to join parts: theirs copies all parts of a passage for each."""
+def _splitter() -> Any:  # noqa: ANN401 - a class made of one that is slow to import
+    """Return LangChain's splitter, which notes the places of its pieces.
+
+    Parts are joined in a faster way, since theirs copies all parts of a passage for each. The parts of a text come in
+    order and without a gap, so their lengths tell where they stand.
+    """
     from langchain_text_splitters import RecursiveCharacterTextSplitter  # slow to import
 
     class Splitter(RecursiveCharacterTextSplitter):
+        def split_text(self, text: str) -> list[str]:
+            self.places: list[int] = []
+            self.read = 0
+            found: list[str] = super().split_text(text)
+            return found
+
         def _merge_splits(self, splits: Iterable[str], separator: str) -> list[str]:
+            parts, begin = list(splits), self.read
+            self.read += sum(map(len, parts))
             if separator or self._length_function is not len:
-                found: list[str] = super()._merge_splits(splits, separator)
+                places = accumulate(map(len, parts), initial=begin)
+                found: list[str] = super()._merge_splits(map(_part, parts, places), separator)
                 return found
-            parts = list(splits)
-            return _joined(parts, size=self._chunk_size, overlap=self._chunk_overlap)
+            text = "".join(parts)
+            spans = _joined(parts, size=self._chunk_size, overlap=self._chunk_overlap)
+            self.places += [begin + start for start, _ in spans]
+            return [text[start:end] for start, end in spans]
+
+        def _join_docs(self, docs: list[str], separator: str) -> str | None:
+            text: str | None = super()._join_docs(docs, separator)
+            if text is not None:
+                self.places.append(cast("_Part", docs[0]).place)
+            return text
 
     return Splitter
 
 
-def _joined(parts: list[str], *, size: int, overlap: int) -> list[str]:
-    """Return neighbouring parts joined up to the size, each as many as fit, with the overlap between two."""
-    text, bounds, joined = "".join(parts), [0, *accumulate(map(len, parts))], []
+def _joined(parts: Sequence[str], *, size: int, overlap: int) -> list[tuple[int, int]]:
+    """Return start and end of neighbouring parts joined up to the size, as many as fit, with the overlap between two.
+
+    They count in the text that all parts make.
+    """
+    bounds, joined = [0, *accumulate(map(len, parts))], []
     first, last = 0, len(parts)
     while first < last:
         end = max(first + 1, bisect_right(bounds, bounds[first] + size) - 1)
-        joined.append(text[bounds[first] : bounds[end]])
+        joined.append((bounds[first], bounds[end]))
         if end == last:
             break
         shared = bisect_left(bounds, bounds[end] - overlap)

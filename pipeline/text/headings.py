@@ -19,14 +19,15 @@ _FRONT_MATTER = re.compile(
 )
 _KEY = re.compile(r"([A-Za-z_][\w.-]*|\"[^\"\n]+\"|'[^'\n]+')[ \t]*:(?:[ \t]|$)")
 _BELOW_KEY = re.compile(r"[ \t]|-(?:[ \t]|$)|#|[]}],?[ \t]*$")
-_FRONT_TITLE = re.compile(r"^title[ \t]*:[ \t]*(?![>|][-+\d]*[ \t]*$)(\S.*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_FRONT_TITLE = re.compile(r"^title[ \t]*+:[ \t]*+(?![>|][-+\d]*[ \t]*$)(\S.*)", re.MULTILINE | re.IGNORECASE)
 _MARKED = re.compile(r"^(?:[ ]{0,3}#{1,6}[ \t]|[ ]{0,3}(?:={2,}|-{3,})[ \t]*$)", re.MULTILINE)
 _ATX = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*)")
 _UNDERLINE = re.compile(r"[ ]{0,3}(?:(={2,})|-{3,})[ \t]*$")
 _NOT_A_TITLE = re.compile(r"[ ]{4}|\t|[ ]*(?:[-*+>|#]|\d+[.)])(?:\s|$)|[ ]*[|>]")
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})(.*)")
-_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_DECORATION = re.compile(r"(?:\*{1,3}|_{2,3}|`+|\s*\{#[^}]*\}$)")
+_LINK = re.compile(r"!?\[([^\]]*+)(\](?:\((?:[^)\]]|\](?!\())*+\)|\[[^\]]*+\]))?+")
+"""A link, or, without group 2, a bracket that begins no link up to the next ``]``; no bracket within begins one."""
+_DECORATION = re.compile(r"\*{1,3}|_{2,3}|`+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def front_matter(text: str) -> tuple[int, str | None]:
     if not _has_keys(block["yaml"]):
         return 0, None
     found = _FRONT_TITLE.search(block["yaml"])
-    return block.end(), found[1].strip("\"'") if found else None
+    return block.end(), found[1].rstrip(" \t").strip("\"'") if found else None
 
 
 def _toml(block: str) -> dict[str, object]:
@@ -161,5 +162,12 @@ def unclosed(words: str) -> str:
 
 def _plain(title: str) -> str:
     """Return the title without Markdown's decoration, empty if it is too long."""
-    bare = _DECORATION.sub("", _LINK.sub(r"\1", title)).strip()
+    words = _LINK.sub(lambda link: link[1] if link[2] else link[0], title)
+    bare = _DECORATION.sub("", _without_anchor(words)).strip()
     return bare if len(bare) <= MAX_TITLE else ""
+
+
+def _without_anchor(title: str) -> str:
+    """Return a heading without the name ``{#name}`` at its end."""
+    start = title.find("{#", title.rfind("}", 0, -1) + 1) if title.endswith("}") else -1
+    return title[:start].rstrip() if start >= 0 else title

@@ -36,7 +36,7 @@ _TAG = re.compile(r"<[^<>]{1,200}>")
 _DOCNO = re.compile(r"<DOCNO>([^<]*)</DOCNO>", re.IGNORECASE)
 _TITLES = re.compile(r"<(/?)(TITLE|HEADLINE|HEAD|TI)>", re.IGNORECASE)
 _TEXTS = re.compile(r"<(/?)(TEXT)>", re.IGNORECASE)
-_NUMBER = re.compile(r"<num>\s*+(?:Number:)?\s*+([^\s<]+)|<topic\s[^>]*\bnumber=[\"']([^\"']+)", re.IGNORECASE)
+_NUMBER = re.compile(r"<num>\s*+(?:Number:)?\s*+([^\s<]+)|<topic\s[^<>]*\bnumber=[\"']([^\"']+)", re.IGNORECASE)
 _QUERY = re.compile(r"<(?:title|query)>\s*+(?:Topic:)?", re.IGNORECASE)
 _AFTER_QUERY = re.compile(r"</(?:title|query)>|<(?:desc|narr|description|/top)", re.IGNORECASE)
 

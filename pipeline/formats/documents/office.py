@@ -26,11 +26,9 @@ from goldbench.pipeline.formats.faults import Fault
 if TYPE_CHECKING:
     from markitdown import DocumentConverter
 
-_PICTURE = re.compile(r"!\[([^\[\]]*+)\]\([^)\n]*+\)")
-_LINK = re.compile(
-    r"(?<!!)\[([^\[\]\n]*+)\]"
-    r"\((?:(?:https?:|mailto:|file:|#|\.{0,2}/)[^)\s]*|[^)\s]*\.x?html?(?:#[^)\s]*)?)(?: \"[^\"\n]*\")?\)"
-)
+_PICTURE = re.compile(r"!\[([^\[\]]*+)\]\((?:[^)\n\]]|\](?!\())*+\)")
+_LINK = re.compile(r"(?<!!)\[([^\[\]\n]*+)\]\(((?:[^)\s\]]|\](?!\())*+)(?: \"[^\"\n]*+\")?\)")
+_ADDRESS = re.compile(r"\A(?:https?:|mailto:|file:|#|\.{0,2}/)|\.x?html?(?:#|\Z)")
 _SLIDE = re.compile(r"^<!-- Slide number: \d+ -->\n", re.MULTILINE)
 _EPUB_METADATA = re.compile(r"\A(?:\*\*[A-Z][a-z]+:\*\* .*\n)+\n")
 _UNMAPPED = re.compile(r"\(cid:\d+\)")
@@ -171,7 +169,8 @@ def _markitdown(converter: Callable[[], DocumentConverter], data: bytes, extensi
 
 
 def _without_addresses(text: str) -> str:
-    return _LINK.sub(r"\1", _PICTURE.sub(r"\1", text))
+    bare = _PICTURE.sub(r"\1", text)
+    return _LINK.sub(lambda link: link[1] if _ADDRESS.search(link[2]) else link[0], bare)
 
 
 def _xlsx(data: bytes) -> tuple[str | None, str]:

@@ -90,8 +90,12 @@ def quick_inliner() -> states.Inliner:
         missing.clear()
         return states.Inliner.parse(made, *arguments)
 
+    def plain(text: str, _: int) -> list[nodes.Text]:
+        return [nodes.Text(text)] if text else []  # an address that stands alone reads the same without its link
+
     # A subclass is not possible: docutils takes the patterns from the attributes of the very class.
     made.inline_obj, made.parse, made.dispatch = marked, parse, {**states.Inliner.dispatch, "`": quoted}
+    made.implicit_inline = plain
     return made
 
 

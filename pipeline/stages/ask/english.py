@@ -31,7 +31,7 @@ NUMBER = (
 TIME_UNIT = r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|seasons?|decades?|centuries|century)"
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 TIME = (
-    r"(?:in|by|since|until|around|from|before|after|during|between|on)\s(?:about |around |the |early |late |mid-)*"
+    r"(?:in|by|since|until|around|from|before|after|during|between|on)\s(?:about |around |the |early |late |mid-){0,4}"
     rf"(?:{_MONTH}\b(?: \d{{1,2}}\b)?(?:,? \d{{4}}\b)?|\d{{1,2}} {_MONTH}\b(?: \d{{4}}\b)?|1\d{{3}}s?\b|20\d\ds?\b"
     r"|\d{1,2}(?:st|nd|rd|th) century\b|(?:spring|summer|autumn|winter)\b)(?: (?:and|to|until) (?:1\d{3}|20\d\d)\b)?"
 )

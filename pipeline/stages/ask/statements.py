@@ -37,7 +37,7 @@ _TELLING = re.compile(
 )
 _LIST = re.compile(r"\n(?![^\S\n]*\n)[^\S\n]*+(?:[-*•|#>]|\d+[.)]\s)")
 _MARKS = (
-    (re.compile(r"!?\[([^\[\]\n]*+)\]\([^)\n]*+\)"), r"\1"),
+    (re.compile(r"!?\[([^\[\]\n]*+)\]\((?:[^)\n\]]|\](?!\())*+\)"), r"\1"),
     (re.compile(r"\[(?:\d+|citation needed|note \d+|[a-z])\]"), ""),
     (re.compile(r":\d+(?:[–-]\d+)?(?:,\d+(?:[–-]\d+)?)*(?= |$)"), ""),
     (re.compile(r"\*\*|__|`"), ""),

@@ -75,7 +75,8 @@ def _apposition(main: str, context: str) -> Wordings:
 
 
 _SUPERLATIVE = re.compile(
-    r"([A-Z][\w'’.-]*(?: (?:of|the|and|de|[A-Z\d][\w'’.-]*))*), (the (?:[\w-]+ )?"
+    r"(?<![\w'’.-])(?=[\w'’.-]*[A-Z])[\w'’.-]++"  # a name: a word with a capital, and what may follow it
+    r"(?: (?:of|the|and|de|\d(?:(?![A-Z])[\w'’.-])*+))*+, (the (?:[\w-]+ )?"
     r"(?:first|only|last|main|largest|smallest|oldest|highest|longest|most \w+|\w{3,}est) [^,;:]{8,80})(?:,|$)"
 )
 
@@ -85,12 +86,14 @@ def _superlative(sentence: str) -> Wordings:
     for found in _SUPERLATIVE.finditer(sentence):
         verbs = {verb_forms().get(word, ("", word))[1] for word in sentence.lower().split()}
         past = verbs & {"did", "was", "were", "had"} and not verbs & {"does", "is", "are", "has", "can", "will"}
-        for part in beginnings(found[2])[:2]:
+        for part in beginnings(found[1])[:2]:
             yield "subject", f"What {'was' if past else 'is'} {part}"
             yield "subject", f"Who {'was' if past else 'is'} {part}"
 
 
-_RELATIVE = re.compile(r"((?:[Tt]he |[Aa]n? )?(?:[\w'’-]+ ){1,4}?[\w'’-]+),? (which|who) ((\w+) [^,;:]{8,90})")
+_RELATIVE = re.compile(
+    r"(?<![\w'’-])((?:[Tt]he |[Aa]n? )?(?:[\w'’-]++ ){1,4}?[\w'’-]++),? (which|who) ((\w+) [^,;:]{8,90})"
+)
 
 
 _NOT_OF_A_NOUN = frozenset({"are", "were", "have", "means", "meant", "would", "could", "makes", "made"})

@@ -32,7 +32,8 @@ MOST_TURNS = 3
 _NAME_WEIGHT = 3.0
 """What a name or an identifier weighs against an ordinary word that is as rare."""
 _NAME = regex.compile(
-    r"(?<=[\p{L}\p{N},;)]\s)\p{Lu}[\p{L}\p{M}\p{N}]+|[\p{L}\p{N}]*(?:\p{L}[._-]?\p{N}|\p{N}[._-]?\p{L}|\p{Ll}\p{Lu}|_\p{L})[\p{L}\p{N}]*"
+    r"(?<=[\p{L}\p{N},;)]\s)\p{Lu}[\p{L}\p{M}\p{N}]++|_\p{L}[\p{L}\p{N}]*+"
+    r"|(?<![\p{L}\p{N}])[\p{L}\p{N}]*(?:\p{L}[._-]?\p{N}|\p{N}[._-]?\p{L}|\p{Ll}\p{Lu}|_\p{L})[\p{L}\p{N}]*+"
 )
 """A capitalised word within a sentence, or a word with digits, underscores or capitals inside."""
 

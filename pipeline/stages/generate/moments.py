@@ -43,9 +43,11 @@ _DATED = regex.compile(
 _BARE_VERSION = regex.compile(
     rf"(?<![\d.\p{{L}}])[vV]?(\d{{1,3}}(?:\.\d{{1,4}}){{1,3}})(?![\d.]*\d|\.?\p{{L}}|{_MEASURE})"
 )
-_SECTION = regex.compile(r"^\s*(?:\p{Lu}\.)?\d+(?:\.\d+)*[.:)]?\s+(?=\p{L})(?!(?:release|version)\b)", regex.MULTILINE)
+_SECTION = regex.compile(
+    r"^[^\S\n]*+(?:\p{Lu}\.)?\d+(?:\.\d+)*[.:)]?\s+(?=\p{L})(?!(?:release|version)\b)", regex.MULTILINE
+)
 """The number of a section, which is not a version."""
-_SUFFIX = regex.compile(r"\.\p{L}\w{0,7}(?:#.*)?\Z")
+_SUFFIX = regex.compile(r"\.\p{L}\w{0,7}(?s:#.*+)?\Z")
 """The end of the name of a file that tells its format; the last part of ``python-3.11`` does not."""
 
 

@@ -77,7 +77,12 @@ _NUMBERED = re.compile(
     r"|第\s*[0-9０-９一二三四五六七八九十百]+\s*[章节節编編回部分条條]|\d+(?:\.\d+)+\.?\s)",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"!?\[[^\]\n]*\]\([^)\s]*(?:\s\"[^\"\n]*\")?\)|<?(?:https?|ftp)://[^\s>)\]]+>?|\bwww\.[^\s>)\]]+")
+_ADDRESS = re.compile(r"<?(?:https?|ftp)://[^\s>)\]]+>?|\bwww\.[^\s>)\]]+")
+_LINK = re.compile(
+    rf"{_ADDRESS.pattern}|!?(?P<open>\[)[^\]\n]*+"
+    r"(?P<whole>\]\((?:[^)\s\]]|\](?!\())*+(?:\s\"[^\"\n]*+\")?\))?+"
+)
+"""An address, a link, or a bracket that begins no link up to the next ``]``: then no bracket within begins one."""
 _BREADCRUMB = re.compile(r"\s(?:[|›»·•>]|::)\s")
 _BREADCRUMB_MARKS = ("|", "›", "»", "·", "•", ">", "::")
 LICENCE_SIGNS = 3
@@ -134,9 +139,18 @@ def link_list(p: Passage, limits: Limits) -> str | None:
     """Reject a chunk of which most characters are links and addresses."""
     if not ("](" in p.text or "://" in p.text or "www." in p.text):
         return None
-    linked = sum(match.end() - match.start() for match in _LINK.finditer(p.text))
+    linked = sum(end - start for start, end in _links(p.text))
     dark = _dark(p.text)
     return f"{linked} of {dark} characters are links" if linked and linked >= limits.list_share * dark else None
+
+
+def _links(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of every link, and of every address that stands alone."""
+    for found in _LINK.finditer(text):
+        if found["open"] and not found["whole"]:
+            yield from (address.span() for address in _ADDRESS.finditer(text, *found.span()))
+        else:
+            yield found.span()
 
 
 def navigation(p: Passage, limits: Limits) -> str | None:

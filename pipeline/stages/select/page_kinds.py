@@ -28,8 +28,8 @@ _CHANGE_FILES = re.compile(
 _CODE = "```"
 _DECORATION = re.compile(r"[`*_#]+")
 _NUMBERED = re.compile(r"\A(?:[a-z]\.)?(?:\d+\.)*\d*\s+")
-_BETWEEN = re.compile(r"\s+[—–|·•»«-]\s+|\s*\|\s*|:\s+|\s+\(")
-_VERSION = re.compile(r"v?\d+(?:\.\w+)+")
+_BETWEEN = re.compile(r"\s[—–|·•»«-]\s|\||:\s|\s\(")
+_VERSION = r"v?\d+(?:\.\w+)+"
 _CHANGE = re.compile(
     r"[\s#>*•+|\[`-]*(?:[^\W\d]\w{0,19} ?){0,3}\b(v?\d+\.\d+(?:\.\w+)*|\d{4}-\d\d-\d\d)[`*]*"
     r"(?= ?(?:\Z|[\](:|])| [–—-] | (?:final|alpha|beta|rc|release))",
@@ -68,9 +68,8 @@ def _words() -> tuple[frozenset[str], frozenset[str], re.Pattern[str]]:
     words = table("site_words")
     changes = "|".join(map(re.escape, sorted(words["changes"], key=len, reverse=True)))
     release = "|".join(map(re.escape, words["release"]))
-    number = _VERSION.pattern
-    before, after = rf"(?:{changes})\W.*{number}.*", rf"(?:[\w.+-]+ ){{0,4}}{number} (?:{changes})"
-    forms = f"{before}|{after}|(?:{release}) ?{number}"
+    before, after = rf"(?:{changes})\W.*{_VERSION}.*", rf"(?:[\w.+-]+ ){{0,4}}{_VERSION} (?:{changes})"
+    forms = f"{before}|{after}|(?:{release}) ?{_VERSION}"
     return frozenset(words["index"]), frozenset(words["changes"]), re.compile(forms)
 
 
