@@ -16,8 +16,6 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from chardet import EncodingEra, detect, detect_all
-
 _WIDER = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -27,7 +25,6 @@ _WIDER = {
     "euc_kr": "cp949",
 }
 """Encodings that are read as their superset, because files that claim them hold its characters, too."""
-_ERAS = EncodingEra.ALL & ~EncodingEra.MAINFRAME & ~EncodingEra.LEGACY_MAC
 _WINDOW = 200_000
 _PIECE = re.compile(rb"[\r\n]+|(?<=[.!?>;])(?= )")  # at bytes that are part of no other character
 _HIGH = re.compile(rb"[\x80-\xff]+")
@@ -80,9 +77,12 @@ def _speak_against(data: bytes, telling: bytes, told: str, best: str, scores: di
 
 def _scores(sample: bytes) -> dict[str, float]:
     """Return the encodings that a sample may be in with their scores, the likeliest first, whatever it declares."""
+    from chardet import EncodingEra, detect, detect_all  # slow to import, and seldom needed
+
+    eras = EncodingEra.ALL & ~EncodingEra.MAINFRAME & ~EncodingEra.LEGACY_MAC
     sample = _DECLARED.sub(b"", sample)
-    first = detect(sample, encoding_era=_ERAS, max_bytes=max(1, len(sample)), compat_names=False)
-    every = detect_all(sample, encoding_era=_ERAS, max_bytes=max(1, len(sample)), compat_names=False)
+    first = detect(sample, encoding_era=eras, max_bytes=max(1, len(sample)), compat_names=False)
+    every = detect_all(sample, encoding_era=eras, max_bytes=max(1, len(sample)), compat_names=False)
     found: dict[str, float] = {}
     for one in (first, *every):
         if name := one["encoding"]:
@@ -129,6 +129,8 @@ def by_escapes(data: bytes) -> str | None:
     """Return ISO 2022, if bytes without any above 127 hold its escape sequences."""
     if b"\x1b$" not in data:
         return None
+    from chardet import detect
+
     found = detect(data[:_WINDOW], compat_names=False)["encoding"]
     return found if found and found.startswith("iso2022") else None
 

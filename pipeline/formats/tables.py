@@ -20,8 +20,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-import jsonlines
-
 from goldbench.pipeline.errors import require
 from goldbench.pipeline.formats.charsets import OTHER, Judgement, decoded, judged_file
 from goldbench.pipeline.formats.faults import Fault, Place
@@ -30,6 +28,7 @@ from goldbench.pipeline.formats.regular_files import open_regular, read_whole
 from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
+    import jsonlines
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -186,6 +185,8 @@ def _count(records: Callable[[], Iterator[tuple[int, list[str]]]]) -> int | None
 
 
 def _json_lines(path: Path, judgement: Judgement) -> Iterator[Row]:
+    import jsonlines
+
     line = 0
 
     def counted() -> Iterator[str]:

@@ -7,15 +7,21 @@ call it (``goldbench.pipeline.formats.documents.worker``).
 from __future__ import annotations
 
 import re
+import sys
+from abc import ABC
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from importlib.machinery import PathFinder
 from itertools import accumulate, pairwise
+from types import ModuleType
 from typing import Any, cast
 
 from goldbench.pipeline.text.alignment import locate
 from goldbench.pipeline.text.boundaries import separators
 from goldbench.pipeline.text.headings import headings, path_at
+
+_PACKAGE = "langchain_text_splitters"
 
 Passage = tuple[int, int, tuple[str, ...]]
 """The first character of a passage, the character after it, and the headings above it, outermost first."""
@@ -72,8 +78,24 @@ def spans(text: str, *, size: int, overlap: int, length: Callable[[str], int]) -
     return trimmed
 
 
-def prepare() -> None:
-    """Import the splitter, which takes a while."""
+def prepare_alone() -> None:
+    """Import the splitter without the rest of its packages, which take 30 times as long; only in a process of its own.
+
+    Other code of the process would find these packages empty. If they are laid out in another way than expected, they
+    are imported as a whole.
+    """
+    package, documents = ModuleType(_PACKAGE), ModuleType("langchain_core.documents")
+    found = PathFinder.find_spec(_PACKAGE)
+    package.__path__ = list(found.submodule_search_locations or ()) if found else []
+    documents.__dict__.update(BaseDocumentTransformer=type("BaseDocumentTransformer", (ABC,), {}), Document=object)
+    sys.modules |= {_PACKAGE: package, documents.__name__: documents}
+    try:
+        from langchain_text_splitters.character import RecursiveCharacterTextSplitter
+    except (ImportError, AttributeError, TypeError):
+        for name in [name for name in sys.modules if name.partition(".")[0] in {_PACKAGE, "langchain_core"}]:
+            del sys.modules[name]
+    else:
+        package.__dict__["RecursiveCharacterTextSplitter"] = RecursiveCharacterTextSplitter
     _splitter()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -127,6 +126,8 @@ def front_matter(text: str) -> tuple[int, str | None]:
 def _toml(block: str) -> dict[str, object]:
     """Return the keys of a block; none if it is not TOML."""
     try:
+        import tomllib  # slow to import
+
         return tomllib.loads(block)
     except (ValueError, RecursionError):
         return {}

@@ -1,14 +1,15 @@
 """The process that touches documents for ``worker_pool.py``: it reads files and finds the passages of texts.
 
 It may be killed at any time. It reaches no network, starts no program, takes no more memory than a request allows,
-prints nothing, and ends when its input ends or when nothing was asked for some seconds. Requests and replies are
-lengths of four bytes, each with as much JSON. A reply is one list or several: the answers to the items of the request,
-and None after the last answer to each item.
+prints nothing, and ends when its input ends, also amid its work, or when nothing was asked for some seconds. Its start
+is most of what a small build waits for, so it imports what a document needs, and nothing else.
+
+Requests and replies are lengths of four bytes, each with as much JSON. A reply is one list or several: the answers to
+the items of the request, and None after the last answer to each item.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import select
@@ -16,11 +17,11 @@ import signal
 import struct
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from goldbench.pipeline.errors import MissingExtra
-from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.whole_files import read_file
 from goldbench.pipeline.formats.faults import Fault
 
@@ -45,6 +46,7 @@ def main() -> None:
     os.dup2(nowhere, 1)  # parsers may print text of the document
     os.dup2(nowhere, 2)
     sys.addaudithook(_refuse)
+    _prepare_to_end()
     serve(sys.stdin.buffer, replies)
 
 
@@ -60,6 +62,9 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         request = json.loads(requests.read(LENGTH.unpack(header)[0]).decode("utf-8", "surrogatepass"))
         _limit_time(request["seconds"] + _GRACE_S)  # ends an endless loop if the parent is gone
         _limit_memory(request["memory_megabytes"])
+        _end_with_input(on=True)
+        if request["kind"] == "chunk":
+            _prepare_to_cut()
         part, size = [], 0
         for item in request["items"]:
             for answer in answers(item, request):
@@ -69,12 +74,18 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
                     _send(replies, part)
                     part, size = [], 0
             part.append(b"null")
+        _end_with_input(on=False)  # the next request may follow the last part at once
         _send(replies, part)
         if request["cuts_later"] and not _is_asked(0):
-            from goldbench.pipeline.text.cuts import prepare
-
-            prepare()
+            _prepare_to_cut()
         _limit_time(0)
+
+
+@cache
+def _prepare_to_cut() -> None:
+    from goldbench.pipeline.text.cuts import prepare_alone
+
+    prepare_alone()
 
 
 def _is_asked(patience_s: float = _PATIENCE_S) -> bool:
@@ -82,6 +93,27 @@ def _is_asked(patience_s: float = _PATIENCE_S) -> bool:
     if os.name == "nt":
         return True
     return bool(select.select([0], [], [], patience_s)[0])
+
+
+def _prepare_to_end() -> None:
+    """Have the system tell when something happens to the input, so that the process ends if the parent is killed."""
+    if hasattr(os, "O_ASYNC"):
+        import fcntl
+
+        # Without a handler Linux ends the process even in a long call; other systems would ignore the signal.
+        signal.signal(signal.SIGIO, signal.SIG_DFL if sys.platform == "linux" else lambda *_: os._exit(1))
+        fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+
+
+def _end_with_input(*, on: bool) -> None:
+    """Switch on or off that the end of the input ends this process at once; no request may come while it is on."""
+    if hasattr(os, "O_ASYNC"):
+        import fcntl
+
+        flags = fcntl.fcntl(0, fcntl.F_GETFL)
+        fcntl.fcntl(0, fcntl.F_SETFL, flags | os.O_ASYNC if on else flags & ~os.O_ASYNC)
+        if on and _is_asked(0):
+            sys.exit(1)  # the input ended before
 
 
 def _encoded(answer: object) -> bytes:
@@ -121,6 +153,7 @@ def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict
 
         yield {"passages": passages(item["text"], **settings)}
     elif item["kind"] == "table":
+        from goldbench.pipeline.formats.documents.fields import ReadOptions
         from goldbench.pipeline.formats.documents.rows import file_rows
 
         yield from file_rows(
@@ -165,7 +198,11 @@ def _limit_time(seconds: float) -> None:
 
 def limits_memory() -> bool:
     """Return whether this system can limit the memory of a process (Linux can)."""
-    return importlib.util.find_spec("resource") is not None and _SIZE.exists()
+    try:
+        import resource  # noqa: F401  whether this system has it
+    except ImportError:
+        return False
+    return _SIZE.exists()
 
 
 def _limit_memory(megabytes: int) -> None:

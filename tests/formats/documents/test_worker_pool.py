@@ -272,12 +272,12 @@ def test_no_worker_outlives_a_run_that_is_interrupted(tmp_path: Path, number: in
 
 
 @posix
-@pytest.mark.slow
-def test_no_worker_outlives_a_run_that_is_killed_for_long(tmp_path: Path) -> None:
+def test_no_worker_outlives_a_run_that_is_killed(tmp_path: Path) -> None:
     run, worker = reading_that_spins(tmp_path)
+    assert worker.cpu_times().user > 0.2
     run.kill()
     run.wait()
-    assert psutil.wait_procs([worker], timeout=110)[1] == []
+    assert psutil.wait_procs([worker], timeout=2)[1] == []
 
 
 def test_the_worker_sees_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
