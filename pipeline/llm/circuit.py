@@ -35,7 +35,7 @@ class Circuit:
             cause: Why it failed, None for an answer.
             label: The call's name.
             ailing: Whether it ended in HTTP 503.
-            spoke: Whether the server answered in HTTP, as it does while it loads a model.
+            spoke: Whether the server answered in HTTP as it does while it loads a model.
             now: The monotonic time in seconds.
         """
         self._reached = self._reached or spoke
@@ -44,7 +44,7 @@ class Circuit:
         elif cause is Cause.BROKEN or ailing:
             self._failing.add(label)
             self._fail(now, opens=len(self._failing) >= _CALLS_BEFORE_OPEN)
-        else:
+        elif cause is not Cause.LEARNED:  # an error that taught something says nothing of whether the server works
             self._reached, self.is_open, self._down_since = True, False, None
             self._pause_s = _FIRST_PAUSE_S
             self._failing.clear()

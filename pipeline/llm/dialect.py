@@ -328,6 +328,10 @@ class Lessons:
         self.dialect = self._first if simpler is None else simpler
         return simpler is not None
 
+    def how_asked(self) -> str:
+        """Return with which formats a server that failed every time was asked, for a message; empty before the last."""
+        return ", with a response format and without" if self._doubted and not self.settled else ""
+
     def leave_room(self, sent: Dialect) -> bool:
         """Take in that the model spent the whole limit on thoughts, and return whether more room may help."""
         if self._settings.file is not None or sent.thinks:

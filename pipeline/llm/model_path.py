@@ -181,6 +181,7 @@ async def open_reranker(
 def _single_calls(wire: Exchanges, gate: Gate, lessons: Lessons, answers: AnswerStore | None) -> Call[Any, Any]:
     prices = PriceList(gate.settings)
     exchange = ChatExchange(wire, settings=gate.settings, prices=prices, lessons=lessons)
+    gate.how_asked = lessons.how_asked
     layers: list[Layer] = [
         *([AnswerRecord(answers, gate=gate)] if answers else []),  # stores an answer before anything uses it
         Repair(),  # shows a misfit to the model once

@@ -7,6 +7,7 @@ import itertools
 import math
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from goldbench.pipeline.errors import ModelUnavailable
@@ -20,16 +21,18 @@ from goldbench.pipeline.llm.server_settings import PATIENCE_S, ModelSettings
 from goldbench.pipeline.ports import Speed, Usage
 from goldbench.pipeline.text.display import dollars
 
-HEAD_START_TICKS, TICK_S = 4, 0.01
-"""How long the first call to a server goes alone. A server that refuses a parameter usually does so within that time,
-so that one call learns for all; a longer wait would cost every run that goes well. The time is counted in ticks of the
-event loop, because a loop that is busy starting calls has not had the time to read an answer."""
+HEAD_START_S = 10.0
+"""How long a call to a server that has answered nothing yet goes alone, in seconds, so that one call learns for all
+what the server takes. A server refuses before it writes; beyond this time it is writing, and the others follow."""
 
 _OLDEST_SHOWN = 3
 _LONGEST_WAIT_S = 300.0
 """The longest wait in seconds that a server's headers are believed; ``retry_s`` can make it shorter."""
 
 NOT_JSON = "the server answers with something that is not JSON (is the base URL right, with its /v1?)"
+
+_COMING_UP = frozenset({"http-502", "http-503", "http-504", "http-529", "rate-limit"})
+"""What a server that starts, loads its model or has too much to do answers; any other error is waited for less long."""
 
 REFUSALS_BEFORE_END = 5
 """Close the gate after this many different calls were refused and none was answered."""
@@ -105,7 +108,8 @@ class Gate:
         )
         self.circuit = Circuit(settings.unreachable_s, settings.never_reached_s)
         # With a cap on requests no request may be wasted: the first call goes alone until it is answered.
-        self._ticks_left = HEAD_START_TICKS if settings.max_requests is None else math.inf
+        self._head_start_s = HEAD_START_S if settings.max_requests is None else math.inf
+        self._alone_until = 0.0
         self._proven = False
         self._closed: str | None = None
         self._flying: dict[Ticket, None] = {}
@@ -113,6 +117,8 @@ class Gate:
         self._timer: asyncio.TimerHandle | None = None
         self._waits_until = 0.0
         self._done = self._failed = 0
+        self.how_asked: Callable[[], str] = str
+        """Returns how a server that fails was asked, for the message: empty, or a phrase that begins with a comma."""
         self._refused: set[str] = set()
         self._last_fault = ""
 
@@ -159,14 +165,12 @@ class Gate:
             self._failed += cause is not None
             self._last_fault = ending.fault or self._last_fault
             self._proven = self._proven or cause is None
-            if cause is Cause.LEARNED:  # the next call goes alone too, or many would repeat what was just learnt
-                self._ticks_left = max(self._ticks_left, HEAD_START_TICKS)
             seconds = now - ticket.since
             self._width.hear(overloaded=cause is Cause.OVERLOADED, seconds=seconds if cause is None else None)
             if cause is None:
                 self.tempo.answered(seconds, usage.output_tokens)
             # A reply that is not JSON may be another server's page: it does not count as having reached the server.
-            ailing, spoke = ending.fault == "http-503", ending.fault.startswith(("http-", "rate-limit"))
+            ailing, spoke = ending.fault == "http-503", ending.fault in _COMING_UP
             self.circuit.hear(cause, ticket.label, ailing=ailing, spoke=spoke, now=now)
             self._rates.hear(ending.allowance, call=ticket.number, tokens=ticket.want.tokens, now=now)
         if self._queue:
@@ -242,20 +246,22 @@ class Gate:
         left = self.budget.remaining_s()
         gone = self.circuit.gone_for_s(now, at_most_s=None if left is None or left > 0 else 0.0)
         if gone is not None:
-            raise ModelUnavailable(f"{self.settings.shown_url()}: {_gone(self._last_fault, gone)}")
+            raise ModelUnavailable(f"{self.settings.shown_url()}: {_gone(self._last_fault, gone, self.how_asked())}")
         fits = self.budget.check(ticket.want)
         flying = len(self._flying)
         if not fits or flying >= self._width.now or (self.circuit.is_open and flying):
             return math.inf
         if self.circuit.is_open and self.circuit.next_try > now:
             return min(self.circuit.next_try - now, max(0.001, self.circuit.gives_up_in_s(now)))
-        if flying and not self._proven and self._ticks_left > 0:
-            return TICK_S
+        if flying and not self._proven and self._alone_until > now:
+            return self._alone_until - now
         return self._rates.wait_s(ticket.want.tokens, now)
 
     def _admit(self, ticket: Ticket) -> None:
         now = time.monotonic()
         ticket.since = now
+        if not self._flying:
+            self._alone_until = now + self._head_start_s
         ticket.number = self._rates.spend(ticket.want.tokens, now)
         self.budget.reserve(ticket.want)
         self._flying[ticket] = None
@@ -276,17 +282,16 @@ class Gate:
 
     def _wake(self) -> None:
         self._timer = None
-        self._ticks_left -= 1
         self._pump()
 
 
-def _gone(fault: str, seconds: float) -> str:
+def _gone(fault: str, seconds: float, how_asked: str) -> str:
     """Return what a server did instead of answering, and what to do about it."""
     then = "then run again; every answer so far is kept"
     if fault == "not-json":
         return f"{NOT_JSON} and has for {seconds:.0f} s; correct it, {then}"
     if fault.startswith("http-"):
-        what = f"answers HTTP {fault.removeprefix('http-')} and has for {seconds:.0f} s"
+        what = f"answers HTTP {fault.removeprefix('http-')} and has for {seconds:.0f} s{how_asked}"
     elif fault == "too-long":
         what = f"has answered without end for {seconds:.0f} s"
     else:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import CallFailed
+from goldbench.pipeline.errors import CallFailed, ModelUnavailable
 from goldbench.pipeline.llm.dialect import Dialect, learn
 from goldbench.pipeline.llm.store import AnswerStore
 from tests.llm.conftest import Opener, Verdict, verdict_request
@@ -45,6 +46,41 @@ async def test_one_call_finds_out_for_all(open_path: Opener, model_server: Serve
     async with open_path() as path:
         await asyncio.gather(*(path.complete(verdict_request(n, temperature=0.5)) for n in range(64)))
     assert model_server.stats()["statuses"] == {"400": 2, "200": 64}
+
+
+@pytest.mark.parametrize(
+    ("rule", "refused"),
+    [
+        ({"when": {"contains": "response_format"}, "do": {"status": 400, "body": {"error": "Bad Request"}}}, 3),
+        ({"do": {"status": 401}}, 1),
+        ({"do": {"status": 404}}, 4),
+    ],
+)
+async def test_one_slow_call_finds_out_for_all(
+    open_path: Opener, model_server: ServerHandle, rule: dict[str, Any], refused: int
+):
+    model_server.script({**rule, "do": {**rule["do"], "latency_ms": 120}})
+    async with open_path() as path:
+        calls = (path.complete(verdict_request(n)) for n in range(64))
+        await asyncio.gather(*calls, return_exceptions=True)
+    statuses = model_server.stats()["statuses"]
+    assert sum(count for status, count in statuses.items() if status != "200") == refused
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [500, 501])
+async def test_a_server_that_answers_every_call_with_an_error_ends_the_run_soon(
+    open_path: Opener, model_server: ServerHandle, status: int
+):
+    model_server.script({"do": {"status": status}})
+    start = time.monotonic()
+    async with open_path(never_reached_s=4.0) as path:
+        calls = (path.complete(verdict_request(n)) for n in range(64))
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert time.monotonic() - start < 8
+    assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
+    assert f"answers HTTP {status} and has for 4 s, with a response format and without: look at it" in str(outcomes[0])
+    assert model_server.stats()["requests"] < 20
 
 
 async def test_a_slow_refusal_costs_nothing_of_a_cap_on_requests(open_path: Opener, model_server: ServerHandle):

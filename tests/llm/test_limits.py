@@ -148,8 +148,9 @@ def test_the_time_of_a_call_follows_the_measured_speed_unless_it_is_fixed():
 
 
 async def test_a_cancelled_call_gives_its_slot_back(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"first": 2}, "do": {"hang": True}})
+    model_server.script({"when": {"nth": [2, 3]}, "do": {"hang": True}})
     async with open_path(concurrency=2) as path:
+        await path.complete(verdict_request(9))
         hanging = [asyncio.create_task(path.complete(verdict_request(n))) for n in range(4)]
         await asyncio.sleep(0.4)
         for task in hanging:

@@ -55,7 +55,8 @@ async def test_a_server_that_keeps_failing_is_told_with_its_status(
     open_path: Opener, model_server: ServerHandle, status: int
 ):
     model_server.script({"do": {"status": status}})
-    async with open_path(unreachable_s=1.0, never_reached_s=0.1) as path:
+    comes_up = {"unreachable_s": 1.0, "never_reached_s": 0.1} if status == 503 else {"never_reached_s": 1.0}
+    async with open_path(**comes_up) as path:
         outcomes = await _ask(path, 4)
         tokens = path.snapshot().tokens
     assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}

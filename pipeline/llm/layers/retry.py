@@ -86,7 +86,8 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Call
     if failed.kind == "timeout":
         gate.gave_up(failed.after_s)
         meaning = f"no answer came within {failed.after_s:g} s"
-    message = f"{label()}: {meaning} ({amount(attempts, 'attempt')})"
+    tried = gate.how_asked() if failed.kind.startswith("http-") else ""
+    message = f"{label()}: {meaning}{tried} ({amount(attempts, 'attempt')})"
     raise CallFailed(failed.kind, message, attempts=attempts)
 
 
