@@ -9,10 +9,10 @@ import typer
 
 from goldbench.pipeline.cli.options import beside, chunk_option, output_option, print_list
 from goldbench.pipeline.cli.people_asked import Yes, ask_before_replacing
-from goldbench.pipeline.goldset.file_names import DATASET, REJECTIONS
+from goldbench.pipeline.goldset.file_names import DATASET, MANIFEST, REJECTIONS
 
 SHOWN = 10
-"""Most queries left out that are named on the screen."""
+"""Most queries left out, and most skipped documents, that are named on the screen."""
 
 
 def rechunk(
@@ -40,6 +40,7 @@ def rechunk(
     ask_before_replacing(place, replace=replace, yes=yes)
     outcome = write_rechunked(folder, place, size=chunk_size, overlap=overlap, replace=replace)
     typer.echo(f"{queries(outcome.manifest.queries)} in {place / DATASET}")
+    print_list((f"skipped {line}" for line in outcome.skipped), shown=SHOWN, rest=f"more, all in {place / MANIFEST}")
     if outcome.passages_lost:
         typer.echo(
             f"{amount(outcome.passages_lost, 'relevant passage')} besides the source: the evidence is in no new chunk, "

@@ -7,20 +7,22 @@ import hashlib
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, UnreadableDocument, UsageError
+from goldbench.pipeline.formats.documents.chunker import cut_documents
+from goldbench.pipeline.formats.documents.worker_pool import Budget, Workers
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
 from goldbench.pipeline.goldset.folder import Claim, GoldFolder, made_from, stamp
-from goldbench.pipeline.stages.chunk import check_sizes, chunk_documents
+from goldbench.pipeline.stages.chunk import check_sizes
 from goldbench.pipeline.stages.project import Cuts, Projection, judged_passage, project
 from goldbench.pipeline.text.title_path import titled
 from goldbench.schemas.corpus import Chunk, Span
 from goldbench.schemas.judgment import RELEVANT, Relevance
-from goldbench.schemas.manifest import Manifest, StageReport
+from goldbench.schemas.manifest import Failure, Manifest, StageReport
 from goldbench.schemas.query import JudgedPassage, Query, Rejection, TextRelevance
 
 NOT_PROJECTED = "not-projected"
@@ -42,11 +44,19 @@ class Rechunked:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A written set: its manifest, why queries were left out, and how many relevant passages got no label."""
+    """A written set.
+
+    Attributes:
+        manifest: Its manifest.
+        left_out: Why queries were left out, by query.
+        passages_lost: How many relevant passages got no label.
+        skipped: A line for each document that could not be cut and gives no chunk.
+    """
 
     manifest: Manifest
     left_out: Mapping[str, str]
     passages_lost: int
+    skipped: tuple[str, ...]
 
 
 def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
@@ -59,12 +69,13 @@ def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
 
     Raises:
         UsageError: The sizes are impossible.
-        InputError: The folder is not that of a finished run, or no query of it has evidence.
+        InputError: The folder is not that of a finished run, no query of it has evidence, or a document takes too much
+            time or memory to cut.
     """
     check_sizes(size, overlap)
     home = GoldFolder(folder)
     relevance = read_relevance(home)
-    chunks = list(_cut(home, size, overlap))
+    chunks = list(_cut(home, size, overlap, on_failure=_refuse))
     cuts = _cuts(chunks, relevance)
     projected = {one.query.query_id: project(one, cuts) for one in relevance}
     kept = {name: found for name, found in projected.items() if isinstance(found, Projection)}
@@ -102,7 +113,10 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
     fingerprint = _digest([before.files.get(QUERIES), before.files.get(DOCUMENTS), settings])
     with GoldFolder(out).replacing(Claim(settings, fingerprint, replace=replace)) as place:
         documents = place.documents.write(home.documents.read())
-        chunks = place.chunks.write(_cut(home, size, overlap))
+        failures: list[Failure] = []
+        chunks = place.chunks.write(
+            _cut(home, size, overlap, on_failure=lambda error: failures.append(_failure(error)))
+        )
         cuts = _cuts(chunks, relevance)
         projected = [(one, project(one, cuts)) for one in relevance]
         left_out = {one.query.query_id: found for one, found in projected if isinstance(found, str)}
@@ -133,6 +147,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
             rules={NOT_PROJECTED: len(left_out)} if left_out else {},
         )
         cut = StageReport(stage="chunk", reads=DOCUMENTS, writes=CHUNKS, read=len(documents), written=len(documents))
+        cut = cut.model_copy(update={"written": cut.read - len(failures), "failed": len(failures)})
         manifest = before.model_copy(
             update={
                 **stamp(started),
@@ -140,11 +155,13 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
                 "queries": len(queries),
                 "target": None,
                 "stages": [cut, report],
+                "failures": [*before.failures, *failures],
                 "usage": {},
             }
         )
         place.finish(manifest, made_from("rechunk", home))
-    return Outcome(GoldFolder(out).manifest(), left_out, sum(found.lost for _, found in kept))
+    lost, skipped = sum(found.lost for _, found in kept), tuple(failure.message for failure in failures)
+    return Outcome(GoldFolder(out).manifest(), left_out, lost, skipped)
 
 
 def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
@@ -209,10 +226,27 @@ def _of_both(carried: Sequence[JudgedPassage], here: Sequence[JudgedPassage]) ->
     return tuple({p.span: p for p in (*first, *unread, *(p for p in here if not p.derived), *read)}.values())
 
 
-def _cut(folder: GoldFolder, size: int, overlap: int) -> Iterator[Chunk]:
+def _refuse(error: UnreadableDocument) -> None:
+    raise error
+
+
+def _failure(error: UnreadableDocument) -> Failure:
+    problem = error.problem.partition(": ")[0]  # what follows is a setting of a build
+    return Failure(
+        stage="chunk",
+        item=str(error.path),
+        kind="unreadable",
+        message=f"{error.path}: {problem} to be cut into chunks, and gives none",
+    )
+
+
+def _cut(
+    folder: GoldFolder, size: int, overlap: int, *, on_failure: Callable[[UnreadableDocument], None]
+) -> Iterator[Chunk]:
     documents = folder.documents.read()
     whole = (document.model_copy(update={"ready": False}) if document.ready else document for document in documents)
-    return chunk_documents(whole, size=size, overlap=overlap)
+    with Workers(Budget()) as workers:
+        yield from cut_documents(whole, workers, size=size, overlap=overlap, on_failure=on_failure)
 
 
 def _cuts(chunks: Iterable[Chunk], relevance: Iterable[TextRelevance]) -> dict[str, Cuts]:

@@ -6,13 +6,16 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.formats.documents.worker_pool import Task, Workers
 from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset import projection
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.goldset.projection import rechunk, write_rechunked
 from goldbench.schemas.judgment import Judgment, Relevance
@@ -146,3 +149,30 @@ def test_what_is_asked_wrongly_is_one_line_and_writes_nothing(run: Path, tmp_pat
             write_rechunked(folder, out, size=size, overlap=overlap)
         assert "\n" not in str(raised.value)
     assert list(tmp_path.iterdir()) == []
+
+
+class LateOverTheFirst(Workers):
+    """Workers that take too long over the first document."""
+
+    def answers(self, tasks: Iterable[Task]) -> Generator[Iterator[dict[str, Any]]]:
+        late = {"problem": "took more than 60 s: raise documents.seconds, or leave it out"}
+        for number, answer in enumerate(super().answers(tasks)):
+            yield answer if number else iter([late])
+
+
+def test_a_document_that_cannot_be_cut_is_named_and_the_others_are_cut(
+    goldbench: Goldbench, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *others = lines(run / "0-documents.jsonl")
+    monkeypatch.setattr(projection, "Workers", LateOverTheFirst)
+    done = goldbench("rechunk", run, "--chunk-size", 500, "--out", "other")
+    assert done.returncode == 0, done.stderr
+    line = f"{first['source']}: took more than 60 s to be cut into chunks, and gives none"
+    assert f"skipped {line}\n" in done.stderr
+    manifest = json.loads((tmp_path / "other" / "manifest.json").read_text(encoding="utf-8"))
+    assert [failure["message"] for failure in manifest["failures"]] == [line]
+    assert [stage["failed"] for stage in manifest["stages"]] == [1, 0]
+    cut = {chunk["span"]["doc_id"] for chunk in lines(tmp_path / "other" / "1-chunks.jsonl")}
+    assert cut == {document["doc_id"] for document in others}
+    with pytest.raises(GoldbenchError, match="took more than 60 s"):
+        rechunk(run, size=500, overlap=50)
