@@ -355,8 +355,8 @@ class _Search:
         as_before = np.concatenate(([False], ordered[1:] == ordered[:-1]))[: len(order)]
         as_after = np.concatenate((as_before[1:], [False]))[: len(order)]
         order = order[as_before | as_after]
-        turned = np.roll(self.signatures[order], -band, axis=1).view(">u8")
-        order = order[np.lexsort((order, *turned.T[::-1]))]
+        turned = np.roll(self.signatures[order], -band, axis=1).view(f"V{PERMUTATIONS}")[:, 0]
+        order = order[np.argsort(turned, kind="stable")]
         ordered = keys[order]
         begins = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] ^ np.uint32(1)))
         return order, np.repeat(begins, np.diff(begins, append=len(order)))
