@@ -123,7 +123,8 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
         raise UsageError("--try needs a model: give --model and --base-url, or --model local")
     chunks = Held(_first_chunks(config, found))
     tried = Tried()
-    await _asked(writer.config, answers, tried)
+    if not await _asked(writer.config, answers, tried):
+        return tried
     drawn = await _written(writer, chunks, tried, progress)
     if drawn is None and (other := writer.instead()) is not None:
         writer = other
@@ -134,16 +135,17 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
     return tried
 
 
-async def _asked(config: Config, answers: Path, tried: Tried) -> None:
-    """Find out what the server takes, with the context that it lists for the model."""
+async def _asked(config: Config, answers: Path, tried: Tried) -> bool:
+    """Find out what the server takes, with the context that it lists; return whether it may answer other requests."""
     settings = ModelSettings.of(config.model)
     with open_answers(answers, replay=False) as store:
-        tried.traits, usage = await preflight(settings, store)
+        tried.traits, usage, answers_come = await preflight(settings, store)
     tried.usage |= usage
     if settings.file is None:
         length = (await probe(settings.base_url, settings.api_key)).contexts.get(settings.name)
         says = f"{length:,} tokens for prompt and answer" if length else "not listed by the server"
         tried.traits.append(Trait("context", says, "--chunk-size"))
+    return answers_come
 
 
 def _first_chunks(config: Config, found: Found | None) -> list[Chunk]:

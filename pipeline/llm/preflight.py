@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ PROMPT, STAGE = "preflight.v1", "preflight"
 _TOKENS = 200
 _ATTEMPTS = 5
 """Attempts of the one request; with no other call beside it, a server that fails would be tried for minutes."""
+_FAILING = re.compile(r"http-5(?!02|03|04|29)\d\d")
+"""Errors that waiting does not mend, unlike those of a server that starts or has too much to do."""
 _FORMATS = {
     "json_schema": "JSON Schema",
     "json_object": "a JSON object; the schema stands in the prompt",
@@ -40,8 +43,10 @@ class Trait:
     good: bool | None = None
 
 
-async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list[Trait], dict[str, StageUsage]]:
-    """Return what is found of a server, and what it cost: one request, or a few if parameters are refused.
+async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list[Trait], dict[str, StageUsage], bool]:
+    """Return what is found of a server, what it cost, and whether other requests may be answered.
+
+    It takes one request, or a few if parameters are refused.
 
     A reply that is stored is used again; what was found is remembered in the store, so that a run begins with it.
 
@@ -64,7 +69,8 @@ async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list
         except CallFailed as failed:
             fault = failed
         assert path.lessons is not None
-        return _traits(settings, path.lessons, fault), path.usage()
+        failing = fault is not None and bool(_FAILING.fullmatch(fault.kind)) and not path.lessons.settled
+        return _traits(settings, path.lessons, fault), path.usage(), not failing
 
 
 def _traits(settings: ModelSettings, lessons: Lessons, fault: CallFailed | None) -> list[Trait]:
