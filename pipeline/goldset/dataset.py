@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TextIO
 
 from pydantic import ValidationError
 
-from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.errors import InputError, plain_file
 from goldbench.pipeline.formats.dataset_card import (
     Made,
     Table,
@@ -239,7 +239,7 @@ def read_dataset(path: Path) -> TestSet:
         InputError: The file is missing, is not JSON, or a reference does not resolve.
     """
     try:
-        return TestSet.model_validate_json(path.read_bytes())
+        return TestSet.model_validate_json(plain_file(path).read_bytes())
     except FileNotFoundError:
         raise InputError(path, "is missing") from None
     except OSError as error:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.errors import InputError, OutputError, plain_file
 from goldbench.pipeline.formats.dataset_card import declares_level
 from goldbench.pipeline.formats.interchange_names import (
     BEIR_CARD,
@@ -280,7 +280,7 @@ def _belongs(path: Path, folder: Path) -> bool:
         return False
     name = inside.relative_to(folder.resolve()).as_posix()
     try:
-        files = json.loads((folder / MANIFEST).read_bytes())["files"]
+        files = json.loads(plain_file(folder / MANIFEST).read_bytes())["files"]
     except (OSError, ValueError, KeyError, TypeError):
         files = ()
     return name in files or name in {MANIFEST, DATASET} or name.startswith((f"{BEIR}/", f"{TREC}/", BEIR_QRELS))

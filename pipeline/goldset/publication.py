@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from goldbench.pipeline.errors import InputError, OutputError, explained
+from goldbench.pipeline.errors import InputError, OutputError, explained, plain_file
 from goldbench.pipeline.formats.faults import unreadable
 from goldbench.pipeline.goldset.file_names import MANIFEST
 from goldbench.schemas.manifest import Manifest
@@ -32,7 +32,7 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     _finish_alone(folder)
     try:
-        return Manifest.model_validate_json(path.read_bytes())
+        return Manifest.model_validate_json(plain_file(path).read_bytes())
     except FileNotFoundError:
         if not folder.exists():
             raise InputError(folder, "not found; give the folder of a gold set") from None

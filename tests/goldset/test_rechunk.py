@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from goldbench.pipeline.goldset import projection
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.goldset.projection import rechunk, write_rechunked
 from goldbench.schemas.judgment import Judgment, Relevance
-from tests.conftest import ROOT, Goldbench
+from tests.conftest import ROOT, Goldbench, posix
 
 EXAMPLE = ROOT / "data" / "example" / "documents"
 
@@ -176,3 +177,15 @@ def test_a_document_that_cannot_be_cut_is_named_and_the_others_are_cut(
     assert cut == {document["doc_id"] for document in others}
     with pytest.raises(GoldbenchError, match="took more than 60 s"):
         rechunk(run, size=500, overlap=50)
+
+
+@posix
+@pytest.mark.parametrize("name", ["dataset.json", "manifest.json"])
+def test_a_pipe_in_the_place_of_a_file_of_the_set_is_one_line(run: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    (tmp_path / "run" / name).unlink()
+    os.mkfifo(tmp_path / "run" / name)
+    with pytest.raises(GoldbenchError, match=f"{name}: cannot be read .*pipe or a device; give a plain file"):
+        validate(tmp_path / "run")
+    with pytest.raises(GoldbenchError, match="pipe or a device; give a plain file"):
+        rechunk(tmp_path / "run", size=500, overlap=50)
