@@ -330,13 +330,14 @@ class _Search:
             fresh: Whether each row is fresh.
             roots: The component of each row.
         """
-        signatures, before = self.signatures[rows], len(rows) - len(reach)
+        signatures = self.signatures[rows].view(f"V{PERMUTATIONS}")[:, 0]  # whole rows are taken faster than bytes
+        before = len(rows) - len(reach)
         found: list[tuple[npt.NDArray[np.integer[Any]], ...]] = []
         for step in range(1, int(reach.max()) + 1):
             other = np.flatnonzero(reach >= step) + before
             other = other[(roots[other] != roots[other - step]) & (fresh[other] | fresh[other - step])]
-            same = signatures[other] == signatures[other - step]
-            agreement = _ones(same.view(np.uint64))
+            same = signatures[other].view(np.uint8) == signatures[other - step].view(np.uint8)
+            agreement = _ones(same.view(np.uint64).reshape(-1, PERMUTATIONS // 8))
             enough = agreement >= AGREEMENT
             found.append((other[enough] - step, other[enough], agreement[enough]))
         return tuple(map(np.concatenate, zip(*found, strict=True)))
