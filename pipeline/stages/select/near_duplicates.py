@@ -242,8 +242,11 @@ class _Likeness:
 
 def _ones(bits: npt.NDArray[np.uint64]) -> Positions:
     """Return the number of ones in each row."""
-    counts: Positions = np.bitwise_count(bits).sum(axis=1, dtype=np.int32)
-    return counts
+    counts = np.bitwise_count(bits)
+    total: Positions = counts[:, 0].astype(np.int32)
+    for column in range(1, counts.shape[1]):  # a third of the time of a sum along rows
+        total += counts[:, column]
+    return total
 
 
 def _shared(one: Shingles, other: Shingles) -> int:
