@@ -71,7 +71,7 @@ def staging(folder: Path) -> Iterator[Path]:
                 _remove(entry)
         yield place
     finally:
-        if not (place / _PUBLISHING).exists():
+        if not is_half_published(folder):
             shutil.rmtree(place, ignore_errors=True)
         lock.release()
         if {entry.name for entry in folder.iterdir()} <= {LOCK}:
@@ -160,7 +160,7 @@ def finish_publishing(folder: Path) -> None:
 
 def _finish_alone(folder: Path) -> None:
     """Finish a publishing that was interrupted, unless another process writes to the folder or nobody may."""
-    if not is_half_published(folder):
+    if not (folder / STAGING / _PUBLISHING).exists():
         return
     with contextlib.suppress(Timeout, OSError), FileLock(folder / LOCK, timeout=0):
         finish_publishing(folder)

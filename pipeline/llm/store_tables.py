@@ -62,7 +62,9 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
             except sqlite3.OperationalError as error:
                 # Switching to the write-ahead log does not wait for its turn, unlike everything else.
                 if "locked" not in str(error) or time.monotonic() > until:
-                    raise OutputError(f"{path}: the answer store cannot be opened ({error})") from None
+                    raise OutputError(
+                        f"{path}: the answer store cannot be opened ({error}): free the disk or the file"
+                    ) from None
                 time.sleep(0.01)
             except sqlite3.DatabaseError:
                 raise InputError(path, _FOREIGN) from None
@@ -102,7 +104,8 @@ def _version(connection: sqlite3.Connection, path: Path, *, may_be_new: bool) ->
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     finally:
-        connection.execute("ROLLBACK")
+        with contextlib.suppress(sqlite3.Error):  # an error of the disk has ended the transaction, and tells more
+            connection.execute("ROLLBACK")
     if application != APPLICATION_ID and (application or tables or not may_be_new):
         raise InputError(path, _FOREIGN)
     if version > VERSION:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -41,6 +42,8 @@ _AFTER = (
 )
 _ADD = sa.insert(ledger_tables.event).returning(ledger_tables.event.c.seq)
 _HOLD = sa.select(ledger_tables.about.c.data_sha).with_for_update()
+
+_OF_THE_DISK = re.compile("disk|no space", re.IGNORECASE)
 
 _SAME_ACT = ("annotator", "kind", "query_id", "chunk_id", "grade", "reason", "text", "undoes", "repeat")
 
@@ -321,6 +324,7 @@ def _told(name: str) -> Iterator[None]:
         )
         if "file is not a database" in reason or "malformed" in reason:
             raise InputError(name, "is not a ledger, or is damaged; give another --ledger") from None
-        raise LedgerFailed(f"{name}: {shown(reason)[:160]}") from None
+        advice = ": free the disk or the file" if _OF_THE_DISK.search(reason) else ""
+        raise LedgerFailed(f"{name}: {shown(reason)[:160]}{advice}") from None
     except SQLAlchemyError as error:
         raise LedgerFailed(f"{name}: {type(error).__name__}") from None

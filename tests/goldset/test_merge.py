@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from tests.conftest import ROOT, Goldbench, posix
 from tests.goldset.test_difference import write_beir
 from tests.goldset.test_division import content
 from tests.grade.graded_sets import write_set
-from tests.killed_commands import moments, operations, run_killed
+from tests.killed_commands import Nursery, moments
 from tests.model_server.fixture import ServerHandle
 from tests.report.hostile import SCRIPT
 
@@ -296,18 +297,19 @@ def test_killed_at_thirty_moments_the_merged_set_is_whole_or_missing(
     out, command = work / "merged", ("merge", parts / "a", parts / "b", "--out", work / "merged")
     assert goldbench("split", built, "--shares", "a=0.5,b=0.5", "--out", parts).returncode in {0, 3}
     before, seen = content(parts), set()
-    count = operations(work, tmp_path / "count", *command)
-    whole = content(out)
-    for moment in moments(count):
-        shutil.rmtree(work)
-        run_killed(work, moment, *command)
-        seen.add(out.exists())
-        if out.exists():
+    with Nursery(tmp_path / "nursery", tmp_path, work) as nursery:
+        count = nursery.count(*command)
+        whole = content(out)
+        for moment in moments(count):
+            shutil.rmtree(work)
+            assert nursery.run(*command, operation=moment).code == -signal.SIGKILL
+            seen.add(out.exists())
+            if out.exists():
+                assert content(out) == whole
+                shutil.rmtree(out)
+            assert nursery.run(*command).code == 0
             assert content(out) == whole
-            shutil.rmtree(out)
-        assert goldbench(*command).returncode == 0
-        assert content(out) == whole
-        assert [path.name for path in work.iterdir()] == ["merged"], "something was left beside the set"
+            assert [path.name for path in work.iterdir()] == ["merged"], "something was left beside the set"
     assert content(parts) == before
     assert False in seen
 

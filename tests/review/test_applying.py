@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from goldbench.pipeline.errors import InputError, OutputError
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import read_dataset
-from goldbench.pipeline.goldset.file_names import PARQUET_COPIES
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.review.apply import apply_review
 from goldbench.pipeline.review.people import load_reviewed
@@ -20,7 +18,6 @@ from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.query import DroppedQuery, Query, Turn
 from goldbench.schemas.review_event import BadQuery, Event, EventKind
 from tests.conftest import Goldbench
-from tests.killed_commands import moments, operations, run_killed
 from tests.review.conftest import events_of
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, queue_of
 
@@ -251,33 +248,3 @@ def test_the_command_says_what_it_did(goldbench: Goldbench, made: Made) -> None:
     ]
     assert "an earlier wording" in done.stderr
     assert json.loads((made.folder / "dataset.json").read_text())["queries"]["q002.v2"] == "Second?"
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(580)
-def test_killed_at_thirty_moments_the_set_is_the_old_one_or_the_new_one(made: Made, tmp_path: Path) -> None:
-    decide(
-        made,
-        (EventKind.JUDGE, "q001", {"grade": Relevance(0), "chunk_id": "c001-0"}),
-        (EventKind.EDIT_QUERY, "q002", {"text": "Second?"}),
-        (EventKind.REJECT_QUERY, "q003", {"reason": BadQuery.UNREALISTIC}),
-    )
-    (made.folder / PARQUET_COPIES[0]).write_bytes(b"the copy of an earlier export")
-    kept, command = tmp_path / "kept", ("review", "apply", made.folder)
-    shutil.copytree(made.folder, kept)
-    old, events, seen = state_of(made.folder), events_of(made.folder), set()
-    count = operations(made.folder, tmp_path / "count", *command)
-    new = state_of(made.folder)
-    assert new != old
-    for moment in moments(count):
-        shutil.rmtree(made.folder)
-        shutil.copytree(kept, made.folder)
-        run_killed(made.folder, moment, *command)
-        assert validate(made.folder).problems == ()
-        found = {name: data for name, data in state_of(made.folder).items() if not name.startswith(".unfinished")}
-        assert found in (old, new), moment
-        seen.add(found == new)
-        assert events_of(made.folder) == events
-        apply_review(made.folder, ledger=None)
-        assert state_of(made.folder) == new
-    assert seen == {False, True}

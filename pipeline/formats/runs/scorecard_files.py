@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import stat
+import time
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TypeVar
@@ -17,6 +19,10 @@ from goldbench.pipeline.text.display import shown
 from goldbench.schemas.record import Record
 
 R = TypeVar("R", bound=Record)
+
+_DRAFT = ".unfinished"
+_LEFT_S = 60
+"""The seconds after which nobody writes a draft any more."""
 
 
 def scorecard_beside(page: Path) -> Path:
@@ -55,6 +61,8 @@ def write_record(path: Path, record: Record) -> None:
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file; a crash leaves the old one or the new one. A link, a pipe or a device stays what it is.
 
+    A draft that a killed process left beside the file is removed a minute later, when the file is next written.
+
     Raises:
         OutputError: The file cannot be written.
     """
@@ -63,7 +71,7 @@ def write_whole(path: Path, content: bytes) -> None:
             path.write_bytes(content)
             return
         target = path.resolve()
-        with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as draft:
+        with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", suffix=_DRAFT, delete=False) as draft:
             name = Path(draft.name)
         try:
             with name.open("wb") as file:
@@ -76,8 +84,17 @@ def write_whole(path: Path, content: bytes) -> None:
             name.unlink(missing_ok=True)
             raise
         sync_folder(target.parent)
+        _remove_left(target)
     except OSError as error:
         raise OutputError(f"{shown(path)}: cannot be written ({reason(error)})") from None
+
+
+def _remove_left(target: Path) -> None:
+    """Remove old drafts of a file; a young one may be that of another process, which still writes it."""
+    for draft in target.parent.glob(f".{glob.escape(target.name)}.*{_DRAFT}"):
+        with contextlib.suppress(OSError):  # another process was faster
+            if time.time() - draft.stat().st_mtime > _LEFT_S:
+                draft.unlink()
 
 
 def sync_folder(folder: Path) -> None:
