@@ -62,6 +62,8 @@ for line in sys.stdin:
             with open(job["tally"], "w") as file:
                 json.dump({"operations": told(), "modules": loaded}, file)
     break
+else:
+    os._exit(0)
 """
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 import regex
 
-ROOMS = ("text", "formats", "stages")
+ROOMS = ("text", "formats", "stages", "llm")
 MOST = 3.0
 """Most growth of the time when the text is twice as long."""
 KINDS = (re.Pattern, regex.Pattern)
@@ -293,7 +293,8 @@ def scanners() -> list[tuple[str, Callable[[Any], Any], bool]]:
     for module in modules():
         for name, value in vars(module).items():
             if (
-                name.startswith("_")
+                module.__name__.startswith("goldbench.pipeline.llm")  # its functions start servers and processes
+                or name.startswith("_")
                 or not inspect.isroutine(value)
                 or getattr(value, "__module__", "") != module.__name__
             ):

@@ -164,7 +164,10 @@ def _recognised(data: bytes) -> Decoded:
     body = data[marked.skip :]
     judgement = marked if marked.encoding else _with_mark(_judged(body), marked)
     if judgement.lines is not None:
-        return Decoded("".join(map(judgement.lines.decode, body.splitlines(keepends=True))), judgement)
+        try:
+            return Decoded("".join(map(judgement.lines.decode, body.splitlines(keepends=True))), judgement)
+        except UnicodeDecodeError:
+            raise Fault(f"mixes encodings, and one of its lines is in none of them: {OTHER}") from None
     text, is_cut = _strict(body, judgement.encoding)
     return Decoded(text, replace(judgement, remark=_joined(judgement.remark, CUT_OFF if is_cut else "")))
 

@@ -137,4 +137,6 @@ def _encoding(lines: list[bytes], sort: str) -> str | None:
     if sort == "narrow" and evidence(sample) < _SHORT and reads(sample, "cp1252"):
         return "cp1252"
     guess = guessed(sample, 0)
-    return guess.encoding if guess is not None and reads(sample, guess.encoding) else None
+    if guess is None or guess.encoding.startswith(("utf-16", "utf-32")):  # line ends are not theirs
+        return None
+    return guess.encoding if all(reads(line, guess.encoding) for line in lines) else None

@@ -224,8 +224,10 @@ def _json(path: Path, megabytes: int, encoding: str | None) -> Table:
         values = _parsed(found.text)
     except json.JSONDecodeError as error:
         raise Fault(f"is not valid JSON: {error.msg}", line=error.lineno) from None
-    except (ValueError, RecursionError) as error:
-        raise Fault(f"is not JSON that can be read ({type(error).__name__})") from None
+    except RecursionError:
+        raise Fault("is nested too deeply") from None
+    except ValueError:
+        raise Fault("holds a number of too many digits for JSON: write it as text") from None
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise Fault("is JSON, but not a list of objects: give JSON Lines, one object per line")
     rows = [Row(number, None, value) for number, value in enumerate(values, start=1)]

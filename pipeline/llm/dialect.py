@@ -215,7 +215,7 @@ def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: 
             ),
             (dialect.temperature and _is_about("temperature", param, message), {"temperature": False}),
             (dialect.stream and dialect.counted and "stream_options" in f"{param} {message}", {"counted": False}),
-            (not dialect.stream and (param == "stream" or bool(_STREAM.search(message))), {"stream": True}),
+            (not dialect.stream and (param == "stream" or bool(_STREAM.match(message))), {"stream": True}),
             (dialect.likelihoods and _is_about("logprobs", param, message), {"likelihoods": False}),
             (dialect.system and any(word in message for word in _SYSTEM_WORDS), {"system": False}),
         ]

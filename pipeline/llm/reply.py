@@ -15,7 +15,7 @@ from goldbench.pipeline.llm.reply_schema import field_names
 T = TypeVar("T", bound=BaseModel)
 
 _THINKING_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_FENCE = re.compile(r"```[\w+-]*[ \t]*\r?\n?(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```[\w+-]*+[ \t]*+\r?+\n?+(.*?)```", re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*[}\]])', re.DOTALL)
 _CURLY_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‟": '"'})
 _MAX_STARTS, _MAX_FENCES = 200, 20
