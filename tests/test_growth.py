@@ -282,7 +282,7 @@ def slow_texts(found: Found, chance: random.Random | None = None) -> str | None:
     for make in makers:
         if cost(found.work, make(SIZES[0])) > 0.1:
             return f"{make(40)[:60]!r}: {SIZES[0]} characters take over 0.1 s"
-        if told := growth(found.work, make, SIZES[1], noticed=0.0004):
+        if told := growth(found.work, make, SIZES[1], noticed=0.0002):
             return f"{make(40)[:60]!r}: {told}"
     return None
 
