@@ -86,10 +86,12 @@ class ModelWriter:
             answers: The store of answers.
             reason: Why a model writes, for the announcement.
             replay: Whether every answer comes from the store.
-            before: The writer that this one takes over from, with what it spent.
+            before: The writer that this one takes over from, with what it spent and who is told.
         """
         self.config, self._answers, self._replay = config, answers, replay
         self.batches: Callable[[str], None] | None = None
+        self.say: Callable[[str], None] = before.say if before else lambda _: None
+        """Takes a line about what was found of the server."""
         self._before = before
         self.budget: Budget | None = before.budget if before else None
         self._usage: Mapping[str, StageUsage] = {}
@@ -106,12 +108,14 @@ class ModelWriter:
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:
         """Open the path to the model."""
         from goldbench.pipeline.llm.model_path import open_model
+        from goldbench.pipeline.llm.preflight import tell_unusual
 
         settings = ModelSettings.of(self.config.model)
         self.budget = self.budget or Budget(settings)
         with open_answers(self._answers, replay=self._replay) as answers:
             opened = open_model(settings, answers=answers, replay=self._replay, batch=self.batches, budget=self.budget)
             async with opened as chat:
+                tell_unusual(chat, settings, self.say)
                 try:
                     yield Writing(
                         self._generator(chat, chunks),

@@ -121,8 +121,9 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
     writer = await writer_for(order.config, order.answers, replay=order.replay, earlier=_earlier(order))
-    if order.batch and isinstance(writer, ModelWriter):
-        writer.batches = say
+    if isinstance(writer, ModelWriter):
+        writer.say = say
+        writer.batches = say if order.batch else None
     say(writer.announcement)
     for line in passed_over(order.found.ignored, order.found.repeated):
         say(line)

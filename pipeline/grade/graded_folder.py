@@ -114,7 +114,7 @@ def _check_folder(folder: Path) -> None:
 async def _opened(
     how: How, config: Config, answers: Path, *, progress: Progress, say: Callable[[str], None], dry_run: bool = False
 ) -> AsyncIterator[Work]:
-    panel = ModelPanel(config, answers, replay=how.replay, batches=say if how.batch else None)
+    panel = ModelPanel(config, answers, replay=how.replay, batches=say if how.batch else None, say=say)
     opened = pools(
         config,
         answers,

@@ -12,6 +12,7 @@ from goldbench.pipeline.config import Config, Panel
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.llm.budget import Budget
 from goldbench.pipeline.llm.model_path import ModelPath, open_model
+from goldbench.pipeline.llm.preflight import tell_unusual
 from goldbench.pipeline.llm.prices import added, check_price
 from goldbench.pipeline.llm.rehearsal import PlannedStage, Planning, recollect
 from goldbench.pipeline.llm.server_settings import PATIENCE_S, ModelSettings
@@ -119,9 +120,16 @@ class ModelPanel:
     """Opens the models of a panel over one store; the caps hold for all of them together."""
 
     def __init__(
-        self, config: Config, answers: Path, *, replay: bool = False, batches: Callable[[str], None] | None = None
+        self,
+        config: Config,
+        answers: Path,
+        *,
+        replay: bool = False,
+        batches: Callable[[str], None] | None = None,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.config, self.answers, self.replay, self.batches = config, answers, replay, batches
+        self._say = say
         self.asked = wordings(config)
         self._settings = {
             name: ModelSettings.of(config.model, name=name) for name in (config.model.name or "", *config.grade.judges)
@@ -160,6 +168,7 @@ class ModelPanel:
                         settings, answers=answers, replay=self.replay, batch=self.batches, budget=budget
                     )
                     paths[name] = await stack.enter_async_context(opened)
+                    tell_unusual(paths[name], settings, self._say)
                 quiet = self.replay or self.batches is not None
                 traffic = None if quiet else paths[self.config.model.name or ""].snapshot
                 try:

@@ -156,7 +156,7 @@ def finishing(
         async def finish(place: Draft, manifest: Manifest) -> Manifest:
             left = _later(config, (time.monotonic() - started) / 60)
             work = Work(
-                panel=ModelPanel(left, answers, replay=replay, batches=say if batch else None),
+                panel=ModelPanel(left, answers, replay=replay, batches=say if batch else None, say=say),
                 pools=replace(
                     chosen,
                     carried=carried_rankings(GoldFolder(out)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -250,6 +250,8 @@ class Lessons:
         self._first, self._stepped, self._doubted, self._unsure = self.dialect, False, False, False
         self.heard: Mapping[str, Any] | None = None
         """The first body with a reply, for those who tell what was found."""
+        self.on_settled: Callable[[], None] = lambda: None
+        """Called when a server that was not known has answered for the first time."""
 
     @classmethod
     async def recall(cls, settings: ModelSettings, store: AnswerStore | None, *, cautious: bool = False) -> Lessons:
@@ -279,6 +281,8 @@ class Lessons:
             return
         self.settled = True
         self._unsure = self._stepped
+        if self.heard is not None:
+            self.on_settled()
         if self._store is not None:
             await self._store.remember_dialect(self._settings.shown_url(), self._settings.name, sent.dumps())
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from goldbench.pipeline.errors import CallFailed
 from goldbench.pipeline.llm.chat import usage_of
 from goldbench.pipeline.llm.dialect import Dialect, Lessons
-from goldbench.pipeline.llm.model_path import open_model
+from goldbench.pipeline.llm.model_path import ModelPath, open_model
 from goldbench.pipeline.llm.reply_body import first_choice, message_of, thought
 from goldbench.pipeline.llm.reply_schema import LIMITS
 from goldbench.pipeline.llm.server_settings import ModelSettings
@@ -71,6 +71,36 @@ async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list
         assert path.lessons is not None
         failing = fault is not None and bool(_FAILING.fullmatch(fault.kind)) and not path.lessons.settled
         return _traits(settings, path.lessons, fault), path.usage(), not failing
+
+
+def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], None]) -> None:
+    """Have one line said once a server that was not known has answered, if it does not answer as most do.
+
+    Args:
+        path: The open path to the model.
+        settings: The server and the model.
+        say: Takes the line.
+    """
+    lessons = path.lessons
+    if lessons is None or settings.file is not None:
+        return
+
+    def told() -> None:
+        found = _unusual(_traits(settings, lessons, None))
+        if found:
+            say(f"Note: {settings.name} at {settings.shown_url()}: {found} (goldbench doctor --try shows all).")
+
+    lessons.on_settled = told
+
+
+def _unusual(traits: list[Trait]) -> str:
+    """Return what is not as with most servers, and what to set."""
+    found = [
+        f"{one.what}: {one.says}" + (f" ({one.setting})" if one.setting else "")
+        for one in traits
+        if one.good is None and one.what != "key" and (one.what != "parameters" or "refuses" in one.says)
+    ]
+    return "; ".join(found)
 
 
 def _traits(settings: ModelSettings, lessons: Lessons, fault: CallFailed | None) -> list[Trait]:

@@ -7,6 +7,8 @@ import asyncio
 import pytest
 
 from goldbench.pipeline.errors import ModelError
+from goldbench.pipeline.llm.preflight import tell_unusual
+from goldbench.pipeline.llm.server_settings import ModelSettings
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.conversations import CONVERSATIONS
 from tests.model_server.fixture import ServerHandle
@@ -51,3 +53,23 @@ async def test_an_error_that_passes_does_not_cost_the_format(open_path: Opener, 
         await asyncio.gather(*(path.complete(verdict_request(number)) for number in range(8)))
         await path.complete(verdict_request(9))
     assert "minLength" in str(model_server.requests()[-1]["body"]["response_format"])
+
+
+async def test_what_is_unusual_of_a_server_is_said_once_in_one_line(open_path: Opener, model_server: ServerHandle):
+    said: list[str] = []
+    refused = {"when": {"contains": '"response_format"'}, "do": {"status": 400, "body": {"error": "no such field"}}}
+
+    async def run(name: str, first: int) -> None:
+        async with open_path(name=name) as path:
+            tell_unusual(path, ModelSettings(name=name, base_url=model_server.base_url), said.append)
+            await asyncio.gather(*(path.complete(verdict_request(number)) for number in range(first, first + 4)))
+
+    await run("usual", 0)
+    assert said == []
+    model_server.script(refused, usage=False)
+    await run("other", 0)
+    await run("other", 4)
+    (line,) = said
+    begins = "response format: none; the schema stands in the prompt; usage: not reported: the caps count estimates"
+    assert line.startswith(f"Note: other at {model_server.base_url}: {begins}")
+    assert line.endswith("no cost is shown (max_requests) (goldbench doctor --try shows all).")
