@@ -90,6 +90,7 @@ def _commands(url: str, name: str) -> Iterator[tuple[str, ...]]:
     yield ("grade", "gold", *server)
     yield ("doctor", "--try", "--base-url", url, "--model", "m", "--answers", f"{name}.sqlite")
     yield ("retrieve", "gold", "--rerank", "listwise", "--out", f"{name}.trec", *server[:-2])
+    yield ("bench", "gold", "-c", f"{name}.toml", "--out", f"bench-{name}", *server[4:6])
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,9 @@ def test_a_key_that_a_server_repeats_is_written_nowhere(gold: Path, model_server
     models = {"when": {"kind": "models"}, "do": {**action, "status": action["status"]}}
     model_server.script({"do": action}, models)
     commands = list(_commands(model_server.base_url, name))
+    table = f'[model]\nname = "m"\nbase_url = "{model_server.base_url}"\ndeadline_minutes = 0.1\n'
+    systems = '[systems.bm25]\nkind = "bm25"\n[systems.ranked]\nkind = "listwise"\nof = "bm25"\n'
+    (gold / f"{name}.toml").write_text(table + systems)
     some = {"reply": commands[:1], "failing": commands[2:3]}
     for command in some.get(name, commands):
         _, said = _run(gold, *command, OPENAI_API_KEY=KEY)
