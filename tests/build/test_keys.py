@@ -89,7 +89,7 @@ def _commands(url: str, name: str) -> Iterator[tuple[str, ...]]:
     yield ("build", "docs", "--out", f"built-{name}", "--queries", "4", *server)
     yield ("grade", "gold", *server)
     yield ("doctor", "--try", "--base-url", url, "--model", "m", "--answers", f"{name}.sqlite")
-    yield ("retrieve", "gold", "--rerank", "listwise", "--out", f"{name}.trec", *server[:-2])
+    yield ("retrieve", "gold", "-c", f"{name}.toml", "--system", "ranked", "-o", f"{name}.trec", *server[4:6])
     yield ("bench", "gold", "-c", f"{name}.toml", "--out", f"bench-{name}", *server[4:6])
 
 
@@ -107,6 +107,7 @@ def test_a_key_that_a_server_repeats_is_written_nowhere(gold: Path, model_server
     some = {"reply": commands[:1], "failing": commands[2:3]}
     for command in some.get(name, commands):
         _, said = _run(gold, *command, OPENAI_API_KEY=KEY)
+        assert "(see goldbench --help)" not in said, said  # a refused command line shows nothing
         assert name != "failing" or "the server answers HTTP 500, with a response format and without (5 attempts)" in (
             " ".join(said.split())
         )
