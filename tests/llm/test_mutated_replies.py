@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import itertools
 import json
 import os
 import random
@@ -24,7 +25,7 @@ from tests.llm.test_nothing_leaks import KEY
 
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 REPLIES = int(os.environ.get("FUZZ_REPLIES", "5000"))
-PARTS, AT_ONCE = 4, 25
+PARTS, AT_ONCE, ON_A_PATH = 4, 25, 10
 
 VALUES: tuple[Any, ...] = (
     None, True, -1, 1e308, 10**400, "", "x", "\ud800", "\0", [], {}, [None], {"a": None}, "2", 2.5, "Infinity",
@@ -147,17 +148,27 @@ async def _server() -> AsyncIterator[str]:
 Outcome = Verdict | BaseException
 
 
-async def _outcome(url: str, number: int) -> Outcome:
-    """Return how the call with an odd number ended, after and before one whose reply is as it should be."""
+async def _outcomes(url: str, numbers: range) -> list[Outcome]:
+    """Return how the calls with odd numbers ended, one after another, each between two whose reply is as it should be.
+
+    A run that a reply has ended, with what to do about it, is begun anew.
+    """
     settings = ModelSettings(
         name="m", base_url=url, max_attempts=1, retry_s=0.05, timeout_seconds=2.0, never_reached_s=1.0
     )
-    async with open_model(settings) as path:
-        await _check_good(path, number - 1)
-        (outcome,) = await asyncio.gather(path.complete(verdict_request(number)), return_exceptions=True)
-        if not isinstance(outcome, ModelUnavailable):  # which ends a run with what to do
-            await _check_good(path, number + 1)
-    return outcome if isinstance(outcome, BaseException) else outcome.answer
+    found: list[Outcome] = []
+    left = list(numbers)
+    while left:
+        async with open_model(settings) as path:
+            await _check_good(path, left[0] - 1)
+            while left:
+                number = left.pop(0)
+                (outcome,) = await asyncio.gather(path.complete(verdict_request(number)), return_exceptions=True)
+                found.append(outcome if isinstance(outcome, BaseException) else outcome.answer)
+                if isinstance(outcome, ModelUnavailable):
+                    break
+                await _check_good(path, number + 1)
+    return found
 
 
 async def _check_good(path: ModelPath, number: int) -> None:
@@ -174,13 +185,14 @@ async def test_each_call_ends_soon_with_an_answer_or_an_error_of_ours(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     each, failed, before = REPLIES // PARTS, 0, 0
     async with _server() as url:
-        for first in range(part * each, (part + 1) * each, AT_ONCE):
-            numbers = [2 * number + 1 for number in range(first, min(first + AT_ONCE, (part + 1) * each))]
+        for first in range(part * each, (part + 1) * each, AT_ONCE * ON_A_PATH):
+            last = min(first + AT_ONCE * ON_A_PATH, (part + 1) * each)
+            shares = [range(2 * one + 1, 2 * min(one + ON_A_PATH, last), 2) for one in range(first, last, ON_A_PATH)]
             began = time.monotonic()
-            outcomes = await asyncio.gather(*(_outcome(url, number) for number in numbers))
+            ended = await asyncio.gather(*(_outcomes(url, numbers) for numbers in shares))
             before = before or psutil.Process().memory_info().rss  # after the first calls have set everything up
-            assert time.monotonic() - began < 15, f"seed {SEED}, numbers {numbers[0]} to {numbers[-1]}"
-            for number, outcome in zip(numbers, outcomes, strict=True):
+            assert time.monotonic() - began < 40, f"seed {SEED}, numbers {2 * first + 1} to {2 * last}"
+            for number, outcome in zip(itertools.chain(*shares), itertools.chain(*ended), strict=True):
                 told = f"seed {SEED}, number {number}: {outcome!r}"
                 assert isinstance(outcome, Verdict | GoldbenchError), told
                 if isinstance(outcome, GoldbenchError):

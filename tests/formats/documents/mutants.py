@@ -63,7 +63,7 @@ def mutants(seed: int, numbers: range, sources: list[tuple[str, bytes]]) -> Iter
     heavy = [one for one in sources if one[0] in _HEAVY]
     for number in numbers:
         chance = random.Random(f"{seed}-{number}")
-        suffix, data = chance.choice(heavy if chance.random() < 0.1 else light)
+        suffix, data = chance.choice(heavy if chance.random() < 0.06 else light)
         for _ in range(chance.choice((1, 1, 2, 4))):
             data = chance.choice(_CHANGES)(data, chance, sources)[:_LONGEST]
         if chance.random() < 0.05:
