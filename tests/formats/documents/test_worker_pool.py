@@ -272,6 +272,7 @@ def test_no_worker_outlives_a_run_that_is_interrupted(tmp_path: Path, number: in
 
 
 @posix
+@pytest.mark.slow
 def test_no_worker_outlives_a_run_that_is_killed(tmp_path: Path) -> None:
     run, worker = reading_that_spins(tmp_path)
     assert worker.cpu_times().user > 0.2
