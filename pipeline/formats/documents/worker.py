@@ -25,6 +25,11 @@ from goldbench.pipeline.errors import MissingExtra
 from goldbench.pipeline.formats.documents.whole_files import read_file
 from goldbench.pipeline.formats.faults import Fault
 
+try:
+    import fcntl
+except ImportError:  # Windows has none
+    fcntl = None  # type: ignore[assignment]
+
 LENGTH = struct.Struct(">I")
 """Precedes each request and each part of a reply."""
 _PART = 256 * 2**10
@@ -97,9 +102,7 @@ def _is_asked(patience_s: float = _PATIENCE_S) -> bool:
 
 def _prepare_to_end() -> None:
     """Have the system tell when something happens to the input, so that the process ends if the parent is killed."""
-    if hasattr(os, "O_ASYNC"):
-        import fcntl
-
+    if fcntl is not None and hasattr(os, "O_ASYNC"):
         # Without a handler Linux ends the process even in a long call; other systems would ignore the signal.
         signal.signal(signal.SIGIO, signal.SIG_DFL if sys.platform == "linux" else lambda *_: os._exit(1))
         fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
@@ -107,9 +110,7 @@ def _prepare_to_end() -> None:
 
 def _end_with_input(*, on: bool) -> None:
     """Switch on or off that the end of the input ends this process at once; no request may come while it is on."""
-    if hasattr(os, "O_ASYNC"):
-        import fcntl
-
+    if fcntl is not None and hasattr(os, "O_ASYNC"):
         flags = fcntl.fcntl(0, fcntl.F_GETFL)
         fcntl.fcntl(0, fcntl.F_SETFL, flags | os.O_ASYNC if on else flags & ~os.O_ASYNC)
         if on and _is_asked(0):

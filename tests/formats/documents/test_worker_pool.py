@@ -158,7 +158,7 @@ def test_a_table_whose_text_is_too_large_is_named_with_its_limit(tmp_path: Path)
 def test_a_document_that_takes_too_long_to_cut_is_named_and_gives_no_chunk(by_seconds_alone: None) -> None:
     documents = [
         Document(doc_id=name, title="", text=text, source=f"{name}.txt")
-        for name, text in (("a", "short " * 100), ("b", "word " * 3_000_000), ("c", "short " * 100))
+        for name, text in (("a", "short " * 100), ("b", "word " * 9_000_000), ("c", "short " * 100))
     ]
     chunks, failures = cut(documents, seconds=1.5)
     assert {chunk.span.doc_id for chunk in chunks} == {"a", "c"}
