@@ -36,8 +36,8 @@ PARAGRAPHS = {
 }
 
 
-def corpus(folder: Path, count: int = 12) -> Path:
-    for number in range(count):
+def corpus(folder: Path, count: int = 12, first: int = 0) -> Path:
+    for number in range(first, first + count):
         name, text = list(PARAGRAPHS.items())[number % 3]
         path = folder / f"part-{number % 4}" / f"{name}-{number}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -263,7 +263,7 @@ def test_a_folder_with_another_run_is_refused_unless_told_to_replace_it(goldbenc
 @pytest.mark.slow
 def test_other_documents_do_not_replace_a_run_unless_told_to(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    corpus(tmp_path / "other" / "deeper", 9)
+    corpus(tmp_path / "other" / "deeper", 9, first=100)
     assert goldbench("build", "docs", "--out", "run", "--queries", 5).returncode == 0
     before = artifacts(tmp_path / "run")
     refused = goldbench("build", "other", "--out", "run", "--queries", 5)
