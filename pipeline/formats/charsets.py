@@ -169,7 +169,7 @@ def _recognised(data: bytes) -> Decoded:
         except UnicodeDecodeError:
             raise Fault(f"mixes encodings, and one of its lines is in none of them: {OTHER}") from None
     text, is_cut = _strict(body, judgement.encoding)
-    return Decoded(text, replace(judgement, remark=_joined(judgement.remark, CUT_OFF if is_cut else "")))
+    return Decoded(text, replace(judgement, remark=_joined(judgement.remark, CUT_OFF)) if is_cut else judgement)
 
 
 def _as_given(data: bytes, encoding: str) -> Decoded:
@@ -206,6 +206,8 @@ def _is_misread(rest: bytes, encoding: str) -> bool:
 
 def _with_mark(judgement: Judgement, marked: Judgement) -> Judgement:
     """Return the judgement of the bytes after a mark, with what the mark says if that is something else."""
+    if not marked.skip:
+        return judgement
     remark = "" if marked.remark == f"its byte order mark says {judgement.encoding.split('+')[0]}" else marked.remark
     if remark and judgement.confidence < _DOUBTFUL:
         raise Fault(f"cannot be read: {remark}, which it is not; {OTHER}")

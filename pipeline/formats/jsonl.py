@@ -20,6 +20,9 @@ _LINE_BREAKS = (("\u2028", "\\u2028"), ("\u2029", "\\u2029"), ("\x85", "\\u0085"
 """Characters that end a line for ``str.splitlines`` but not for JSON, and their escapes."""
 
 
+_BUFFER = 256 * 2**10
+
+
 def as_line(json_text: str) -> str:
     """Return a JSON text as one line, without characters that a reader may take for the end of a line."""
     if not json_text.isascii():
@@ -48,7 +51,7 @@ class RecordFile(Generic[R]):
         """
         offsets = array.array("Q")
         position = 0
-        with path.open("wb") as file:
+        with path.open("wb", buffering=_BUFFER) as file:
             for record in records:
                 offsets.append(position)
                 position += file.write(record if isinstance(record, bytes) else _line_of(record))

@@ -49,7 +49,9 @@ def read_whole(path: Path, *, megabytes: int) -> bytes:
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         try:
-            data = file.read(limit + 1) if size <= limit else b""
+            data = file.read(size + 1) if size <= limit else b""
+            if len(data) > size:  # it grew meanwhile
+                data += file.read(limit - size)
         except OSError as error:
             raise Fault(f"cannot be read: {reason(error)}") from None
     if max(size, len(data)) > limit:

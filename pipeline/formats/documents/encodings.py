@@ -25,6 +25,8 @@ def encoding_for(file: SourceFile, options: ReadOptions) -> str | None:
         file: The file; patterns are compared with its path below the folder given, and with its path as given.
         options: The settings.
     """
+    if not options.encodings:
+        return options.encoding
     paths = (file.source, file.path.as_posix())
     return next(
         (name for pattern, name in options.encodings.items() if any(is_matched(pattern, path) for path in paths)),

@@ -53,20 +53,23 @@ class SourceFile:
     source: str
     table: Table | None = None
     apart: tuple[str, ...] = ()
+    kind: str = field(init=False)
+    """The reader it belongs to: ``plain``, ``markdown``, ``rst``, ``html``, ``table`` or ``office``."""
 
-    @property
-    def kind(self) -> str:
-        """The reader it belongs to: ``plain``, ``markdown``, ``rst``, ``html``, ``table`` or ``office``.
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", _kind(self.path) if self.table is None else "table")
 
-        Sphinx keeps its sources as ``_sources/page.rst.txt`` and ``.md.txt``, and older ones as ``_sources/page.txt``.
-        """
-        if self.table is not None:
-            return "table"
-        suffix = self.path.suffix.lower()
-        if suffix == ".txt" and "_sources" in self.path.parts:
-            before = KINDS.get(Path(self.path.stem).suffix.lower())
-            return before if before in {"rst", "markdown"} else "rst"
-        return KINDS[suffix]
+
+def _kind(path: Path) -> str:
+    """Return the reader of a file.
+
+    Sphinx keeps its sources as ``_sources/page.rst.txt`` and ``.md.txt``, and older ones as ``_sources/page.txt``.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".txt" and "_sources" in path.parts:
+        before = KINDS.get(Path(path.stem).suffix.lower())
+        return before if before in {"rst", "markdown"} else "rst"
+    return KINDS[suffix]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,8 @@ def find_files(paths: Sequence[str], *, is_run: Callable[[Path], bool] = lambda 
         (pair for walk in walks for pair in walk.files), key=lambda pair: (pair[0], *_tie(pair))
     ):
         # A file given directly (source: its name) and through a folder (source: the path below it) is the same file.
-        if files.setdefault(os.path.realpath(path), SourceFile(path, source)).path is not path:
+        place = os.path.realpath(path) if len(walks) > 1 else str(path)
+        if files.setdefault(place, SourceFile(path, source)).path is not path:
             repeated.append(source)
     kept, copies = _without_copies(files.values())
     return Found(
@@ -166,7 +170,7 @@ def _walk_folder(walk: _Walk) -> None:
     """Walk real files first, then links in order of name: a file's own path is its source, not a link's."""
     _list_tree(walk, walk.top, "")
     inside = Path(os.path.realpath(walk.top))
-    known = {Path(os.path.realpath(path)) for _, path in walk.files}
+    known = {Path(os.path.realpath(path)) for _, path in walk.files} if walk.links else set()
     while walk.links:
         links, walk.links = sorted(walk.links), []
         for relative, path in links:
@@ -180,7 +184,7 @@ def _follow(walk: _Walk, relative: str, path: Path, *, inside: Path, known: set[
     elif not target.is_relative_to(inside):
         walk.failures.append(UnreadableDocument(shown(path), "is a link out of the folder given: not followed"))
     elif not target.is_dir():
-        _add_new(walk, lambda: _take(walk, relative, path), known)
+        _add_new(walk, lambda: _take(walk, relative, path, is_file=path.is_file()), known)
     elif target in walk.folders:
         walk.repeated.append(_source(relative) + "/")
     else:
@@ -220,7 +224,7 @@ def _list_tree(walk: _Walk, top: Path, prefix: str) -> None:
                 elif walk.glob is None or walk.glob.may_hold_matches(relative):
                     stack.append((Path(entry.path), relative + "/"))
             else:
-                _take(walk, relative, Path(entry.path))
+                _take(walk, relative, Path(entry.path), is_file=entry.is_file(follow_symlinks=False))
 
 
 def _entries(walk: _Walk, folder: Path) -> list[os.DirEntry[str]]:
@@ -232,13 +236,13 @@ def _entries(walk: _Walk, folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _take(walk: _Walk, relative: str, path: Path) -> None:
+def _take(walk: _Walk, relative: str, path: Path, *, is_file: bool) -> None:
     if walk.glob is not None and not walk.glob.matches(relative):
         return
     suffix = path.suffix.lower()
     if suffix not in KINDS:
         walk.ignored[shown(suffix) or "without suffix"] += 1
-    elif not path.is_file():
+    elif not is_file:
         walk.failures.append(UnreadableDocument(shown(path), "is not a regular file (a pipe, a socket or a device)"))
     else:
         walk.files.append((_source(relative), path))
