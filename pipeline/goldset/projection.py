@@ -226,18 +226,17 @@ def _of_both(carried: Sequence[JudgedPassage], here: Sequence[JudgedPassage]) ->
     return tuple({p.span: p for p in (*first, *unread, *(p for p in here if not p.derived), *read)}.values())
 
 
+def _problem(error: UnreadableDocument) -> str:
+    return f"{error.problem.partition(': ')[0]} to be cut into chunks"  # what follows is a setting of a build
+
+
 def _refuse(error: UnreadableDocument) -> None:
-    raise error
+    raise UnreadableDocument(error.path, f"{_problem(error)}; leave this chunk size out")
 
 
 def _failure(error: UnreadableDocument) -> Failure:
-    problem = error.problem.partition(": ")[0]  # what follows is a setting of a build
-    return Failure(
-        stage="chunk",
-        item=str(error.path),
-        kind="unreadable",
-        message=f"{error.path}: {problem} to be cut into chunks, and gives none",
-    )
+    message = f"{error.path}: {_problem(error)}, and gives none"
+    return Failure(stage="chunk", item=str(error.path), kind="unreadable", message=message)
 
 
 def _cut(

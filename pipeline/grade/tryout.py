@@ -73,6 +73,10 @@ class Tried:
     findings: list[Finding] = field(default_factory=list)
     usage: dict[str, StageUsage] = field(default_factory=dict)
 
+    def note(self, line: str) -> None:
+        """Enter a line about the server."""
+        self.findings.append(Finding("server", line.removeprefix("Note: "), good=False))
+
 
 def sample() -> tuple[list[Chunk], list[Query]]:
     """Return the built-in passages and the query about each."""
@@ -123,6 +127,7 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
         raise UsageError("--try needs a model: give --model and --base-url, or --model local")
     chunks = Held(_first_chunks(config, found))
     tried = Tried()
+    writer.say = tried.note
     if not await _asked(writer.config, answers, tried):
         return tried
     drawn = await _written(writer, chunks, tried, progress)
@@ -225,7 +230,7 @@ async def _judged(config: Config, answers: Path, tried: Tried, progress: Progres
     """Let the model judge planted answers and fakes of the sample, and enter how it did."""
     chunks, queries = sample()
     planted = list(plant(queries, count=_CHECKS, chunks=Held(chunks), pooled=lambda _: ()))
-    panel = ModelPanel(config, answers)
+    panel = ModelPanel(config, answers, say=tried.note)
     failed: Counter[str] = Counter()
     async with panel.open(tried.usage) as assessors:
         with progress.stage("try judging", len(planted)) as step:

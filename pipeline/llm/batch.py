@@ -21,7 +21,16 @@ from goldbench.pipeline.errors import AnswerRejected, CallFailed, LimitReached, 
 from goldbench.pipeline.llm.batch_book import BatchBook, SentBatch
 from goldbench.pipeline.llm.batch_files import ENDED, MOST_BYTES, MOST_LINES, BatchFiles, BatchState, Line, line_of
 from goldbench.pipeline.llm.budget import Reservation
-from goldbench.pipeline.llm.chat import CONTENT_FILTER, Answered, answered, input_at_most, is_filtered, priced, usage_of
+from goldbench.pipeline.llm.chat import (
+    CONTENT_FILTER,
+    Answered,
+    answered,
+    input_at_most,
+    is_filtered,
+    priced,
+    usage_of,
+    words,
+)
 from goldbench.pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
 from goldbench.pipeline.llm.exchange_end import NotThere, ParameterRefused
 from goldbench.pipeline.llm.layers.answer_record import request_key
@@ -267,6 +276,7 @@ class Batch:
         usage = priced(usage_of(body), self._prices)
         if not (usage.input_tokens or usage.output_tokens):
             usage = Usage(item.want.tokens)  # a server that does not count tokens: the caps need a number all the same
+        self._lessons.compare(usage_of(body), words(item.request))
         self._release(item, usage)
         self._gate.accounts.book(item.request.stage, usage=usage)
         await self._lessons.settle(item.dialect)

@@ -109,10 +109,12 @@ class ChatExchange:
         try:
             result = await beside(work, request, found, size=len(text_of(found)))
         except ReplyRejected as rejected:
+            self._lessons.compare(rejected.reply.usage, words(request))
             if rejected.kind == "cut-off" and thought(found) and self._lessons.leave_room(sent):
                 raise _learnt(rejected.reply.usage) from None
             await self._lessons.settle(sent, found)
             raise
+        self._lessons.compare(result.usage, words(request))
         await self._lessons.settle(sent, found)
         return result
 
@@ -149,6 +151,11 @@ def too_long(error: Mapping[str, Any]) -> CallFailed:
         f"prompt and reply are longer than {context}: make chunks shorter (--chunk-size), lower max_answer_tokens, "
         "or give the model a longer context at the server (num_ctx, --max-model-len, -c)",
     )
+
+
+def words(request: ChatRequest[T]) -> int:
+    """Return the fewest tokens of a request: one for each word between white space."""
+    return len(request.system.split()) + len(request.user.split())
 
 
 def input_at_most(request: ChatRequest[T]) -> int:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from goldbench.pipeline.llm.reply_schema import LIMITS, sent_schema, sent_text
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
-from goldbench.pipeline.ports import ChatRequest
+from goldbench.pipeline.ports import ChatRequest, Usage
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -252,6 +252,9 @@ class Lessons:
         """The first body with a reply, for those who tell what was found."""
         self.on_settled: Callable[[], None] = lambda: None
         """Called when a server that was not known has answered for the first time."""
+        self.on_shortened: Callable[[int, int], None] = lambda _read, _words: None
+        """Called once with the tokens read and the words of a prompt of which the server read only a part."""
+        self._shortened = False
 
     @classmethod
     async def recall(cls, settings: ModelSettings, store: AnswerStore | None, *, cautious: bool = False) -> Lessons:
@@ -285,6 +288,13 @@ class Lessons:
             self.on_settled()
         if self._store is not None:
             await self._store.remember_dialect(self._settings.shown_url(), self._settings.name, sent.dumps())
+
+    def compare(self, usage: Usage, words: int) -> None:
+        """Take in how many tokens the server read of a prompt; a word is a token at least."""
+        read = usage.input_tokens + usage.cached_tokens  # some servers count those apart
+        if 0 < read < words and not self._shortened:
+            self._shortened = True
+            self.on_shortened(read, words)
 
     def learn(self, sent: Dialect, error: Mapping[str, Any]) -> bool:
         """Take in a refusal of a request of this dialect, and return whether another attempt may work."""

@@ -74,7 +74,7 @@ async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list
 
 
 def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], None]) -> None:
-    """Have one line said once a server that was not known has answered, if it does not answer as most do.
+    """Have a line said about a server that was not known and answers in another way than most, or cuts prompts short.
 
     Args:
         path: The open path to the model.
@@ -90,7 +90,15 @@ def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], 
         if found:
             say(f"Note: {settings.name} at {settings.shown_url()}: {found} (goldbench doctor --try shows all).")
 
+    def told_short(read: int, words: int) -> None:
+        say(
+            f"Note: {settings.name} at {settings.shown_url()} read {read:,} tokens of a prompt of {words:,} words: it "
+            "cuts prompts short. Give it a longer context at the server (Ollama: OLLAMA_CONTEXT_LENGTH or num_ctx), or "
+            "make chunks shorter (--chunk-size)."
+        )
+
     lessons.on_settled = told
+    lessons.on_shortened = told_short
 
 
 def _unusual(traits: list[Trait]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -53,6 +54,23 @@ async def test_an_error_that_passes_does_not_cost_the_format(open_path: Opener, 
         await asyncio.gather(*(path.complete(verdict_request(number)) for number in range(8)))
         await path.complete(verdict_request(9))
     assert "minLength" in str(model_server.requests()[-1]["body"]["response_format"])
+
+
+async def test_a_server_that_reads_only_a_part_of_the_prompts_is_named_once(
+    open_path: Opener, model_server: ServerHandle
+):
+    said: list[str] = []
+    model_server.script(context_read=500)
+    async with open_path(name="m") as path:
+        tell_unusual(path, ModelSettings(name="m", base_url=model_server.base_url), said.append)
+        await path.complete(verdict_request(0))
+        assert said == []
+        for number in (1, 2):
+            await path.complete(replace(verdict_request(number), user=f"{number} " + "word " * 800))
+    (line,) = said
+    assert f"m at {model_server.base_url} read 500 tokens of a prompt of 8" in line
+    assert "OLLAMA_CONTEXT_LENGTH" in line
+    assert "--chunk-size" in line
 
 
 async def test_what_is_unusual_of_a_server_is_said_once_in_one_line(open_path: Opener, model_server: ServerHandle):

@@ -281,6 +281,8 @@ class ModelServer:
             completion["choices"] = [
                 {"index": 0, "message": row, "finish_reason": finish, "logprobs": _weighed(body, content)}
             ]
+        if most := self.scenario.settings["context_read"]:
+            usage["prompt_tokens"] = min(most, usage["prompt_tokens"])
         if self.scenario.settings["usage"]:
             completion["usage"] = {**usage, "total_tokens": sum(usage.values())}
         return shaped(completion, action.get("shape"), body)

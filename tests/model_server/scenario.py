@@ -8,7 +8,8 @@
 - ``reasoning``: refuse ``max_tokens`` and any temperature but 1, as reasoning models do
 - ``no_system``: refuse the system role
 - ``api_key``: what the bearer token must be, or the header ``key_header``
-- ``models``: the ids served (any, when empty); ``usage``: report tokens
+- ``models``: the ids served (any, when empty); ``usage``: report tokens; ``context_read``: the most tokens of
+  a prompt that it says it read
 - ``rate_limit``: ``{"rpm": n}``: answers 429 above n requests a minute and says so in ``x-ratelimit-*`` headers
 - ``judge``: how pairs of a query and a passage are graded, see ``judge.py``
 - ``kinds``: how queries about several passages are written, see ``kind_writer.py``
@@ -50,6 +51,7 @@ DEFAULTS: dict[str, Any] = {
     "key_header": "authorization",
     "models": [],
     "usage": True,
+    "context_read": None,
     "rate_limit": None,
     "headers": {},
     "dimensions": 8,
