@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import os
 import re
@@ -19,40 +18,39 @@ from typer.core import TyperCommand, TyperGroup
 from goldbench.pipeline.cli.options import GO_ON, GroupedCommand, Interrupted, complete
 from goldbench.pipeline.errors import GoldbenchError, UsageError
 from goldbench.pipeline.text.display import one_line
-from goldbench.prompts.loader import PromptError
 
 COMMANDS = {
-    "build": "build.build",
-    "refresh": "refresh.refresh",
-    "chunk": "build.chunk",
-    "import": "import_.import_",
-    "grade": "grade.grade",
-    "topup": "grade.topup",
-    "card": "card.card",
-    "review": "review.app",
-    "agreement": "agreement.agreement",
-    "rechunk": "rechunk.rechunk",
-    "diff": "diff.diff",
-    "split": "split.split",
-    "merge": "merge.merge",
-    "version": "version.version",
-    "add": "add.add",
-    "retrieve": "retrieve.retrieve",
-    "score": "score.score",
-    "compare": "compare.compare",
-    "bench": "bench.bench",
-    "gate": "gate.gate",
-    "monitor": "monitor.app",
-    "drift": "drift.drift",
-    "feedback": "feedback.feedback",
-    "ask": "ask.ask",
-    "answers": "answers.app",
-    "models": "runnable_models.app",
-    "prompts": "prompts.app",
-    "validate": "validate.validate",
-    "doctor": "doctor.doctor",
+    "build": ("build.build", "Build a gold set from documents."),
+    "refresh": ("refresh.refresh", "Read changed documents again."),
+    "chunk": ("build.chunk", "Cut documents into chunks, one per line."),
+    "import": ("import_.import_", "Turn a public benchmark into a gold set."),
+    "grade": ("grade.grade", "Grade a pool of passages for every query."),
+    "topup": ("grade.topup", "Grade the unjudged results of a new run."),
+    "card": ("card.card", "Show how far a gold set can be trusted."),
+    "review": ("review.app", "Let people judge."),
+    "agreement": ("agreement.agreement", "Compare two sets of labels."),
+    "rechunk": ("rechunk.rechunk", "Move a gold set to another chunking."),
+    "diff": ("diff.diff", "Show what changed between two gold sets."),
+    "split": ("split.split", "Divide a gold set into dev and test."),
+    "merge": ("merge.merge", "Make one gold set of two."),
+    "version": ("version.version", "Show or set the version of a gold set."),
+    "add": ("add.add", "Add your own queries to a gold set."),
+    "retrieve": ("retrieve.retrieve", "Search for every query and write a run."),
+    "score": ("score.score", "Score runs with trec_eval's measures."),
+    "compare": ("compare.compare", "Test which run is better, pair by pair."),
+    "bench": ("bench.bench", "Measure retrieval systems on one gold set."),
+    "gate": ("gate.gate", "Check a run for regressions; for CI."),
+    "monitor": ("monitor.app", "Keep a history of scores."),
+    "drift": ("drift.drift", "Show how well a log of queries is covered."),
+    "feedback": ("feedback.feedback", "Count users' clicks and thumbs per passage."),
+    "ask": ("ask.ask", "Ask questions and see what is retrieved."),
+    "answers": ("answers.app", "Manage a store of model answers."),
+    "models": ("runnable_models.app", "List or download models for this machine."),
+    "prompts": ("prompts.app", "Show exactly what a model is sent."),
+    "validate": ("validate.validate", "Check every reference of a gold set."),
+    "doctor": ("doctor.doctor", "Check the configuration and the model server."),
 }
-"""Module and name of each command, in the order of the help."""
+"""Module and name of each command, and its summary, for which the help imports nothing; in the order of the help."""
 
 
 class _Commands(TyperGroup):
@@ -67,21 +65,14 @@ class _Commands(TyperGroup):
         return built(cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
-        """Write the summary of every command without reading its options."""
+        """Write the summary of every command without importing it."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _summary(name)) for name in COMMANDS])
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
 def _found(name: str) -> Any:  # noqa: ANN401  a function, or a typer.Typer with subcommands
-    module, _, attribute = COMMANDS[name].rpartition(".")
+    module, _, attribute = COMMANDS[name][0].rpartition(".")
     return getattr(import_module(f"goldbench.pipeline.cli.{module}"), attribute)
-
-
-def _summary(name: str) -> str:
-    """Return the first sentence of a command's help."""
-    found = _found(name)
-    text = str(found.info.help) if isinstance(found, typer.Typer) else inspect.getdoc(found) or ""
-    return text.partition("\n")[0]
 
 
 def built(name: str) -> Any:  # noqa: ANN401  typer keeps its classes to itself
@@ -146,8 +137,6 @@ def main() -> None:
     except OSError as error:
         reason = (error.strerror or "closed").lower()
         code = _failed(f"output cannot be written ({reason}); check free space and permissions", 1)
-    except PromptError as error:
-        code = _failed(str(error), UsageError.exit_code)
     except GoldbenchError as error:
         code = _failed(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
@@ -194,7 +183,11 @@ def _plain(message: str) -> str:
 
 
 def _unexpected(error: Exception) -> int:
-    """Print one line for an unforeseen error; typer's usage errors keep their message."""
+    """Print one line for an unforeseen error; those of typer and of prompt files keep their message."""
+    from goldbench.prompts.loader import PromptError  # slow to import
+
+    if isinstance(error, PromptError):
+        return _failed(str(error), UsageError.exit_code)
     format_message = getattr(error, "format_message", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error, file=sys.stderr)

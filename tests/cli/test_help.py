@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,7 +68,15 @@ def test_the_figures_of_agreement_have_one_number_of_resamples() -> None:
 def test_the_list_of_commands_shows_every_summary(goldbench_inside: Goldbench) -> None:
     shown = goldbench_inside("--help").stdout
     for name in COMMANDS:
-        assert re.search(rf"^  {name} +\S.*\.$", shown, re.MULTILINE), name
+        summary = built(name).help.partition("\n")[0]
+        assert re.search(rf"^  {name} +{re.escape(summary)}$", shown, re.MULTILINE), name
+
+
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    script = "import sys; from goldbench.pipeline.cli.app import command_line; command_line()(standalone_mode=False);"
+    script += "print(sorted(name for name in sys.modules if name.startswith('goldbench.pipeline.')), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script, "--help"], capture_output=True, text=True, check=True)
+    assert len(ast.literal_eval(done.stderr)) < 12
 
 
 def test_every_option_of_a_setting_has_the_settings_help() -> None:
