@@ -73,12 +73,12 @@ class Pool:
         data: list[int] = []
         ends = [0]
         for text in self._texts:
-            tokens = analysis.tokens(text)
-            for token in tokens:
-                self._forms[token.stem][token.form] += 1
-            for stem, count in Counter(token.stem for token in tokens).items():
-                indices.append(self._vocabulary.setdefault(stem, len(self._vocabulary)))
-                data.append(count)
+            counts: dict[str, int] = {}
+            for (form, stem), count in analysis.word_counts(text).items():
+                self._forms[stem][form] += count
+                counts[stem] = counts.get(stem, 0) + count
+            indices += [self._vocabulary.setdefault(stem, len(self._vocabulary)) for stem in counts]
+            data += counts.values()
             ends.append(len(indices))
         shape = (len(self._texts), len(self._vocabulary))
         return sparse.csr_matrix(

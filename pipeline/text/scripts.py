@@ -26,14 +26,16 @@ _NO_LETTERS = bytes(byte for byte in range(256) if not (byte < 128 and chr(byte)
 def script_of(text: str) -> str | None:
     """Return the Unicode script of most letters of the text (``Latin``, ``Han`` …), None without letters."""
     counts: Counter[str] = Counter()
-    for run in _RUN.finditer(text):
+    if latin := _ascii_letters(text):
+        counts["Latin"] = latin
+    for run in _RUN.finditer(_beyond_ascii(text)):
         counts[str(run.lastgroup)] += run.end() - run.start()
     return max(counts, key=lambda name: (counts[name], name)) if counts else None
 
 
 def is_spaceless(text: str) -> bool:
     """Return whether at least half of the letters belong to a script without spaces between words."""
-    if text.isascii() or not _MAY_BE_SPACELESS.search(text):
+    if not may_be_spaceless(text):
         return False
     letters = letter_count(text)
     return letters > 0 and 2 * len(_SPACELESS_CHAR.findall(text)) >= letters
@@ -41,6 +43,17 @@ def is_spaceless(text: str) -> bool:
 
 def letter_count(text: str) -> int:
     """Return the number of letters, with the marks that belong to them."""
-    letters = len(text.encode("utf-8", "replace").translate(None, _NO_LETTERS))
-    beyond = "" if text.isascii() else "".join(_BEYOND_ASCII.findall(text))
-    return letters + sum(len(run) for run in _LETTER.findall(beyond))
+    return _ascii_letters(text) + sum(len(run) for run in _LETTER.findall(_beyond_ascii(text)))
+
+
+def may_be_spaceless(text: str) -> bool:
+    """Return whether a text may hold characters of a script without spaces; False is certain."""
+    return not text.isascii() and _MAY_BE_SPACELESS.search(text) is not None
+
+
+def _ascii_letters(text: str) -> int:
+    return len(text.encode("utf-8", "replace").translate(None, _NO_LETTERS))
+
+
+def _beyond_ascii(text: str) -> str:
+    return "" if text.isascii() else "".join(_BEYOND_ASCII.findall(text))

@@ -67,7 +67,7 @@ def query_words(language: str | None) -> dict[str, float]:
 
 def words(text: str) -> list[str]:
     """Return the words as written, hyphenated and dotted compounds as one word (``re-use``, ``v2.1``)."""
-    return (_PLAIN_WORD if _is_plain(text) else _WORD).findall(text)
+    return (_PLAIN_WORD if is_plain(text) else _WORD).findall(text)
 
 
 def word_count(text: str) -> int:
@@ -77,17 +77,18 @@ def word_count(text: str) -> int:
 
 def word_spans(text: str) -> list[tuple[int, int]]:
     """Return the start and end of every word of ``words``."""
-    pattern = _PLAIN_WORD if _is_plain(text) else _WORD
+    pattern = _PLAIN_WORD if is_plain(text) else _WORD
     return [match.span() for match in pattern.finditer(text)]
 
 
 def terms(text: str) -> list[str]:
     """Return lower-cased index terms: the parts of compounds, and single characters in scripts without spaces."""
     folded = text.casefold()
-    return (_PLAIN_TERM if _is_plain(folded) else _PLAIN).findall(folded)
+    return (_PLAIN_TERM if is_plain(folded) else _PLAIN).findall(folded)
 
 
-def _is_plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
+    """Return whether each letter and digit of a text, and nothing else, is what ``re`` takes for one."""
     return text.isascii() or not _UNPLAIN.search(text)
 
 
