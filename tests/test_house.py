@@ -148,7 +148,7 @@ class TestTheDoors:
     def test_every_library_of_the_design_has_one(self) -> None:
         wanted = (
             "openai tenacity starlette uvicorn sqlalchemy plotly jinja2 markitdown bs4 pyarrow pandas polars "
-            "langchain_text_splitters faiss sentence_transformers fastembed bm25s"
+            "langchain_text_splitters faiss sentence_transformers fastembed"
         )
         assert set(wanted.split()) <= self.doors().keys()
 

@@ -1,16 +1,13 @@
-"""BM25 with Lucene's formula, through ``bm25s``."""
+"""BM25 with Lucene's formula."""
 
 from __future__ import annotations
 
-from array import array
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-import bm25s
 import numpy as np
-from bm25s.tokenization import Tokenized
 
-from goldbench.pipeline.measures.ranks.order import highest, in_tie_order
+from goldbench.pipeline.measures.ranks.order import in_tie_order
+from goldbench.pipeline.retrieval.postings import Floats, Occurrences, Postings
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.token_files import TokenFiles
 from goldbench.pipeline.retrieval.tokens import Tokenizer, cut
@@ -29,34 +26,40 @@ class BM25:
         self._settings, self._tokens = settings, tokens
         self._ids: list[str] = []
         self._vocabulary: dict[str, int] = {}
-        self._index: bm25s.BM25 | None = None
+        self._postings: Postings | None = None
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
-        self._index = None
+        self._postings = None
         self._ids = in_tie_order(passages)
-        numbers: defaultdict[str, int] = defaultdict()
-        numbers.default_factory = numbers.__len__
-        texts = cut(self._tokens, {doc_id: passages[doc_id] for doc_id in self._ids})
-        rows = [
-            array("i", map(numbers.__getitem__, terms)) for terms in texts
-        ]  # a quarter of the memory that lists take
-        self._vocabulary = dict(numbers)
-        if self._vocabulary:
-            self._index = bm25s.BM25(k1=self._settings.k1, b=self._settings.b, method="lucene", dtype="float64")
-            corpus = Tokenized(ids=rows, vocab=self._vocabulary)
-            self._index.index(corpus, create_empty_token=False, show_progress=False)
+        found = Occurrences.of(cut(self._tokens, {doc_id: passages[doc_id] for doc_id in self._ids}))
+        self._vocabulary = found.vocabulary
+        weights = _weights(found, k1=self._settings.k1, b=self._settings.b)
+        self._postings = Postings(found.starts, found.places, weights, len(self._ids))
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with a score above 0, best first."""
-        terms = cut(self._tokens, queries)
-        return {query_id: dict(self._best(found, k)) for query_id, found in zip(queries, terms, strict=True)}
+        if self._postings is None:
+            return {query_id: {} for query_id in queries}
+        terms, sums = cut(self._tokens, queries), self._postings.buffer()
+        return {query_id: self._best(found, k, sums) for query_id, found in zip(queries, terms, strict=True)}
 
-    def _best(self, terms: list[str], k: int) -> Iterator[tuple[str, float]]:
+    def _best(self, terms: list[str], k: int, sums: Floats) -> dict[str, float]:
         known = [self._vocabulary[term] for term in terms if term in self._vocabulary]
-        if self._index is None or not known:
-            return
-        scores = self._index.get_scores_from_ids(known)
-        found = np.flatnonzero(scores > 0)
-        for place in found[highest(scores[found], k)]:
-            yield self._ids[place], float(scores[place])
+        if self._postings is None or not known:
+            return {}
+        places, scores = self._postings.best(known, k, sums)
+        return {self._ids[place]: score for place, score in zip(places.tolist(), scores.tolist(), strict=True)}
+
+
+def _weights(found: Occurrences, *, k1: float, b: float) -> Floats:
+    """Return what each occurrence adds to a score; worked on in place, because the arrays may hold gigabytes."""
+    if not len(found.places):
+        return np.empty(0)
+    frequencies = np.diff(found.starts)
+    rarity = np.log1p((len(found.lengths) - frequencies + 0.5) / (frequencies + 0.5))
+    weights: Floats = (k1 * (1 - b + b * found.lengths / found.lengths.mean()))[found.places]
+    weights += found.counts
+    np.divide(found.counts, weights, out=weights)
+    weights *= np.repeat(rarity, frequencies)
+    return weights

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from goldbench.pipeline.errors import MissingExtra
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
@@ -10,8 +10,31 @@ from goldbench.pipeline.retrieval.lucene_standard import cjk_bigrams, standard
 from goldbench.pipeline.retrieval.token_files import TokenFiles
 from goldbench.pipeline.text.words import stems, stop_words, terms
 
-Tokenizer = Callable[[str], list[str]]
-"""Returns the terms of a text."""
+
+class Tokenizer:
+    """Returns the terms of a text.
+
+    Args:
+        cut: Cuts a text into words.
+        terms_of: Returns the terms of a word, None if each word is a term. They are found once for each word.
+    """
+
+    def __init__(self, cut: Callable[[str], list[str]], terms_of: Callable[[str], Sequence[str]] | None = None) -> None:
+        self._cut, self._terms_of = cut, terms_of
+        self._known: dict[str, Sequence[str]] = {}
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the terms, in order, with repetitions."""
+        words, known = self._cut(text), self._known
+        if self._terms_of is None:
+            return words
+        found: list[str] = []
+        for word in words:
+            if word not in known:
+                known[word] = self._terms_of(word)
+            found += known[word]
+        return found
+
 
 GRAM = 3
 """Characters of a term of the analyzer ``ngrams``."""
@@ -28,14 +51,15 @@ def tokenizer(analyzer: Analyzer, *, language: str | None = None) -> Tokenizer:
         MissingExtra: The analyzer's package is not installed.
     """
     cut = _jieba() if analyzer is Analyzer.JIEBA else _CUT[analyzer]
-    stop = stop_words(language) if language else frozenset()
+    parts = _grams if analyzer is Analyzer.NGRAMS else None
     if language is None:
-        return cut
+        return Tokenizer(cut, parts)
+    stop = stop_words(language)
 
-    def tokens(text: str) -> list[str]:
-        return stems([term for term in cut(text) if term not in stop], language)
+    def terms_of(word: str) -> list[str]:
+        return stems([term for term in (parts(word) if parts else [word]) if term not in stop], language)
 
-    return tokens
+    return Tokenizer(cut, terms_of)
 
 
 def cut(tokens: Tokenizer | TokenFiles, texts: Mapping[str, str]) -> Iterator[list[str]]:
@@ -51,14 +75,11 @@ def cut(tokens: Tokenizer | TokenFiles, texts: Mapping[str, str]) -> Iterator[li
     return tokens.of(texts) if isinstance(tokens, TokenFiles) else map(tokens, texts.values())
 
 
-def _grams(text: str) -> list[str]:
-    found: list[str] = []
-    for term in terms(text):
-        found += [term[start : start + GRAM] for start in range(max(1, len(term) - GRAM + 1))]
-    return found
+def _grams(word: str) -> list[str]:
+    return [word[start : start + GRAM] for start in range(max(1, len(word) - GRAM + 1))]
 
 
-def _jieba() -> Tokenizer:
+def _jieba() -> Callable[[str], list[str]]:
     """Return the tokenizer of ``jieba``, its progress messages switched off; marks and white space are not terms."""
     try:
         import jieba
@@ -75,9 +96,9 @@ def _jieba() -> Tokenizer:
     return words
 
 
-_CUT: dict[Analyzer, Tokenizer] = {
+_CUT: dict[Analyzer, Callable[[str], list[str]]] = {
     Analyzer.UNICODE: terms,
     Analyzer.STANDARD: standard,
     Analyzer.CJK_BIGRAM: cjk_bigrams,
-    Analyzer.NGRAMS: _grams,
+    Analyzer.NGRAMS: terms,
 }

@@ -27,7 +27,6 @@ HEAVY = [
         "aiohttp",
         "anyio",
         "asyncio",
-        "bm25s",
         "httpx2",
         "jinja2",
         "langchain_text_splitters",

@@ -6,12 +6,15 @@ import math
 import random
 from collections import Counter
 
+import bm25s
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
 from goldbench.pipeline.retrieval.bm25 import BM25
+from goldbench.pipeline.retrieval.postings import Occurrences, Postings
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.tokens import tokenizer
 
@@ -68,8 +71,49 @@ def test_scripts_without_spaces_are_cut_as_asked() -> None:
     assert tokenizer(Analyzer.UNICODE, language="en")("the running pumps") == ["run", "pump"]
 
 
+def test_scores_are_those_of_bm25s() -> None:
+    draw = random.Random(5)
+    corpus = [draw.choices("abcdefghij", range(1, 11), k=draw.randint(1, 20)) for _ in range(200)]
+    library = bm25s.BM25(method="lucene", k1=1.5, b=0.6, dtype="float64")
+    library.index(corpus, show_progress=False)
+    retriever = BM25(BM25Settings(k1=1.5, b=0.6), tokens=tokenizer(Analyzer.UNICODE))
+    retriever.index({f"{place:03}": " ".join(words) for place, words in enumerate(corpus)})
+    for query in ("a", "j i", "b a b c", "e e e f g j h"):
+        scores = {f"{place:03}": float(score) for place, score in enumerate(library.get_scores(query.split()))}
+        expected = {doc_id: score for doc_id, score in scores.items() if score > 0}
+        assert retriever.search({"q": query}, k=200)["q"] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 10, 300])
+def test_what_cannot_be_among_the_best_is_left_out_and_nothing_else(k: int) -> None:
+    """The best of 80,000 passages are those by the sums of all postings, equal scores in the order of places."""
+    draw = np.random.default_rng(11)
+    words = draw.zipf(1.3, (80_000, 12)) % 5000
+    found = Occurrences.of([list(map(str, row)) for row in words.tolist()])
+    weights = draw.choice([0.5, 0.75, 1.0], len(found.places)) / np.log2(
+        2 + np.repeat(np.diff(found.starts), np.diff(found.starts))
+    )
+    postings = Postings(found.starts, found.places, weights, len(words))
+    buffer = postings.buffer()
+    asked = [["1"], ["1", "2"], ["1", "700", "2"], ["900", "1", "1", "3", "77"], ["4999", "1"], ["17", "18", "1", "2"]]
+    left_out = 0
+    for query in asked:
+        terms = [found.vocabulary[word] for word in query]
+        sums, held = np.zeros(len(words)), 0
+        for term in terms:
+            part = slice(found.starts[term], found.starts[term + 1])
+            sums[found.places[part]] += weights[part]
+            held += part.stop - part.start
+        left_out += held > len(terms) * max(6000, 16 * k)
+        expected = sorted(np.flatnonzero(sums), key=lambda place: (-sums[place], place))[:k]
+        places, scores = postings.best(terms, k, buffer)
+        assert places.tolist() == expected
+        assert np.array_equal(scores, sums[expected])
+        assert not buffer.any()
+    assert left_out >= 3
+
+
 def test_terms_that_most_passages_hold_are_scored_as_the_formula_says() -> None:
-    """Rows over all passages, lists read one by one, and the bound of the best of each group give the same scores."""
     draw = random.Random(7)
     words = [f"w{number}" for number in range(400)]
     weights = [1 / (1 + number) for number in range(400)]
