@@ -23,17 +23,7 @@ from goldbench.pipeline.formats.benchmarks.kinds import READERS
 from tests.conftest import ROOT
 
 HEAVY = [
-    *(
-        "aiohttp",
-        "anyio",
-        "asyncio",
-        "httpx2",
-        "jinja2",
-        "langchain_text_splitters",
-        "lxml",
-        "numpy",
-        "openai",
-    ),
+    *("aiohttp", "anyio", "asyncio", "httpx2", "jinja2", "langchain_text_splitters", "lxml", "numpy", "openai"),
     *("pandas", "plotly", "polars", "py3langid", "pyarrow", "pydantic", "rich", "scipy", "sklearn", "sqlalchemy"),
     *("sqlite3", "starlette", "typer"),
 ]
