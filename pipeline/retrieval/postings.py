@@ -22,7 +22,7 @@ _EMPTY = 16
 """Passages for each posting of a query from which an array with a place for each passage costs more than it saves."""
 _SHORT = 64
 """Postings of a term that are quicker to add than to find out whether they can be left out."""
-_FEW_A_TERM, _FEW_A_RESULT = 6000, 16
+_FEW_A_TERM, _FEW_A_RESULT = 16_000, 16
 """Postings of a query, per term, and per term and result, that are quicker to add than to leave out."""
 
 

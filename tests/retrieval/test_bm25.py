@@ -104,7 +104,7 @@ def test_what_cannot_be_among_the_best_is_left_out_and_nothing_else(k: int) -> N
             part = slice(found.starts[term], found.starts[term + 1])
             sums[found.places[part]] += weights[part]
             held += part.stop - part.start
-        left_out += held > len(terms) * max(6000, 16 * k)
+        left_out += held > len(terms) * max(16_000, 16 * k)
         expected = sorted(np.flatnonzero(sums), key=lambda place: (-sums[place], place))[:k]
         places, scores = postings.best(terms, k, buffer)
         assert places.tolist() == expected
