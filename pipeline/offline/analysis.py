@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import regex
@@ -55,7 +55,7 @@ class Analysis:
     def __init__(self, texts: Sequence[str]) -> None:
         self._languages = _languages(texts[:LANGUAGE_SAMPLE])
         self._lexicon = Lexicon(run for text in texts for run in _runs(text))
-        self._stems: dict[tuple[str, str | None], str] = {}
+        self._stems: dict[str | None, dict[str, str]] = defaultdict(dict)
 
     def tokens(self, text: str) -> list[Token]:
         """Return the words of a text of at most ``LONGEST_TEXT`` characters, in order."""
@@ -69,13 +69,17 @@ class Analysis:
                 found.append(Token(piece.start(), piece.end(), form, self._stem(form, language)))
         return found
 
-    def word_counts(self, text: str) -> Counter[tuple[str, str]]:
-        """Return how often each pair of a form and its stem occurs among the `tokens`, in order of first place."""
+    def word_counts(self, text: str) -> Iterator[tuple[str, str, int]]:
+        """Yield each form among the `tokens`, in order of first place, its stem, and how often they occur together."""
         if not is_plain(text) or any(mark in text for mark in _ADDRESS_MARKS):
-            return Counter((token.form, token.stem) for token in self.tokens(text))
+            pairs = Counter((token.form, token.stem) for token in self.tokens(text))
+            yield from ((form, stem, count) for (form, stem), count in pairs.items())
+            return
         language = self.language_of(text)
-        forms = Counter(word.lower() for word in _PLAIN_WORD.findall(text) if len(word) <= LONGEST_WORD)
-        return Counter({(form, self._stem(form, language)): count for form, count in forms.items()})
+        forms = Counter([word.lower() for word in _PLAIN_WORD.findall(text) if len(word) <= LONGEST_WORD])
+        known = self._stems[language]
+        for form, count in forms.items():
+            yield form, known.get(form) or self._stem(form, language), count
 
     def content(self, text: str) -> list[Token]:
         """Return the words that carry meaning: no function words, numbers or single letters."""
@@ -103,10 +107,10 @@ class Analysis:
             yield Token(offset + start, offset + end, form, form)
 
     def _stem(self, form: str, language: str | None) -> str:
-        key = (form, language)
-        if key not in self._stems:
-            self._stems[key] = stems([form], language)[0]
-        return self._stems[key]
+        known = self._stems[language]
+        if form not in known:
+            known[form] = stems([form], language)[0]
+        return known[form]
 
 
 def _carries_meaning(form: str) -> bool:

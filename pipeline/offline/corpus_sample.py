@@ -74,7 +74,7 @@ class Pool:
         ends = [0]
         for text in self._texts:
             counts: dict[str, int] = {}
-            for (form, stem), count in analysis.word_counts(text).items():
+            for form, stem, count in analysis.word_counts(text):
                 self._forms[stem][form] += count
                 counts[stem] = counts.get(stem, 0) + count
             indices += [self._vocabulary.setdefault(stem, len(self._vocabulary)) for stem in counts]

@@ -32,7 +32,11 @@ class BM25:
         """Index the text of each passage by its id."""
         self._postings = None
         self._ids = in_tie_order(passages)
-        found = Occurrences.of(cut(self._tokens, {doc_id: passages[doc_id] for doc_id in self._ids}))
+        texts = {doc_id: passages[doc_id] for doc_id in self._ids}
+        if isinstance(self._tokens, TokenFiles):
+            found = Occurrences.of(self._tokens.of(texts))
+        else:
+            found = Occurrences.of(map(self._tokens.words, texts.values()), self._tokens.terms_of)
         self._vocabulary = found.vocabulary
         weights = _weights(found, k1=self._settings.k1, b=self._settings.b)
         self._postings = Postings(found.starts, found.places, weights, len(self._ids))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -42,19 +42,27 @@ class Occurrences:
     """The number of terms of each passage, with repetitions."""
 
     @classmethod
-    def of(cls, texts: Iterable[Sequence[str]]) -> Self:
+    def of(cls, texts: Iterable[Sequence[str]], terms_of: Callable[[str], Sequence[str]] | None = None) -> Self:
         """Return the occurrences of terms in passages.
 
         Args:
-            texts: The terms of each passage.
+            texts: The words of each passage.
+            terms_of: The terms of a word, None if each word is a term. Called once for each word.
         """
         from scipy import sparse
 
         numbers: defaultdict[str, int] = defaultdict()
         numbers.default_factory = numbers.__len__
+        of_word: dict[str, array[int]] = {}
         terms, ends = array("i"), array("q", [0])
         for text in texts:
-            terms.extend(map(numbers.__getitem__, text))
+            if terms_of is None:
+                terms.extend(map(numbers.__getitem__, text))
+            else:
+                for word in text:
+                    if word not in of_word:
+                        of_word[word] = array("i", map(numbers.__getitem__, terms_of(word)))
+                    terms += of_word[word]
             ends.append(len(terms))
         rows, every = np.frombuffer(ends, np.int64), np.frombuffer(terms, np.int32)
         shape = (len(ends) - 1, len(numbers))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 from goldbench.pipeline.errors import MissingExtra
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
@@ -10,30 +11,25 @@ from goldbench.pipeline.retrieval.lucene_standard import cjk_bigrams, standard
 from goldbench.pipeline.retrieval.token_files import TokenFiles
 from goldbench.pipeline.text.words import stems, stop_words, terms
 
+_WORDS_KNOWN = 2**17
+
 
 class Tokenizer:
     """Returns the terms of a text.
 
     Args:
-        cut: Cuts a text into words.
-        terms_of: Returns the terms of a word, None if each word is a term. They are found once for each word.
+        words: Cuts a text into words.
+        terms_of: Returns the terms of a word, None if each word is a term.
     """
 
-    def __init__(self, cut: Callable[[str], list[str]], terms_of: Callable[[str], Sequence[str]] | None = None) -> None:
-        self._cut, self._terms_of = cut, terms_of
-        self._known: dict[str, Sequence[str]] = {}
+    def __init__(self, words: Callable[[str], list[str]], terms_of: Callable[[str], list[str]] | None = None) -> None:
+        self.words = words
+        self.terms_of = lru_cache(maxsize=_WORDS_KNOWN)(terms_of) if terms_of else None
 
     def __call__(self, text: str) -> list[str]:
         """Return the terms, in order, with repetitions."""
-        words, known = self._cut(text), self._known
-        if self._terms_of is None:
-            return words
-        found: list[str] = []
-        for word in words:
-            if word not in known:
-                known[word] = self._terms_of(word)
-            found += known[word]
-        return found
+        words = self.words(text)
+        return words if self.terms_of is None else [term for word in words for term in self.terms_of(word)]
 
 
 GRAM = 3
