@@ -29,10 +29,8 @@ from goldbench.pipeline.formats.documents.titles import short_title, stem
 from goldbench.pipeline.formats.documents.worker_pool import Task, Workers
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.text.display import shown
-from goldbench.pipeline.text.unseen import without_unseen
 from goldbench.schemas.corpus import Document
 
-_CONVERTED = frozenset({"html", "rst", "office"})
 _PAGE = ("lxml", "markdownify")
 _PACKAGES = {"html": _PAGE, "rst": ("docutils", *_PAGE), "office": ("markitdown",)}
 """The packages that read a kind of file, those that a message names first."""
@@ -181,7 +179,7 @@ def _whole(answers: Answers) -> Converted | Fault:
         (found,) = _sound(answers)
     except Fault as fault:
         return fault
-    return found["title"], found["text"]
+    return Converted(found["title"], found["text"], found["unseen"])
 
 
 def _whole_document(
@@ -191,18 +189,16 @@ def _whole_document(
         yield found
         return
     assert found is not None
-    title, in_title = without_unseen(found[0] or "")
-    text, in_text = without_unseen(found[1]) if file.kind in _CONVERTED else (found[1], 0)
-    if not text.strip():
+    if not found.text.strip():
         yield Fault("is empty")
         return
     doc_id = document_id(file.source, *file.apart)
     try:
-        is_new = register.add_document(doc_id, digest(file.source, text), file.path)
+        is_new = register.add_document(doc_id, digest(file.source, found.text), file.path)
     except Fault as fault:
         yield fault
         return
     if is_new:
-        register.unseen += in_title + in_text
-        title = short_title(title) or short_title(stem(file.source))
-        yield Document(doc_id=doc_id, title=title, text=text, source=file.source)
+        register.unseen += found.unseen
+        title = short_title(found.title or "") or short_title(stem(file.source))
+        yield Document(doc_id=doc_id, title=title, text=found.text, source=file.source)

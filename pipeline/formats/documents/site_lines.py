@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +40,6 @@ _STAMPED = 0.1
 """Share of the pages from which a line that says when its page was made is one of the site's."""
 _BUCKETS_PER_PAGE, _MOST_BUCKETS = 64, 1 << 20
 
-Converted: TypeAlias = tuple[str | None, str]
-"""The title of a document, if it has one, and its text."""
 Folder: TypeAlias = tuple[str, str]
 """The path of the folder that was given, and of a folder below it, with ``/`` at its end."""
 _FENCE = re.compile(r"(?:[\s>:]|[-*+]\s|\d+\.\s)*(`{3,})\Z")
@@ -65,6 +63,14 @@ _FEWEST_WORDS = 6
 """Fewest words of a sentence that stays on the first page."""
 _MOST_LISTED, _LISTED_LENGTH = 50, 100
 """Most lines that are listed, and most characters of each."""
+
+
+class Converted(NamedTuple):
+    """The title of a document, if it has one, its text, and how many characters that nobody sees were left out."""
+
+    title: str | None
+    text: str
+    unseen: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +126,8 @@ class SitePages:
             self._waiting.write(json.dumps([page.problem]) + "\n")
             return
         self._waiting.write(json.dumps(page) + "\n")
-        hashes = np.array([zlib.crc32(line.encode()) for line in _counted(*page)], np.uint32)
-        lines = page[1].split("\n")
+        hashes = np.array([zlib.crc32(line.encode()) for line in _counted(page)], np.uint32)
+        lines = page.text.split("\n")
         stamps = {form for _, form in _stamps(lines, _kinds(lines))}
         for folder in _folders(file):
             if (buckets := self._buckets.get(folder)) is not None:
@@ -140,7 +146,7 @@ class SitePages:
         exact: dict[Folder, Counter[str]] = {folder: Counter() for folder in full}
         if full:
             for file, page in zip(files, self._again(), strict=True):
-                lines = () if isinstance(page, Fault) else _counted(*page)
+                lines = () if isinstance(page, Fault) else _counted(page)
                 hashes = [(line, zlib.crc32(line.encode())) for line in lines]
                 for folder in _folders(file):
                     if (buckets := full.get(folder)) is not None:
@@ -164,16 +170,16 @@ class SitePages:
                 yield page
                 continue
             common = frozenset().union(*(self._common.get(folder, ()) for folder in _folders(file)))
-            text, taken = without_lines(page[1], common, self._kept)
+            text, taken = without_lines(page.text, common, self._kept)
             self._lines += len(taken)
             self._taken.update({_listed(line) for line in taken})
-            yield own_title(page[0], text, common), text
+            yield Converted(own_title(page.title, text, common), text, page.unseen)
 
     def _again(self) -> Iterator[Converted | Fault]:
         self._waiting.seek(0)
         for line in self._waiting:
             page = json.loads(line)
-            yield Fault(page[0]) if len(page) == 1 else (page[0], page[1])
+            yield Fault(page[0]) if len(page) == 1 else Converted(*page)
 
     def _least(self, folder: Folder) -> float | None:
         """Return the number of pages that a common line exceeds; None if the folder has too few pages."""
@@ -243,12 +249,12 @@ def normal_line(line: str) -> str:
     return " ".join(line.casefold().split())
 
 
-def _counted(title: str | None, text: str) -> set[str]:
+def _counted(page: Converted) -> set[str]:
     """Return what is counted of a page: its lines outside code that hold a word, and the parts of its title."""
-    lines = text.split("\n")
+    lines = page.text.split("\n")
     kinds = _kinds(lines)
     found = {normal_line(line) for line, kind in zip(lines, kinds, strict=True) if kind}
-    parts = [part for part, _ in _parts(title or "")]
+    parts = [part for part, _ in _parts(page.title or "")]
     found.update(_numbered(part) for part in parts[1:][-1:] if _VERSION.search(part))
     return found | {_PART_OF_TITLE + normal_line(part) for part in parts}
 

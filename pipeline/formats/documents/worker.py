@@ -37,6 +37,8 @@ _PART = 256 * 2**10
 _PATIENCE_S = 10
 """Seconds after which the process ends if nothing is asked."""
 _GRACE_S = 30
+_CONVERTED = frozenset({"html", "rst", "office"})
+"""Kinds of files whose text is not what stands in the file, so that characters that nobody sees are left out."""
 _SIZE = Path("/proc/self/statm")
 _FORBIDDEN = frozenset(
     {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"}
@@ -172,7 +174,17 @@ def _whole(item: Mapping[str, Any], megabytes: int) -> dict[str, Any]:
         raise Fault(
             f"gives more than {megabytes} million characters of text: split it, or raise documents.max_megabytes"
         )
-    return {"title": title, "text": text, "encoding": judgement and judgement.told}
+    title, in_title = _seen(title or "")
+    text, in_text = _seen(text) if item["kind"] in _CONVERTED else (text, 0)
+    return {"title": title or None, "text": text, "unseen": in_title + in_text, "encoding": judgement and judgement.told}
+
+
+def _seen(text: str) -> tuple[str, int]:
+    if text.isascii() and text.isprintable():
+        return text, 0
+    from goldbench.pipeline.text.unseen import without_unseen  # its patterns take a while to be made
+
+    return without_unseen(text)
 
 
 def _path(item: Mapping[str, Any]) -> Path:
