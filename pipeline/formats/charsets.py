@@ -23,6 +23,7 @@ from goldbench.pipeline.formats.encoding_guess import (
     evidence,
     guessed,
     reads,
+    reads_oddly,
 )
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.lines import MAX_LINE
@@ -37,6 +38,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
 )
 CUT_OFF = "its last character is cut off"
+ODD = "capital letters or signs stand within words"
 OTHER = "give its encoding with --encoding, or for files by name in [documents.encodings]"
 _DOUBTFUL = 0.9
 _MISREAD = 32
@@ -169,7 +171,8 @@ def _recognised(data: bytes) -> Decoded:
         except UnicodeDecodeError:
             raise Fault(f"mixes encodings, and one of its lines is in none of them: {OTHER}") from None
     text, is_cut = _strict(body, judgement.encoding)
-    return Decoded(text, replace(judgement, remark=_joined(judgement.remark, CUT_OFF)) if is_cut else judgement)
+    remark = _joined(CUT_OFF if is_cut else "", ODD if judgement.confidence < 1 and reads_oddly(text) else "")
+    return Decoded(text, replace(judgement, remark=_joined(judgement.remark, remark)) if remark else judgement)
 
 
 def _as_given(data: bytes, encoding: str) -> Decoded:

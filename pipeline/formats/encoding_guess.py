@@ -15,6 +15,7 @@ import codecs
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import islice
 
 _WIDER = {
     "ascii": "cp1252",
@@ -31,6 +32,10 @@ _HIGH = re.compile(rb"[\x80-\xff]+")
 _DECLARED = re.compile(rb"""(?:charset|encoding)\s{0,9}=\s{0,9}["']?([A-Za-z0-9][\w.:-]{1,40})""")
 _ENOUGH = 20
 """Fewest bytes above 127 with which statistics contradict a declaration."""
+
+
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
+_LOOKED_AT, _FEWEST_ODD = 20_000, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,24 @@ def reads(data: bytes, encoding: str) -> bool:
     except (UnicodeError, LookupError):
         return False
     return True
+
+
+def reads_oddly(text: str) -> bool:
+    """Return whether a text looks as if it were read in the wrong code page.
+
+    Of its characters beyond ASCII one in ten or more is a capital letter after a small one, or a sign between letters,
+    as in ``ÉtÉ`` and ``d┌part``; in texts that are read rightly hardly any is.
+    """
+    odd = beyond = 0
+    for found in islice(_BEYOND_ASCII.finditer(text), _LOOKED_AT):
+        place, character = found.start(), found[0]
+        before, after = text[place - 1 : place], text[place + 1 : place + 2]
+        beyond += 1
+        if character.isupper():
+            odd += before.islower()
+        elif unicodedata.category(character)[0] == "S":
+            odd += before.isalpha() and after.isalpha()
+    return odd >= _FEWEST_ODD and 10 * odd >= beyond
 
 
 def declared_charset(data: bytes) -> str | None:

@@ -55,5 +55,8 @@ def read_whole(path: Path, *, megabytes: int) -> bytes:
         except OSError as error:
             raise Fault(f"cannot be read: {reason(error)}") from None
     if max(size, len(data)) > limit:
-        raise Fault(f"is {max(size, len(data)) / 2**20:,.0f} MB, more than {megabytes} MB for one document: split it")
+        raise Fault(
+            f"is {max(size, len(data)) / 2**20:,.0f} MB, more than {megabytes} MB for one document: "
+            "split it, or raise documents.max_megabytes"
+        )
     return data

@@ -9,7 +9,9 @@ from goldbench.pipeline.errors import LimitReached
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.text.display import dollars
 
-_RESUME = "raise the limit and run the command again; every answer so far is kept"
+
+def _how_to_go_on(setting: str) -> str:
+    return f"raise model.{setting} and run the command again; every answer so far is kept"
 
 
 @dataclass(slots=True)
@@ -41,7 +43,10 @@ class Budget:
         """Raise ``LimitReached`` after the deadline."""
         left = self.remaining_s()
         if left is not None and left <= 0:
-            raise LimitReached("deadline", f"the deadline of {self.settings.deadline_s:g} s has passed: {_RESUME}")
+            raise LimitReached(
+                "deadline",
+                f"the deadline of {self.settings.deadline_s:g} s has passed: {_how_to_go_on('deadline_minutes')}",
+            )
 
     def check(self, want: Reservation) -> bool:
         """Return whether the call fits now; False means: wait until calls in flight give back what they set aside.
@@ -52,17 +57,20 @@ class Budget:
         cap = self.settings
         self.check_deadline()
         if cap.max_requests is not None and self.requests >= cap.max_requests:
-            raise LimitReached("max-requests", f"the cap of {cap.max_requests} requests is reached: {_RESUME}")
+            raise LimitReached(
+                "max-requests", f"the cap of {cap.max_requests} requests is reached: {_how_to_go_on('max_requests')}"
+            )
         if cap.max_tokens is not None and self.tokens + want.tokens > cap.max_tokens:
             raise LimitReached(
                 "max-tokens",
-                f"the next call may take {want.tokens} tokens, {self.tokens} of {cap.max_tokens} are spent: {_RESUME}",
+                f"the next call may take {want.tokens:,} tokens, {self.tokens:,} of {cap.max_tokens:,} are spent: "
+                f"{_how_to_go_on('max_tokens')}",
             )
         if cap.max_usd is not None and self.usd + want.usd > cap.max_usd:
             raise LimitReached(
                 "max-usd",
                 f"the next call may cost {dollars(want.usd)}, "
-                f"{dollars(self.usd)} of {dollars(cap.max_usd)} are spent: {_RESUME}",
+                f"{dollars(self.usd)} of {dollars(cap.max_usd)} are spent: {_how_to_go_on('max_usd')}",
             )
         fits_tokens = cap.max_tokens is None or self.tokens + self._aside_tokens + want.tokens <= cap.max_tokens
         return fits_tokens and (cap.max_usd is None or self.usd + self._aside_usd + want.usd <= cap.max_usd)

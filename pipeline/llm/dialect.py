@@ -257,17 +257,20 @@ class Lessons:
         self._shortened = False
 
     @classmethod
-    async def recall(cls, settings: ModelSettings, store: AnswerStore | None, *, cautious: bool = False) -> Lessons:
+    async def recall(
+        cls, settings: ModelSettings, store: AnswerStore | None, *, cautious: bool = False, anew: bool = False
+    ) -> Lessons:
         """Return the lessons of earlier runs, as the store remembers them; of a model on this machine all is known.
 
         Args:
             settings: As in `Lessons`.
             store: As in `Lessons`.
             cautious: As in `dialect_for`.
+            anew: Whether to begin with none of them.
         """
         if settings.file is not None:
             return cls(settings, store=None, remembered=Dialect().dumps())
-        remembered = await store.dialect(settings.shown_url(), settings.name) if store else None
+        remembered = await store.dialect(settings.shown_url(), settings.name) if store and not anew else None
         return cls(settings, store=store, remembered=remembered, cautious=cautious)
 
     async def settle(self, sent: Dialect | None, found: Mapping[str, Any] | None = None) -> None:

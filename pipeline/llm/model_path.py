@@ -105,6 +105,7 @@ async def open_model(
     batch: Callable[[str], None] | None = None,
     batch_limits: BatchLimits | None = None,
     budget: Budget | None = None,
+    anew: bool = False,
 ) -> AsyncIterator[ModelPath]:
     """Open the path to a model.
 
@@ -115,6 +116,7 @@ async def open_model(
         batch: Takes a line about every batch that is sent or ends; None sends single calls.
         batch_limits: The size of a batch.
         budget: What was spent on another path that shares the caps.
+        anew: Whether to ask as if nothing were stored; how the server is asked is remembered, replies are not.
 
     Raises:
         UsageError: A replay or a batch has no store, there is a cap on money and a price is not known, or batches are
@@ -136,11 +138,11 @@ async def open_model(
         else:
             check_price(settings)
             wire = await opened.enter_async_context(open_wire(settings))
-            lessons = await Lessons.recall(settings, answers, cautious=batch is not None)
+            lessons = await Lessons.recall(settings, answers, cautious=batch is not None, anew=anew)
             if lessons.settled:
                 gate.prove()
             if batch is None:
-                chat = _single_calls(wire, gate, lessons, answers)
+                chat = _single_calls(wire, gate, lessons, None if anew else answers)
             else:
                 book = BatchBook(_needed(answers), base_url=wire.url)
                 files, limits = BatchFiles(wire), batch_limits or BatchLimits()

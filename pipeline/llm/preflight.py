@@ -46,9 +46,8 @@ class Trait:
 async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list[Trait], dict[str, StageUsage], bool]:
     """Return what is found of a server, what it cost, and whether other requests may be answered.
 
-    It takes one request, or a few if parameters are refused.
-
-    A reply that is stored is used again; what was found is remembered in the store, so that a run begins with it.
+    It takes one request, or a few if parameters are refused, whatever the store holds: a server may have changed. What
+    was found is remembered in the store, so that a run begins with it.
 
     Args:
         settings: The server, the model and the caps.
@@ -62,7 +61,7 @@ async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list
         stage=STAGE, prompt=PROMPT, system=system, user=user, answer=Verdict, max_tokens=_TOKENS, temperature=0.0
     )
     patient = settings.model_copy(update={"max_attempts": min(settings.max_attempts, _ATTEMPTS)})
-    async with open_model(patient, answers=answers) as path:
+    async with open_model(patient, answers=answers, anew=True) as path:
         fault: CallFailed | None = None
         try:
             await path.complete(request)
@@ -118,7 +117,7 @@ def _traits(settings: ModelSettings, lessons: Lessons, fault: CallFailed | None)
         return found
     found += [_format(dialect), Trait("parameters", _parameters(dialect))]
     if settings.file is None and settings.api_key:
-        found.append(Trait("key", f"goes in the header {settings.header_of_key}", "key_header"))
+        found.append(Trait("key", f"goes in the header {settings.header_of_key}", "model.key_header"))
     if dialect.stream:
         found.append(Trait("stream", "the server only streams; its events are put together"))
     return [*found, *_of_reply(heard, dialect)] if heard is not None else found
@@ -147,10 +146,12 @@ def _of_reply(heard: Mapping[str, Any], dialect: Dialect) -> list[Trait]:
         place = "among the thoughts" if thought(heard) else "in a tool call"
         found.append(Trait("place of the answer", f"{place} instead of the content; it is read there"))
     if thought(heard) or dialect.thinks:
-        found.append(Trait("thoughts", "the model thinks before it answers, which costs tokens", "max_answer_tokens"))
+        found.append(
+            Trait("thoughts", "the model thinks before it answers, which costs tokens", "model.max_answer_tokens")
+        )
     counted = bool(usage.input_tokens or usage.output_tokens)
     says = "reported with each answer" if counted else "not reported: the caps count estimates, and no cost is shown"
-    found.append(Trait("usage", says, "" if counted else "max_requests", good=counted or None))
+    found.append(Trait("usage", says, "" if counted else "model.max_requests", good=counted or None))
     if first_choice(heard).get("finish_reason") is None:
         found.append(Trait("end of the answer", "not told: an answer that is cut off cannot be recognised by it"))
     return found

@@ -70,7 +70,7 @@ async def _models(base_url: str, api_key: str | None) -> dict[str, int | None]:
     async with client:
         response = await client.get(f"{base_url.rstrip('/')}/models", headers=headers)
     if response.status_code in {401, 403}:
-        raise ModelUnavailable(f"refuses the key (HTTP {response.status_code})")
+        raise ModelUnavailable(f"{'refuses the' if api_key else 'wants a'} key (HTTP {response.status_code})")
     if response.is_redirect:
         there = redirected_to(base_url, response.headers.get("location", ""), key=api_key)
         raise ModelUnavailable(f"redirects {there} (HTTP {response.status_code}): set base_url to where the API is")

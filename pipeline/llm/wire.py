@@ -131,6 +131,16 @@ class Wire:
         kind = "content-filter" if status == 403 else f"http-{status}"
         return CallFailed(kind, f"the server refuses the call (HTTP {status})")
 
+    def _key_refused(self, status: int) -> str:
+        variable = self._settings.api_key_env
+        if not self._settings.api_key:
+            return f"the server wants a key (HTTP {status}): set {variable}, or model.api_key_env to where it is"
+        header = self._settings.header_of_key
+        return (
+            f"the server refuses the key (HTTP {status}): set the right one in {variable}, or model.key_header if "
+            f"{header} is wrong"
+        )
+
     def _hopeless(self, status: int, said: Mapping[str, Any], location: str) -> str | None:
         """Return why no other call can work and what to do about it, None where one may work."""
         code, message = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "").lower()
@@ -141,8 +151,7 @@ class Wire:
             return "the account has no credit left: top it up"
         flagged = "moderation" in message or "flagged" in message
         if (status in {401, 403} and not flagged) or (status == 400 and said.get("type") == _NO_DATABASE):
-            header = self._settings.header_of_key
-            return f"the server refuses the key (HTTP {status}): set the right one, or key_header if {header} is wrong"
+            return self._key_refused(status)
         if status == 404 or (status == 400 and "invalid model name" in message):
             if status == 404 and self._settings.lacks_version:
                 return "Azure needs a version with /deployments/: end base_url with ?api-version=2024-10-21"

@@ -123,9 +123,11 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
         generate = _stage(manifest, "generate")
         rules = Counter(select.rules) + Counter(generate.rules) + Counter(_stage(manifest, "check").rules)
         fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
+        lost = generate.failed + _stage(manifest, "check").failed
+        failed = f" Calls failed for {lost:,} of them, listed below." if lost else ""
         reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
         advice = f"Rejected by rule: {fell}; docs/reference.md explains the rules." if fell else MORE
-        yield f"{_reached(manifest)}: {reserve}. {advice}"
+        yield f"{_reached(manifest)}: {reserve}. {advice}{failed}"
     if not target_met and (short := [kind for kind, count in manifest.kinds.items() if count.kept < count.wanted]):
         counts = ", ".join(f"{kind} {manifest.kinds[kind].kept:,} of {manifest.kinds[kind].wanted:,}" for kind in short)
         advice = "name a smaller share under [generate.kinds], or give more documents"
@@ -160,7 +162,7 @@ def _reached(manifest: Manifest) -> str:
 
 def stopped(limit: str) -> str:
     """Return the line about a cap that ended a run."""
-    return f"Stopped by a cap: {limit}. To continue, rerun the command with a higher cap; nothing is paid twice."
+    return f"Stopped by a cap: {limit}."
 
 
 def messages(failures: Iterable[Failure]) -> Iterator[str]:

@@ -60,7 +60,8 @@ def renewal_warnings(renewed: Renewed, graded: bool, unanswerable: int, out: Pat
         out: The folder of the set.
     """
     if renewed.unasked:
-        yield f"No query asks about {amount(renewed.unasked, 'new document')}; --queries N asks more."
+        unasked = amount(renewed.unasked, "new document")
+        yield f"No query asks about {unasked}; goldbench refresh {out} --queries N asks more."
     if graded:
         if renewed.unjudged:
             yield f"{amount(renewed.unjudged, 'label')} dropped, because the passage changed or is gone."

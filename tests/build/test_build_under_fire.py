@@ -143,7 +143,7 @@ def test_exactly_as_many_requests_leave_as_the_cap_says_and_the_next_run_complet
     assert capped.returncode == 3, capped.stderr
     assert model_server.stats()["requests"] == 37
     assert "of 50 queries" in capped.stderr
-    assert "higher cap" in capped.stderr
+    assert "raise model.max_" in capped.stderr
     assert goldbench("validate", "run").returncode == 0
     assert goldbench(*build).returncode == 0
     assert len(lines(tmp_path / "run" / "3-queries.jsonl")) == 50

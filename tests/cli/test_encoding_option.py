@@ -110,5 +110,13 @@ def test_many_files_in_doubt_are_counted_and_the_least_certain_are_listed() -> N
     assert (len(listed), encodings.counts) == (1000, {"cp1252": 5030, "utf-8": 1})
     assert [one.item for one in listed[:30]] == [f"doubt-{number:02}.txt" for number in range(30)]
     notes = encodings.notes()
-    assert notes[0].startswith("30 files decoded with doubt")
-    assert (len(notes), notes[-1]) == (22, "  and 10 more; the manifest lists the first 1,000")
+    assert notes[0].startswith("5,000 files not in UTF-8, whose encoding was guessed by the bytes: cp1252 5,000;")
+    assert notes[1].startswith("30 files decoded with doubt")
+    assert (len(notes), notes[-1]) == (23, "  and 10 more; the manifest lists the first 1,000")
+
+
+def test_a_pattern_that_no_file_matches_is_named(goldbench: Goldbench, tmp_path: Path) -> None:
+    _put(tmp_path / "docs", {"a.txt": RUSSIAN.encode("koi8-r")})
+    (tmp_path / "c.toml").write_text('[documents.encodings]\n"*.txt" = "koi8-r"\n"*.TXT" = "cp1251"\n')
+    (told,) = [line for line in goldbench("chunk", "docs", "--config", "c.toml").stderr.splitlines() if "TXT" in line]
+    assert told.startswith("documents.encodings: *.TXT matches no file")

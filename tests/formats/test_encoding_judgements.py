@@ -34,6 +34,23 @@ def test_ascii_utf_8_and_a_mark_that_fits_are_certain(data: bytes) -> None:
     assert (judgement.confidence, judgement.remark, judgement.is_doubtful) == (1.0, "", False)
 
 
+@pytest.mark.parametrize("text", [GERMAN, "L'été dernier, l'élève a dû être arrêté à côté de la forêt. "])
+def test_text_in_an_encoding_that_is_never_guessed_is_in_doubt(text: str) -> None:
+    found = decoded((text * 9).encode("mac_roman"))
+    assert found.text != text * 9
+    assert "capital letters or signs stand within words" in found.judgement.remark
+
+
+@pytest.mark.parametrize(
+    "text", ["L'été où naquit Éloïse à l'ÉCOLE, cœur déçu. ", "ВКонтакте, АвтоВАЗ и КамАЗ. ", GERMAN]
+)
+def test_capitals_in_names_and_titles_are_no_reason_for_doubt(text: str) -> None:
+    encoding = "cp1251" if "В" in text else "cp1252"
+    found = decoded((text * 5).encode(encoding))
+    assert found.text == text * 5
+    assert not found.judgement.is_doubtful
+
+
 @pytest.mark.parametrize("encoding", TEXTS)
 def test_a_sentence_is_guessed_with_confidence_and_a_word_with_doubt(encoding: str) -> None:
     text = TEXTS[encoding]

@@ -34,7 +34,7 @@ def test_a_good_model_is_measured_and_its_replies_are_not_paid_for_twice(
     assert 13 <= asked <= 25
     assert f"judge check: {8} requests" in done.stdout
     again = goldbench_inside("doctor", "--try", *url)
-    assert model_server.stats()["requests"] == asked
+    assert model_server.stats()["requests"] == asked + 1  # the server is always asked what it takes
     assert "every reply came from the store" in again.stdout
 
 
@@ -73,6 +73,18 @@ def test_what_a_server_takes_is_a_table_with_the_settings(
     assert "preflight: 1 request," in done.stdout
 
 
+def test_the_server_is_asked_though_the_store_knows_its_answers(
+    goldbench_inside: Goldbench, model_server: ServerHandle, url: tuple[str, ...]
+) -> None:
+    model_server.script({"when": {"contains": '"response_format"'}, "do": {"status": 400, "body": {"error": "no"}}})
+    assert "response format none;" in " ".join(goldbench_inside("doctor", "--try", *url).stdout.split())
+    model_server.script()
+    assert "JSON Schema, with its limits" in goldbench_inside("doctor", "--try", *url).stdout
+    model_server.script({"do": {"status": 401, "body": {"error": "no"}}})
+    refused = goldbench_inside("doctor", "--try", *url)
+    assert (refused.returncode, "the server wants a key (HTTP 401): set OPENAI_API_KEY" in refused.stderr) == (1, True)
+
+
 def test_what_is_odd_about_a_server_is_named(goldbench_inside: Goldbench, model_server: ServerHandle) -> None:
     stream = {"error": {"message": "This model only support stream mode, please enable the stream parameter."}}
     model_server.script(
@@ -87,8 +99,8 @@ def test_what_is_odd_about_a_server_is_named(goldbench_inside: Goldbench, model_
         "response format none; the schema stands in the prompt",
         "parameters takes max_completion_tokens; refuses temperature",
         "stream the server only streams; its events are put together",
-        "thoughts the model thinks before it answers, which costs tokens max_answer_tokens",
-        "usage not reported: the caps count estimates, and no cost is shown max_requests",
+        "thoughts the model thinks before it answers, which costs tokens model.max_answer_tokens",
+        "usage not reported: the caps count estimates, and no cost is shown model.max_requests",
         "context not listed by the server --chunk-size",
     ):
         assert line in table

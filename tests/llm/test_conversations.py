@@ -90,4 +90,4 @@ async def test_what_is_unusual_of_a_server_is_said_once_in_one_line(open_path: O
     (line,) = said
     begins = "response format: none; the schema stands in the prompt; usage: not reported: the caps count estimates"
     assert line.startswith(f"Note: other at {model_server.base_url}: {begins}")
-    assert line.endswith("no cost is shown (max_requests) (goldbench doctor --try shows all).")
+    assert line.endswith("no cost is shown (model.max_requests) (goldbench doctor --try shows all).")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,28 @@ def encoding_for(file: SourceFile, options: ReadOptions) -> str | None:
     )
 
 
-class Encodings:
-    """The encodings of the files read so far; memory is bounded for any number of files."""
+def unmatched(files: Iterable[SourceFile], options: ReadOptions) -> list[str]:
+    """Return the patterns of encodings that no file matches, in order."""
+    left = dict.fromkeys(options.encodings)
+    for file in files:
+        for pattern in [one for one in left if is_matched(one, file.source) or is_matched(one, file.path.as_posix())]:
+            del left[pattern]
+        if not left:
+            break
+    return list(left)
 
-    def __init__(self) -> None:
+
+class Encodings:
+    """The encodings of the files read so far; memory is bounded for any number of files.
+
+    Args:
+        unmatched: The patterns of encodings that no file matches.
+    """
+
+    def __init__(self, unmatched: Sequence[str] = ()) -> None:
         self.counts: Counter[str] = Counter()
         self.doubtful = 0
+        self._unmatched, self._guessed = unmatched, Counter[str]()
         self._least: list[FileEncoding] = []
 
     def heard(self, path: Path, answers: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -54,6 +70,8 @@ class Encodings:
         """Take what was found about a file."""
         self.counts[judgement.encoding] += 1
         self.doubtful += judgement.is_doubtful
+        if judgement.confidence < 1 and not judgement.is_doubtful:
+            self._guessed[judgement.encoding] += 1
         if judgement.confidence < 1 or judgement.remark:
             self._least.append(
                 FileEncoding(
@@ -72,7 +90,20 @@ class Encodings:
         return order[:LISTED]
 
     def notes(self) -> list[str]:
-        """Return the lines that name the files in doubt."""
+        """Return the lines that name the files in doubt, and count those whose encoding was guessed."""
+        lines = [
+            f"documents.encodings: {shown(pattern)} matches no file, by its path below the folder given or as given"
+            for pattern in self._unmatched
+        ]
+        if self._guessed:
+            names = ", ".join(f"{name} {count:,}" for name, count in self._guessed.most_common())
+            lines.append(
+                f"{amount(self._guessed.total(), 'file')} not in UTF-8, whose encoding was guessed by the bytes: "
+                f"{names}; the manifest lists them"
+            )
+        return lines + self._in_doubt()
+
+    def _in_doubt(self) -> list[str]:
         if not self.doubtful:
             return []
         files = [one for one in self.listed() if _is_doubtful(one)][:SHOWN]

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any
 
 from goldbench.pipeline.errors import MissingExtra, UnreadableDocument, require
-from goldbench.pipeline.formats.documents.encodings import Encodings, encoding_for
+from goldbench.pipeline.formats.documents.encodings import Encodings, encoding_for, unmatched
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.identity import Register, digest, document_id
 from goldbench.pipeline.formats.documents.rows import row_documents, table_rows
@@ -66,7 +66,7 @@ def read_documents(
     pages = [file for file in files if file.kind == "html"][: options.limit_documents]
     of_site = set(map(id, pages))
     others = [file for file in files if id(file) not in of_site]
-    encodings = Encodings()
+    encodings = Encodings(unmatched(files, options))
     with SitePages(pages) as site:
         for page, answers in zip(pages, _answers(pages, options, workers), strict=True):
             site.put(page, _whole(encodings.heard(page.path, answers)))

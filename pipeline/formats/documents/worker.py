@@ -176,7 +176,12 @@ def _whole(item: Mapping[str, Any], megabytes: int) -> dict[str, Any]:
         )
     title, in_title = _seen(title or "")
     text, in_text = _seen(text) if item["kind"] in _CONVERTED else (text, 0)
-    return {"title": title or None, "text": text, "unseen": in_title + in_text, "encoding": judgement and judgement.told}
+    return {
+        "title": title or None,
+        "text": text,
+        "unseen": in_title + in_text,
+        "encoding": judgement and judgement.told,
+    }
 
 
 def _seen(text: str) -> tuple[str, int]:

@@ -12,6 +12,7 @@ from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, Reply, Re
 from goldbench.pipeline.llm.layers import Call, Request, call_label
 from goldbench.pipeline.llm.prices import PriceList
 from goldbench.pipeline.llm.throttle import NOT_JSON, Ending, Gate
+from goldbench.pipeline.llm.token_counts import tokens_at_most
 from goldbench.pipeline.ports import Usage
 
 
@@ -57,7 +58,7 @@ class Admission:
         else:
             return result
         finally:
-            ending, usage = _ending(outcome), _spent(outcome, want)
+            ending, usage = _ending(outcome), _spent(outcome, want, most[0])
             self._gate.leave(ticket, ending, usage)
             sent = ending is None or ending.cause is not Cause.UNREACHABLE
             self._gate.accounts.book(request.stage, requests=sent, usage=usage)
@@ -97,11 +98,12 @@ def _ending(outcome: HasReply | Exception | None) -> Ending | None:
     return Ending(allowance=outcome.reply.allowance)
 
 
-def _spent(outcome: HasReply | Exception | None, want: Reservation) -> Usage:
-    """Return the cost of an exchange; the reservation where it may have been paid for and no count came."""
+def _spent(outcome: HasReply | Exception | None, want: Reservation, most_read: int) -> Usage:
+    """Return the cost of an exchange; a cautious estimate where it may have been paid for and no count came."""
     if outcome is not None and (isinstance(outcome, ReplyRejected) or not isinstance(outcome, Exception)):
         usage = outcome.reply.usage
-        return usage if usage.input_tokens or usage.output_tokens else Usage(want.tokens)
+        written = min(want.tokens - most_read, tokens_at_most(outcome.reply.text))
+        return usage if usage.input_tokens or usage.output_tokens else Usage(most_read, written)
     if isinstance(outcome, ExchangeFailed) and outcome.usage is not None:
         return outcome.usage
     timed_out = isinstance(outcome, LimitReached)

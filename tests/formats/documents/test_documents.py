@@ -224,7 +224,9 @@ def test_what_may_not_be_read_is_a_failure(open_folder: Path) -> None:
 def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> None:
     put(tmp_path / "a.txt", "x" * (2**20 + 1))
     (failure,) = read(tmp_path, budget=Budget(megabytes=1)).failures
-    assert failure.endswith("a.txt: is 1 MB, more than 1 MB for one document: split it")
+    assert failure.endswith(
+        "a.txt: is 1 MB, more than 1 MB for one document: split it, or raise documents.max_megabytes"
+    )
 
 
 @pytest.mark.parametrize(
