@@ -36,6 +36,7 @@ _ENOUGH = 20
 
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 _LOOKED_AT, _FEWEST_ODD = 20_000, 2
+_QUOTES = frozenset("„‚“”«»")  # but not the apostrophes, which stand within words
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def reads_oddly(text: str) -> bool:
         beyond += 1
         if character.isupper():
             odd += before.islower()
-        elif unicodedata.category(character)[0] == "S":
+        elif character in _QUOTES or unicodedata.category(character)[0] == "S":
             odd += before.isalpha() and after.isalpha()
     return odd >= _FEWEST_ODD and 10 * odd >= beyond
 

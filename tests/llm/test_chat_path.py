@@ -147,7 +147,7 @@ async def test_the_key_of_the_settings_is_sent_and_no_other(
         await path.complete(verdict_request())
     model_server.script(api_key="sk-of-the-environment")
     async with open_path(api_key=None, store=False) as path:
-        with pytest.raises(ModelUnavailable, match="wants a key .* set OPENAI_API_KEY"):
+        with pytest.raises(ModelUnavailable, match=r"wants a key .* set OPENAI_API_KEY"):
             await path.complete(verdict_request())
 
 
