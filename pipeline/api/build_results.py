@@ -34,7 +34,7 @@ def made(order: BuildOrder, *, progress: bool) -> tuple[list[str], Built]:
 
 def _remarks(built: Built, out: Path) -> Iterator[str]:
     from goldbench.pipeline.api.gold_grade import remarks_of
-    from goldbench.pipeline.report.build_text import shortfall
+    from goldbench.pipeline.report.build_text import shortfall, unreached
 
     result = built.result
     if result.renewal is not None and not result.renewal.stays and result.manifest.renewed is not None:
@@ -46,6 +46,7 @@ def _remarks(built: Built, out: Path) -> Iterator[str]:
             yield named_in_python(line)
     for line in shortfall(result.manifest, limit=result.limit, target_met=result.target_met):
         yield named_in_python(line)
+    yield from unreached(result.unreached, result.manifest.queries)
     if built.graded is not None:
         yield from remarks_of(built.graded)
         if (problem := built.graded.problem(out, built=True)) is not None:

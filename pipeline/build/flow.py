@@ -99,7 +99,8 @@ class Writer(Protocol):
 class Result:
     """A finished run: its configuration and manifest, the cap that stopped it or None, whether the target was met.
 
-    ``renewal`` tells what was kept of the set before, None if it was built from nothing.
+    ``renewal`` tells what was kept of the set before, None if it was built from nothing. ``unreached`` counts the
+    queries of which no needed passage is among the first results of the systems that measure difficulty.
     """
 
     config: Config
@@ -107,6 +108,7 @@ class Result:
     limit: str | None
     target_met: bool
     renewal: Renewal | None = None
+    unreached: int = 0
 
     @property
     def complete(self) -> bool:
@@ -237,7 +239,8 @@ def _result(run: Run, config: Config, manifest: Manifest) -> Result:
     met = written >= (run.target if asked else 1)
     if asked is not None:
         met = met and all(count.kept >= count.wanted for count in run.kinds.values())
-    return Result(config, manifest, drawn.limit, met, run.renewal)
+    unreached = sum(one.difficulty is not None and not any(one.difficulty.ranks.values()) for one in drawn.queries)
+    return Result(config, manifest, drawn.limit, met, run.renewal, unreached)
 
 
 @contextlib.asynccontextmanager

@@ -262,7 +262,7 @@ def chunk(
 
 def _report(console: Console, messages: Console, result: Result, out: Path, config: Config) -> None:
     from goldbench.pipeline.build.books import warning
-    from goldbench.pipeline.report.build_text import funnel, mixture, shortfall, spending, writers_of
+    from goldbench.pipeline.report.build_text import funnel, mixture, shortfall, spending, unreached, writers_of
     from goldbench.pipeline.text.display import queries
 
     manifest = result.manifest
@@ -270,6 +270,8 @@ def _report(console: Console, messages: Console, result: Result, out: Path, conf
     for line in (*writers_of(manifest), *mixture(manifest.requested), *spending(manifest.usage)):
         console.print(line)
     for line in shortfall(manifest, limit=result.limit, target_met=result.target_met):
+        messages.print(line, style="yellow")
+    for line in unreached(result.unreached, manifest.queries):
         messages.print(line, style="yellow")
     if manifest.evidence_level == "smoke":
         messages.print(f"Warning: {warning(config)}", style="yellow")

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from goldbench.pipeline.goldset.file_names import MANIFEST
 from goldbench.pipeline.report.text_tables import terminal_table
+from goldbench.pipeline.stages.difficulty import SOUGHT
 from goldbench.pipeline.stages.select import READY, Limits
 from goldbench.pipeline.text.display import amount, dollars, printable, queries
 from goldbench.schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
@@ -97,6 +98,8 @@ def passed_over(ignored: Mapping[str, int], repeated: Sequence[str]) -> Iterator
         yield f"Listed twice, read once: {names}."
 
 
+FEWEST_FOR_REACH = 10
+"""Fewest queries of which the share is told that word matching does not find."""
 MORE = "Add documents, or ask for smaller chunks (--chunk-size) or more queries per chunk (--per-chunk)."
 
 
@@ -138,6 +141,20 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
     if manifest.failures:
         yield f"{amount(len(manifest.failures), 'failure')}, listed in {MANIFEST}:"
         yield from messages(manifest.failures)
+
+
+def unreached(count: int, total: int) -> Iterator[str]:
+    """Yield a line if word matching finds the passages of fewer than half of the queries.
+
+    Args:
+        count: The queries of which no needed passage was found.
+        total: All queries.
+    """
+    if total >= FEWEST_FOR_REACH and 2 * count > total:
+        yield (
+            f"{count:,} of {queries(total)} have no passage among the first {SOUGHT} results of BM25: the passages may "
+            "be too much alike to be told apart. Read some of the queries before you use the set."
+        )
 
 
 def _levels(manifest: Manifest, limit: str | None) -> Iterator[str]:

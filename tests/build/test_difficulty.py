@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -203,3 +205,14 @@ def test_a_build_that_was_killed_ends_with_the_same_files(
     kill_several_times(tmp_path, disturbed, model_server, kills=3)
     assert manifest(tmp_path / "one")["difficulty"]["set_aside"] > 0
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
+
+
+def test_a_set_that_word_matching_does_not_reach_is_told(goldbench: Goldbench, tmp_path: Path) -> None:
+    chance = random.Random(1)
+    words = [first + last for first in ("ba", "ko", "mi", "tel", "sur") for last in ("ran", "tis", "mel", "dor", "gun")]
+    (tmp_path / "docs").mkdir()
+    for number in range(250):
+        text = f"The {' '.join(chance.choices(words, k=60))}. The {' '.join(chance.choices(words, k=30))}.\n"
+        (tmp_path / "docs" / f"{number:03}.txt").write_text(text, encoding="utf-8")
+    done = goldbench("build", "docs", "--out", "out", "--generator", "simulated", "--queries", "12")
+    assert re.search(r"\d+ of 12 queries have no passage among the first 100 results of BM25", done.stderr)
