@@ -91,9 +91,11 @@ class Documents(Record):
         "Encodings of files by pattern; the first that matches counts",
         unset="none", example={"old/**/*.txt": "cp1251"},
     )] = Field(default_factory=dict)  # fmt: skip
-    max_megabytes: Annotated[int, Field(ge=1), Setting("Largest text or office file", unit="megabytes")] = 64
-    seconds: Annotated[int, Field(ge=1), Setting("Time for a document, plus 10 s per MB", unit="seconds")] = 60
-    memory_megabytes: Annotated[int, Field(ge=256), Setting("Memory for a document", unit="megabytes")] = 2048
+    max_megabytes: Annotated[int, Field(ge=1, le=2**20), Setting("Largest text or office file", unit="megabytes")] = 64
+    seconds: Annotated[
+        int, Field(ge=1, le=1_000_000), Setting("Time for a document, plus 10 s per MB", unit="seconds")
+    ] = 60
+    memory_megabytes: Annotated[int, Field(ge=256, le=2**24), Setting("Memory for a document", unit="megabytes")] = 2048
     jobs: Annotated[int | None, Field(ge=1, le=64), Setting(
         "Documents read at once", unit="processes", unset="one per processor, at most 4", example=2,
     )] = None  # fmt: skip
@@ -451,6 +453,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(path, ["is nested too deeply to be read"]) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(path, [f"is not TOML: {error}"]) from None
+    except ValueError:  # of int(), which takes 4,300 digits
+        raise ConfigError(path, ["holds a number with too many digits"]) from None
 
 
 def _source(item: Any, sources: Mapping[tuple[str, ...], str]) -> str | None:  # noqa: ANN401  pydantic's dictionaries

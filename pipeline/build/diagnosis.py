@@ -10,7 +10,7 @@ from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.llm.local.local_wire import fitted
 from goldbench.pipeline.llm.probe import probe, probe_local
 from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings, shown_address
-from goldbench.pipeline.text.display import amount
+from goldbench.pipeline.text.display import amount, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,5 +74,5 @@ async def _reach(config: Config, key: str | None) -> Finding:
 
 
 def _listed(models: tuple[str, ...]) -> str:
-    shown = ", ".join(models[:5])
-    return f"{shown} and {len(models) - 5} more" if len(models) > 5 else shown or "no model"
+    names = ", ".join(shown(name)[:100] for name in models[:5])
+    return f"{names} and {len(models) - 5} more" if len(models) > 5 else names or "no model"

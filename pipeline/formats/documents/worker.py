@@ -34,6 +34,8 @@ LENGTH = struct.Struct(">I")
 """Precedes each request and each part of a reply."""
 _PART = 256 * 2**10
 """Bytes after which a part of a reply is sent."""
+_IMPORTED = 2**30
+"""Bytes of address space that the packages which read documents take at most."""
 _PATIENCE_S = 10
 """Seconds after which the process ends if nothing is asked."""
 _GRACE_S = 30
@@ -80,6 +82,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
                 if size >= _PART:
                     _send(replies, part)
                     part, size = [], 0
+                    _limit_time(request["seconds"] + _GRACE_S)
             part.append(b"null")
         _end_with_input(on=False)  # the next request may follow the last part at once
         _send(replies, part)
@@ -202,7 +205,8 @@ def _problem(error: Exception, item: Mapping[str, Any], memory_megabytes: int) -
     if isinstance(error, RecursionError):
         return {"problem": "is nested too deeply"}
     if isinstance(error, MemoryError):
-        return {"problem": f"needs more than {memory_megabytes:,} MB of memory: raise documents.memory_megabytes"}
+        problem = f"needs more than {memory_megabytes:,} MB of memory: raise documents.memory_megabytes"
+        return {"problem": problem, "spent": True}
     if "text" in item:
         return {"problem": f"cannot be cut into chunks ({type(error).__name__})"}
     return {"problem": f"is damaged, or not a {item['suffix']} file ({type(error).__name__})"}
@@ -223,15 +227,26 @@ def limits_memory() -> bool:
     return _SIZE.exists()
 
 
+def _size() -> int:
+    import resource
+
+    return int(_SIZE.read_text("ascii").split()[0]) * resource.getpagesize()
+
+
+@cache
+def _first_size() -> int:
+    return _size()
+
+
 def _limit_memory(megabytes: int) -> None:
     """Limit how much the process may grow from now on, on systems that have such a limit."""
     if not limits_memory():
         return
     import resource
 
-    pages = int(_SIZE.read_text("ascii").split()[0])
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = pages * resource.getpagesize() + megabytes * 2**20
+    first = _first_size()  # later sizes hold what earlier documents left behind
+    most = min(_size(), first + _IMPORTED) + megabytes * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 

@@ -16,7 +16,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -165,6 +164,12 @@ class Workers:
         if process is not None:
             process.rest()
 
+    def _crash(self) -> str:
+        if not limits_memory():
+            return "made its reader crash"
+        most = f"{self.budget.memory_megabytes:,} MB"
+        return f"made its reader crash: it is damaged, or needs more than {most} of memory (documents.memory_megabytes)"
+
     def _answer(self, job: _Job, process: _Process | None) -> _Process | None:
         """Answer a job and return the process, None if it is gone."""
         exchange, items = _Exchange(job, self.budget, self._cuts_later), len(job.task.items)
@@ -185,18 +190,21 @@ class Workers:
                 self._busy.discard(process)
             if failure is None:
                 crashes = 0
+                if exchange.is_spent:
+                    process.stop()
+                    process, exchange.is_spent = None, False
                 continue
             process.stop()
             process = None
             crashes = crashes + alone if exchange.progress == before else int(alone)
             if alone and (crashes == _TRIES or failure != _CRASH):
-                exchange.give_up(failure)
+                exchange.give_up(failure if failure != _CRASH else self._crash())
                 crashes = 0
             alone = True
         return process
 
 
-_CRASH = "made its reader crash"
+_CRASH = "crash"
 _TRIES = 2
 """How often an item is tried whose process died, once the others of its task are out of the way."""
 
@@ -254,6 +262,8 @@ class _Exchange:
         self._job, self._budget, self._cuts_later = job, budget, cuts_later
         self.done = 0
         """How many items are answered."""
+        self.is_spent = False
+        """Whether the process ran out of memory, some of which it may keep."""
         self._given = 0
         """How many answers were given to the next one, which a second process gives again."""
 
@@ -275,16 +285,16 @@ class _Exchange:
             "megabytes": self._budget.megabytes,
             "cuts_later": self._cuts_later,
         }
-        repeated, left = self._given, seconds
+        repeated = self._given
         process.send(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         while self.done < end:
-            started = time.monotonic()
-            data = process.reply(left)
-            left -= time.monotonic() - started
+            # A table is checked before its first part, so that the rest of it comes, however long that takes.
+            data = process.reply(seconds)
             if data is None:
                 late = f"took more than {seconds:,.0f} s: raise documents.seconds, or leave it out"
                 return late if process.late else _CRASH
             answers = json.loads(data.decode("utf-8", "surrogatepass"))
+            self.is_spent = self.is_spent or any(answer and answer.get("spent") for answer in answers)
             again = min(repeated, len(answers))
             repeated -= again
             self._job.put(len(data), self._counted(answers[again:]))
