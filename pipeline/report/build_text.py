@@ -127,7 +127,7 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
         rules = Counter(select.rules) + Counter(generate.rules) + Counter(_stage(manifest, "check").rules)
         fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
         lost = generate.failed + _stage(manifest, "check").failed
-        failed = f" Calls failed for {lost:,} of them, listed below." if lost else ""
+        failed = f" {amount(lost, 'model call')} failed, listed below." if lost else ""
         reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
         advice = f"Rejected by rule: {fell}; docs/reference.md explains the rules." if fell else MORE
         yield f"{_reached(manifest)}: {reserve}. {advice}{failed}"

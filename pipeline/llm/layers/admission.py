@@ -12,7 +12,6 @@ from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, Reply, Re
 from goldbench.pipeline.llm.layers import Call, Request, call_label
 from goldbench.pipeline.llm.prices import PriceList
 from goldbench.pipeline.llm.throttle import NOT_JSON, Ending, Gate
-from goldbench.pipeline.llm.token_counts import tokens_at_most
 from goldbench.pipeline.ports import Usage
 
 
@@ -102,8 +101,8 @@ def _spent(outcome: HasReply | Exception | None, want: Reservation, most_read: i
     """Return the cost of an exchange; a cautious estimate where it may have been paid for and no count came."""
     if outcome is not None and (isinstance(outcome, ReplyRejected) or not isinstance(outcome, Exception)):
         usage = outcome.reply.usage
-        written = min(want.tokens - most_read, tokens_at_most(outcome.reply.text))
-        return usage if usage.input_tokens or usage.output_tokens else Usage(most_read, written)
+        counted = usage.input_tokens or usage.output_tokens
+        return usage if counted else Usage(most_read, want.tokens - most_read)  # thoughts may have cost all of it
     if isinstance(outcome, ExchangeFailed) and outcome.usage is not None:
         return outcome.usage
     timed_out = isinstance(outcome, LimitReached)

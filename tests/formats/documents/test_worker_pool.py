@@ -1,5 +1,6 @@
 """Documents are read in processes of their own, with limits; a bad file costs itself alone."""
 
+import contextlib
 import hashlib
 import os
 import signal
@@ -291,3 +292,29 @@ def test_the_worker_sees_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     read(tmp_path)
     (worker,) = children() - before
     assert "OPENAI_API_KEY" not in worker.environ()
+
+
+@pytest.mark.slow
+def test_a_process_that_ran_out_of_memory_does_not_serve_the_next_file(tmp_path: Path) -> None:
+    rounds = "".join(f".. |a{number}| replace:: |a{number - 1}| |a{number - 1}|\n" for number in range(1, 40))
+    for number in range(4):
+        (tmp_path / f"{number}.rst").write_text(f"Text\n====\n\n.. |a0| replace:: word word\n{rounds}\n|a39|\n")
+    (tmp_path / "b.txt").write_text("text")
+    largest = 0
+    stop = threading.Event()
+
+    def watch() -> None:
+        nonlocal largest
+        while not stop.wait(0.05):
+            for child in children():
+                with contextlib.suppress(psutil.Error):
+                    largest = max(largest, child.memory_info().vms)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    outcome = read(tmp_path, budget=Budget(memory_megabytes=256), jobs=1)
+    stop.set()
+    watcher.join()
+    assert outcome.texts == ["text"]
+    assert len(outcome.failures) == 4
+    assert largest < 700 * 2**20, largest
