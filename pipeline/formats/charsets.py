@@ -22,6 +22,7 @@ from goldbench.pipeline.formats.encoding_guess import (
     declared_charset,
     evidence,
     guessed,
+    is_utf_16,
     reads,
     reads_oddly,
 )
@@ -201,8 +202,12 @@ def _marked(start: bytes) -> Judgement:
 
 
 def _is_misread(rest: bytes, encoding: str) -> bool:
-    """Whether bytes after a mark of UTF-16 are UTF-8: of real UTF-16 hardly 16 characters in a row look like that."""
-    if not rest or b"\0" in rest or not reads(rest, "utf-8"):
+    """Whether bytes after a mark of UTF-16 are not: of real UTF-16 hardly 16 characters in a row look like UTF-8."""
+    if not rest or b"\0" in rest:
+        return False
+    if not is_utf_16(rest, encoding):
+        return True
+    if not reads(rest, "utf-8") or _CONTROL.search(rest.decode("latin-1")):
         return False
     return len(rest) >= _MISREAD or len(rest) % 2 == 1 or not reads(rest, encoding)
 
@@ -242,16 +247,18 @@ def _seven_bits(data: bytes) -> Judgement | None:
 
 def _not_utf_8(data: bytes, position: int, lines: Iterable[bytes]) -> Judgement:
     """Return the encoding of bytes that are not UTF-8 from a position on; ``lines`` are all lines of the file."""
-    mixture = Mixture()
+    mixture, doubt = Mixture(), ""
     if not by_nul_bytes(data):
         for line in lines:
             mixture.add(line)
         if mixed := mixture.encodings():
             return Judgement("+".join(mixed.names), mixture.confidence(), mixture.remark(mixed), mixed)
+        doubt = mixture.doubt()
     guess = guessed(data, position)
     if guess is None:
         raise _not_text()
-    return Judgement(guess.encoding, guess.confidence, f"it declares {guess.contradicts}" if guess.contradicts else "")
+    declared = f"it declares {guess.contradicts}" if guess.contradicts else ""
+    return Judgement(guess.encoding, guess.confidence, _joined(declared, doubt))
 
 
 def _is_cut(data: bytes, position: int) -> bool:

@@ -6,7 +6,9 @@ left out, because they win over Windows code pages on short texts.
 
 The confidence is (n + 1) / (n + 2), where n counts the bytes above 127 in different words: of 1,626 pieces of text in
 19 encodings, 80 % were read rightly with 1 to 4 such bytes, 91 % with 5 to 7, 99.7 % with 8 to 19, then all.
-The scores of ``chardet`` do not tell that: they are as high for three letters as for a book.
+The scores of ``chardet`` do not tell that: they are as high for three letters as for a book. Only where they are very
+low, and another encoding is half as likely, is the guess no better than one without any such byte: of 55 wrong guesses
+among 3,632 short texts 37 were like that, and 111 of the right ones.
 """
 
 from __future__ import annotations
@@ -14,8 +16,11 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
+
+from goldbench.pipeline.text.scripts import script_of
 
 _WIDER = {
     "ascii": "cp1252",
@@ -26,6 +31,13 @@ _WIDER = {
     "euc_kr": "cp949",
 }
 """Encodings that are read as their superset, because files that claim them hold its characters, too."""
+_RARE = {"kz1048": "cp1251", "ptcp154": "cp1251", "koi8-t": "koi8-r", "shift_jis_2004": "cp932"}
+"""Encodings before which another is taken that the same bytes speak for as much: Ukrainian is no Kazakh."""
+_CJK = frozenset({"Han", "Hiragana", "Katakana"})
+_NO_TEXT = frozenset({"Cn", "Co", "Cs", "Cc"})
+_NO_LETTERS = bytes(byte for byte in range(256) if not (byte == 32 or (byte < 128 and chr(byte).isalpha())))
+_FEWEST_HAN = 8
+_ALIKE, _WEAK, _NOTHING = 0.02, 0.15, 0.05
 _WINDOW = 200_000
 _PIECE = re.compile(rb"[\r\n]+|(?<=[.!?>;])(?= )")  # at bytes that are part of no other character
 _HIGH = re.compile(rb"[\x80-\xff]+")
@@ -61,7 +73,7 @@ def guessed(data: bytes, position: int) -> Guess | None:
     scores = _scores(telling) or _scores(data[:_WINDOW])
     readable = [name for name in scores if reads(data, name)]
     declared = declared_charset(data)
-    sure = confidence(evidence(telling))
+    sure = confidence(0 if _are_weak(data, scores) else evidence(telling))
     told = declared if declared is not None and reads(data, declared) else None
     if told is None and not readable:
         # The names are in order of their scores; reading says what is wrong with the first.
@@ -72,6 +84,16 @@ def guessed(data: bytes, position: int) -> Guess | None:
         assert best is not None
         return Guess(best, sure, declared)
     return Guess(told, sure)
+
+
+def _are_weak(data: bytes, scores: dict[str, float]) -> bool:
+    """Whether scores are low, and another encoding is half as likely that reads the bytes as other characters."""
+    names = [name for name in scores if reads(data, name)]
+    best = scores[names[0]] if names else 1.0
+    if best >= _WEAK or names[0] == "cp1252":  # the commonest by far; its texts have low scores
+        return False
+    near = [name for name in names if 2 * scores[name] > best or best < _NOTHING]
+    return len({data[:_WINDOW].decode(name, "replace") for name in near}) > 1
 
 
 def _speak_against(data: bytes, telling: bytes, told: str, best: str, scores: dict[str, float]) -> bool:
@@ -93,7 +115,10 @@ def _scores(sample: bytes) -> dict[str, float]:
     for one in (first, *every):
         if name := one["encoding"]:
             found.setdefault(_WIDER.get(name, name), one["confidence"])
-    return found
+    best = next(iter(found), "")
+    common = _RARE.get(best, "")
+    is_alike = common in found and found[common] >= found[best] - _ALIKE
+    return {common: found[common], **found} if is_alike else found
 
 
 def confidence(count: int) -> float:
@@ -172,9 +197,40 @@ def by_nul_bytes(data: bytes) -> str | None:
             text = codecs.getincrementaldecoder(encoding)("strict").decode(sample)
         except UnicodeDecodeError:
             continue
-        if not any(unicodedata.category(char) in {"Cn", "Co", "Cs", "Cc"} for char in set(text) - set("\t\r\n\f")):
+        if not any(unicodedata.category(char) in _NO_TEXT for char in set(text) - set("\t\r\n\f")):
             return encoding
     return None
+
+
+def is_utf_16(data: bytes, encoding: str) -> bool:
+    """Return whether bytes without any NUL look like text in an encoding of two bytes, as a mark before them says.
+
+    Such text is in one script (Chinese, Japanese, Thai …) and holds no ASCII. Other bytes read in pairs give private
+    and unassigned characters, a mixture of scripts, or, if they are Latin text, pairs of letters of ASCII.
+
+    Args:
+        data: The bytes after the mark.
+        encoding: ``utf-16-le`` or ``utf-16-be``.
+    """
+    sample = data[: _WINDOW // 2 * 2]
+    if sample.count(0):
+        return True
+    if 10 * len(sample.translate(None, _NO_LETTERS)) > 7 * len(sample):
+        return False
+    text = sample.decode(encoding, "ignore")
+    rows = Counter(ord(char) >> 8 for char in set(text) if "\u4e00" <= char <= "\u9fff")
+    if rows.total() >= _FEWEST_HAN and 3 * max(rows.values()) > rows.total():  # kana of Shift JIS begin with one byte
+        return False
+    counts = Counter("private" if unicodedata.category(char) in _NO_TEXT else _family(char) for char in text)
+    del counts["common"]
+    return not counts or (10 * max(counts.values()) >= 9 * counts.total() and 50 * counts["private"] <= len(text))
+
+
+def _family(character: str) -> str:
+    if unicodedata.category(character)[0] not in "LM":
+        return "common"
+    script = script_of(character)
+    return "CJK" if script in _CJK else script or "common"
 
 
 def _telling(data: bytes, position: int) -> bytes:

@@ -1,7 +1,9 @@
 """Text whose lines are in different encodings: most in UTF-8, others in a code page.
 
 Whether a text is mixed is decided by the runs of bytes above 127 that are valid UTF-8. In a text that is wholly in one
-code page few are, and by chance. Each different run counts once, because one word may stand on every line.
+code page few are, and by chance: how few, the other runs of the text tell. Runs beside letters of ASCII speak for
+UTF-8 if the others stand alone, as Cyrillic words do. Each different run counts once, because one word may stand on
+every line. Lines that may be UTF-8, but are too few to decide, are told as a doubt.
 
 A line that is not UTF-8 is a *stray*: narrow, if its bytes above 127 stand alone between letters of ASCII as in Western
 Europe, or wide, if they make whole words as in Russian. Each sort is guessed for itself. A line in which three quarters
@@ -19,13 +21,16 @@ from goldbench.pipeline.formats.encoding_guess import confidence, evidence, gues
 from goldbench.pipeline.text.display import amount
 
 _HIGH = re.compile(rb"[\x80-\xff]+")
+_AMID = re.compile(rb"[A-Za-z][\x80-\xff]+|[\x80-\xff]+(?=[A-Za-z])")
 _CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]"
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
 )
 """A character of UTF-8 beyond ASCII."""
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SINGLE, _PAIRS = 0.001, 0.15
-"""The share of characters of a code page that are valid UTF-8 by chance: accented letters, pairs of Chinese bytes."""
+"""How often two bytes of a code page are valid UTF-8 by chance: accented letters, pairs of Chinese bytes."""
+_AMIDST, _STRAY = 0.3, ("narrow", "wide")
 _CLEAR = 5.0
 """The logarithm of how many times likelier a mixture must be: 150 times."""
 _RUNS, _SAMPLE, _LONGEST = 10_000, 200_000, 8
@@ -64,8 +69,12 @@ class LineEncodings:
 class Mixture:
     """The lines of a text seen so far, sorted by what they may be; memory is bounded for a text of any size."""
 
-    valid: set[bytes] = field(default_factory=set)
-    invalid: set[bytes] = field(default_factory=set)
+    runs: dict[str, set[bytes]] = field(default_factory=lambda: {"valid": set(), "damaged": set(), "invalid": set()})
+    """Different runs of bytes above 127: of UTF-8 lines, characters of damaged lines, runs of stray lines."""
+    amid: dict[str, set[bytes]] = field(default_factory=lambda: {"valid": set(), "invalid": set()})
+    """Those runs beside a letter of ASCII."""
+    utf_8: int = 0
+    """Lines with bytes above 127 that are UTF-8."""
     strays: dict[str, list[bytes]] = field(default_factory=lambda: {"narrow": [], "wide": [], "damaged": []})
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("narrow", "wide", "damaged"), 0))
     _sizes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("narrow", "wide", "damaged"), 0))
@@ -82,20 +91,28 @@ class Mixture:
             if self._sizes[sort] < _SAMPLE:
                 self.strays[sort].append(line[:_SAMPLE])
                 self._sizes[sort] += len(line)
-            runs, kept = (self.valid, _CHARACTER.findall(line)) if sort == "damaged" else (self.invalid, None)
         else:
-            runs, kept = self.valid, None
+            sort = "valid"
+            self.utf_8 += 1
+        start, runs = line[:_SAMPLE], self.runs["invalid" if sort in _STRAY else sort]
         if len(runs) < _RUNS:
-            runs.update(_HIGH.findall(line[:_SAMPLE]) if kept is None else kept)
+            runs.update((_CHARACTER if sort == "damaged" else _HIGH).findall(start))
+        if sort != "damaged" and len(amid := self.amid["invalid" if sort in _STRAY else sort]) < _RUNS:
+            amid.update(run.strip(_LETTERS) for run in _AMID.findall(start))
 
     def encodings(self) -> LineEncodings | None:
         """Return how the lines are read, None if the text is not a mixture with UTF-8."""
-        if not self.valid or self._odds() < _CLEAR:
+        if not (self.runs["valid"] or self.runs["damaged"]) or self._odds() < _CLEAR:
             return None
         found = {sort: _encoding(self.strays[sort], sort) for sort in ("narrow", "wide")}
         if any(self.counts[sort] and found[sort] is None for sort in found):
             return None
         return LineEncodings(**found)
+
+    def doubt(self) -> str:
+        """Return in words that some lines may be UTF-8, for a text that is not read as a mixture; "" if none may be."""
+        lines = self.utf_8 + self.counts["damaged"]
+        return f"{amount(lines, 'line')} of it may be UTF-8" if lines and self._odds() > 0 else ""
 
     def confidence(self) -> float:
         """Return how sure the encodings of the stray lines are, as of a file in one of them."""
@@ -113,12 +130,21 @@ class Mixture:
         return ", ".join(parts)
 
     def _odds(self) -> float:
-        by_chance = _SINGLE if 2 * sum(map(len, self.invalid)) < 3 * len(self.invalid) else _PAIRS
-        valid, invalid = len(self.valid), len(self.invalid) + self.counts["damaged"]
-        said = sum(min(_LONGEST, len(_CHARACTER.findall(run))) for run in self.valid)
-        stray = invalid / (valid + invalid) if invalid else 0.0
-        odds = said * -math.log(by_chance) + valid * math.log(1 - stray)
-        return odds + (invalid * math.log(stray) if invalid else 0.0)
+        """Return the logarithm of how many times likelier a mixture is than a text that is wholly in a code page."""
+        valid, damaged, invalid = self.runs["valid"], self.runs["damaged"] - self.runs["valid"], self.runs["invalid"]
+        by_chance = _SINGLE if 2 * sum(map(len, invalid)) < 3 * len(invalid) else self._pairs()
+        odds = -math.log(by_chance) * sum(min(_LONGEST, len(run) / 2) for run in valid)
+        odds -= math.log(max(by_chance, _PAIRS)) * sum(min(_LONGEST, len(run) / 2) for run in damaged)
+        odds -= math.log((_AMIDST + len(self.amid["invalid"])) / (1 + len(invalid))) * len(self.amid["valid"])
+        one = min(len(valid), self.utf_8) + len(damaged)
+        other = min(len(invalid) + self.counts["damaged"], sum(self.counts.values()))
+        share = other / (one + other)
+        return odds + one * math.log(1 - share) + other * math.log(share)
+
+    def _pairs(self) -> float:
+        """Return how often runs of the code page begin with valid UTF-8, as long as few are seen near `_PAIRS`."""
+        runs = [run for run in self.runs["invalid"] if len(run) >= 4]
+        return (_PAIRS + sum(bool(_CHARACTER.match(run)) for run in runs)) / (1 + len(runs))
 
 
 def _sort(line: bytes) -> str:

@@ -207,3 +207,45 @@ def test_a_number_too_large_for_a_computer_stays_text(tmp_path: Path, suffix: st
     path.write_text(f"[{row}]" if suffix == "json" else row + "\n")
     (found,) = open_table(path, megabytes=1).rows()
     assert found.values == {"text": "1e400", "n": "-1E999", "m": 1500.0}
+
+
+@pytest.mark.parametrize("stray", [RUSSIAN, "Перелік відомих помилок і можливостей програми", CHINESE, JAPANESE])
+@pytest.mark.parametrize(
+    "main", [GERMAN, "Les élèves naïfs sont à côté de la forêt.", "Zażółć gęślą jaźń, mój przyjacielu."]
+)
+def test_utf_8_lines_with_a_few_accents_are_seen_beside_lines_in_another_script(main: str, stray: str) -> None:
+    encoding = {CHINESE: "gb18030", JAPANESE: "cp932"}.get(stray, "cp1251")
+    for lines in ([main, stray], [stray, main, stray, stray], [main, main, stray]):
+        parts = [(line + "\n").encode(encoding if line == stray else "utf-8") for line in lines]
+        found = decoded(b"".join(parts))
+        assert found.text == "".join(line + "\n" for line in lines)
+        assert found.judgement.encoding == f"utf-8+{encoding}"
+        assert found.judgement.is_doubtful
+
+
+def test_a_single_accent_in_utf_8_that_decides_nothing_is_told() -> None:
+    found = decoded(("qualità della vita\n").encode() + f"{RUSSIAN}\n".encode("koi8-r"))
+    assert found.judgement.is_doubtful
+    assert found.judgement.remark in {"1 line of it may be UTF-8", "1 line in koi8-r"}
+
+
+@pytest.mark.parametrize("mark", [codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE])
+@pytest.mark.parametrize("encoding", ["cp1251", "cp1252", "cp932", "gb18030", "iso8859-2"])
+def test_a_mark_of_utf_16_before_an_even_number_of_bytes_of_a_code_page_is_found(mark: bytes, encoding: str) -> None:
+    data = (TEXTS[encoding] + "\n").encode(encoding)
+    found = decoded(mark + data + b" " * (len(data) % 2))
+    assert found.text.strip() == TEXTS[encoding].strip()
+    assert found.judgement.remark == "its byte order mark says utf-16"
+
+
+@pytest.mark.parametrize("text", [CHINESE, JAPANESE, "ทุกคนเกิดมามีอิสระและเสมอภาคกัน", "人" * 9, "漢字かな交じり文。"])
+def test_marked_utf_16_without_any_character_of_ascii_is_read(text: str) -> None:
+    text = "".join(char for char in text if not char.isascii())
+    found = decoded(text.encode("utf-16"))
+    assert (found.text, found.judgement.told) == (text, ("utf-16-le", 1.0, ""))
+
+
+@pytest.mark.parametrize("text", ["Перелік відомих помилок і можливостей програми, якщо її не зупинено.", RUSSIAN])
+def test_text_in_cp1251_is_not_taken_for_kazakh(text: str) -> None:
+    found = decoded(text.encode("cp1251"))
+    assert (found.text, found.judgement.encoding) == (text, "cp1251")
