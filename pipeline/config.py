@@ -54,6 +54,10 @@ class PromptStyle(StrEnum):
     SMALL = "small"
 
 
+_NO_ENCODINGS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape"})
+"""Codecs of Python that turn bytes into text, but are no encodings of documents."""
+
+
 def codec_name(name: str) -> str:
     """Return Python's own name of an encoding.
 
@@ -62,9 +66,12 @@ def codec_name(name: str) -> str:
     """
     try:
         "a".encode(name)  # refuses those that make no text of bytes
-        return codecs.lookup(name).name
+        found = codecs.lookup(name).name
     except (LookupError, ValueError):
-        raise ValueError(f"not a known text encoding: {shown(name)[:60]!r}; give utf-8, cp1252 or the like") from None
+        found = None
+    if found is None or found in _NO_ENCODINGS:
+        raise ValueError(f"not a known text encoding: {shown(name)[:60]!r}; give utf-8, cp1252 or the like")
+    return found
 
 
 class Documents(Record):
@@ -91,7 +98,9 @@ class Documents(Record):
         "Encodings of files by pattern; the first that matches counts",
         unset="none", example={"old/**/*.txt": "cp1251"},
     )] = Field(default_factory=dict)  # fmt: skip
-    max_megabytes: Annotated[int, Field(ge=1, le=2**20), Setting("Largest text or office file", unit="megabytes")] = 64
+    max_megabytes: Annotated[
+        int, Field(ge=1, le=2**20), Setting("Most of a text or office file, or of a text", unit="megabytes")
+    ] = 64
     seconds: Annotated[
         int, Field(ge=1, le=1_000_000), Setting("Time for a document, plus 10 s per MB", unit="seconds")
     ] = 60
@@ -110,7 +119,7 @@ class Documents(Record):
     @classmethod
     def _all_known(cls, names: dict[str, str]) -> dict[str, str]:
         if not all(pattern.strip("/ ") for pattern in names):
-            raise ValueError("a pattern is empty")
+            raise ValueError('a pattern that names no file; give one as "old/*.txt"')
         return {pattern: codec_name(name) for pattern, name in names.items()}
 
 

@@ -62,7 +62,7 @@ def _loads(config: Config) -> Finding:
 
 
 async def _reach(config: Config, key: str | None) -> Finding:
-    answer = await probe(config.model.base_url or OPENAI, key)
+    answer = await probe(config.model.base_url or OPENAI, key, key_header=config.model.key_header)
     if answer.problem:
         return Finding("reach", f"{answer.base_url} {answer.problem}", good=False)
     name = config.model.name

@@ -74,7 +74,7 @@ def cut(
     Args:
         config: The configuration.
         found: The files.
-        on_failure: Is told about each document that cannot be read, unless the configuration is strict.
+        on_failure: Is told about each file or document that cannot be read, unless the configuration is strict.
         on_left_out: Is told at the end what was left out of the texts.
         on_encodings: Is told at the end the encodings of the files.
     """
@@ -84,6 +84,8 @@ def cut(
             raise error
         on_failure(error)
 
+    for problem in found.failures:
+        report(problem)
     with workers_for(config) as readers, workers_for(config) as cutters:
         documents = read_documents(
             found.files, reading(config), readers, on_failure=report, on_left_out=on_left_out, on_encodings=on_encodings

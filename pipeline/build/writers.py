@@ -416,7 +416,7 @@ async def only_model(config: Config) -> str:
     """
     from goldbench.pipeline.llm.probe import probe  # its HTTP client takes a while to import
 
-    answer = await probe(config.model.base_url or OPENAI, config.api_key())
+    answer = await probe(config.model.base_url or OPENAI, config.api_key(), key_header=config.model.key_header)
     if len(answer.models) == 1:
         return answer.models[0]
     offers = f"it offers {', '.join(answer.models[:8])}" if answer.models else f"it {answer.problem or 'offers none'}"

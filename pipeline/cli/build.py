@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -238,10 +239,12 @@ def chunk(
     from goldbench.pipeline.build.inputs import cut, find_documents
     from goldbench.pipeline.errors import explained
     from goldbench.pipeline.formats.jsonl import write_lines
+    from goldbench.pipeline.report.build_text import passed_over
     from goldbench.pipeline.text.display import amount
 
     messages, failures = console_for(stderr=True), []
-    told: list[LeftOut | Encodings] = []
+    left_out: list[LeftOut] = []
+    encodings: list[Encodings] = []
 
     def on_failure(error: GoldbenchError) -> None:
         failures.append(error)
@@ -251,9 +254,12 @@ def chunk(
     if out is not None and any(out.resolve() == file.path.resolve() for file in found.files):
         raise UsageError(f"--out {out}: is one of the documents; give another file")
     with explained(out or Path("standard output")):
-        chunks = cut(settings, found, on_failure=on_failure, on_left_out=told.append, on_encodings=told.append)
+        chunks = cut(settings, found, on_failure=on_failure, on_left_out=left_out.append, on_encodings=encodings.append)
         count = write_lines(out, chunks)
-    for note in (note for one in told for note in one.notes()):
+    for line in passed_over(found.ignored, found.repeated):
+        messages.print(line)
+    notes = [*(one.notes() for one in left_out), *(one.notes(has_manifest=False) for one in encodings)]
+    for note in chain.from_iterable(notes):
         messages.print(note)
     messages.print(amount(count, "chunk") + (f" in {out}" if out else ""))
     if failures:

@@ -39,8 +39,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
 )
 CUT_OFF = "its last character is cut off"
-ODD = "capital letters or signs stand within words"
-OTHER = "give its encoding with --encoding, or for files by name in [documents.encodings]"
+ODD = "capital letters, signs or letters of another script stand within words"
+OTHER = "save it as UTF-8, or name the encoding of documents with --encoding or in [documents.encodings]"
 _DOUBTFUL = 0.9
 _MISREAD = 32
 """Fewest bytes of valid UTF-8 without NUL after a mark of UTF-16 that are UTF-8 beyond doubt."""
@@ -196,7 +196,7 @@ def _marked(start: bytes) -> Judgement:
             return Judgement(str(other), remark=f"{remark} in the other byte order", skip=len(mark))
         if reads(rest, encoding):
             return Judgement(encoding, skip=len(mark))
-        if told == "utf-16":
+        if told == "utf-16" or b"\0" not in rest:
             return Judgement("", remark=remark, skip=len(mark))
     return Judgement("")
 
@@ -275,7 +275,7 @@ def _strict(data: bytes, encoding: str) -> tuple[str, bool]:
         except UnicodeDecodeError:
             return codecs.getincrementaldecoder(encoding)("strict").decode(data), True
     except (UnicodeError, LookupError):
-        raise Fault(f"is not valid {encoding}, the encoding it seems to be in: save it as UTF-8, or {OTHER}") from None
+        raise Fault(f"is not valid {encoding}, the encoding it seems to be in: {OTHER}") from None
 
 
 def _joined(*remarks: str) -> str:

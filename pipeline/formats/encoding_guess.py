@@ -46,7 +46,7 @@ _ENOUGH = 20
 """Fewest bytes above 127 with which statistics contradict a declaration."""
 
 
-_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
+_BEYOND_ASCII_OR_LINE = re.compile("[^\x00-\x7f]|\n")
 _LOOKED_AT, _FEWEST_ODD = 20_000, 2
 _QUOTES = frozenset("„‚“”«»")  # but not the apostrophes, which stand within words
 
@@ -141,21 +141,33 @@ def reads(data: bytes, encoding: str) -> bool:
 
 
 def reads_oddly(text: str) -> bool:
-    """Return whether a text looks as if it were read in the wrong code page.
+    """Return whether a text, or one of its lines, looks as if it were read in the wrong code page.
 
-    Of its characters beyond ASCII one in ten or more is a capital letter after a small one, or a sign between letters,
-    as in ``ÉtÉ`` and ``d┌part``; in texts that are read rightly hardly any is.
+    Of its characters beyond ASCII one in ten or more is a capital letter after a small one, a sign between letters, or
+    a letter of Greek or Cyrillic between those of ASCII, as in ``ÉtÉ``, ``d┌part`` and ``Wдchter``; in texts that are
+    read rightly hardly any is.
     """
-    odd = beyond = 0
-    for found in islice(_BEYOND_ASCII.finditer(text), _LOOKED_AT):
+    odd, beyond = Counter[int](), Counter[int]()
+    line = 0
+    for found in islice(_BEYOND_ASCII_OR_LINE.finditer(text), _LOOKED_AT):
         place, character = found.start(), found[0]
-        before, after = text[place - 1 : place], text[place + 1 : place + 2]
-        beyond += 1
-        if character.isupper():
-            odd += before.islower()
-        elif character in _QUOTES or unicodedata.category(character)[0] == "S":
-            odd += before.isalpha() and after.isalpha()
-    return odd >= _FEWEST_ODD and 10 * odd >= beyond
+        if character == "\n":
+            line += 1
+            continue
+        beyond[line] += 1
+        odd[line] += _is_odd(character, text[place - 1 : place], text[place + 1 : place + 2])
+    every = odd.total() >= _FEWEST_ODD and 10 * odd.total() >= beyond.total()
+    return every or any(count >= _FEWEST_ODD and 10 * count >= beyond[line] for line, count in odd.items())
+
+
+def _is_odd(character: str, before: str, after: str) -> bool:
+    if character.isupper() and before.islower():
+        return True
+    if "\u0370" <= character <= "\u052f":
+        return before.isascii() and before.isalpha() and after.isascii() and after.isalpha()
+    if character in _QUOTES or unicodedata.category(character)[0] == "S":
+        return before.isalpha() and after.isalpha()
+    return False
 
 
 def declared_charset(data: bytes) -> str | None:

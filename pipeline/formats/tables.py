@@ -24,7 +24,7 @@ from goldbench.pipeline.errors import require
 from goldbench.pipeline.formats.charsets import OTHER, Judgement, decoded, judged_file
 from goldbench.pipeline.formats.faults import Fault, Place
 from goldbench.pipeline.formats.lines import MAX_LINE, csv_records
-from goldbench.pipeline.formats.regular_files import open_regular, read_whole
+from goldbench.pipeline.formats.regular_files import ALWAYS_FINE, MAX_RATIO, open_regular, read_whole
 from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _Quoting = Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
 _MAX_COLUMNS = 10_000
 _PEEK = 100
-_MAX_RATIO, _ALWAYS_FINE = 200, 20 * 2**20
 _DELIMITERS = (",", ";", "\t", "|")
 
 
@@ -211,10 +210,15 @@ def _parsed(text: str | bytes) -> Any:  # noqa: ANN401  any JSON
     return json.loads(text, parse_float=lambda digits: digits if math.isinf(float(digits)) else float(digits))
 
 
+_TOO_MANY_DIGITS = "holds a number of too many digits for JSON: write it as text"
+
+
 def _json_problem(error: jsonlines.InvalidLineError) -> str:
     cause = error.__cause__
     if isinstance(cause, json.JSONDecodeError):
-        return f"is not valid JSON: {cause.msg} at column {cause.colno}"
+        return f"is not valid JSON: {cause.msg.removesuffix(' at')} at column {cause.colno}"
+    if isinstance(cause, ValueError):
+        return _TOO_MANY_DIGITS
     return "is not a JSON object" if cause is None else "is not valid JSON"
 
 
@@ -223,13 +227,15 @@ def _json(path: Path, megabytes: int, encoding: str | None) -> Table:
     try:
         values = _parsed(found.text)
     except json.JSONDecodeError as error:
-        raise Fault(f"is not valid JSON: {error.msg}", line=error.lineno) from None
+        raise Fault(f"is not valid JSON: {error.msg.removesuffix(' at')}", line=error.lineno) from None
     except RecursionError:
         raise Fault("is nested too deeply") from None
     except ValueError:
-        raise Fault("holds a number of too many digits for JSON: write it as text") from None
+        raise Fault(_TOO_MANY_DIGITS) from None
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise Fault("is JSON, but not a list of objects: give JSON Lines, one object per line")
+    if not values:
+        raise Fault("is an empty list: it holds no rows")
     rows = [Row(number, None, value) for number, value in enumerate(values, start=1)]
     return _objects(lambda: iter(rows), found.judgement)
 
@@ -278,8 +284,8 @@ def _parquet(path: Path) -> Table:
 def _check_unpacked(metadata: pq.FileMetaData, size: int) -> None:
     """Refuse a file whose values, each distinct one once, take far more bytes than the file."""
     unpacked = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
-    if unpacked > max(_ALWAYS_FINE, _MAX_RATIO * size):
-        raise Fault(f"unpacks from {size:,} to {unpacked:,} bytes: not opened (a bomb?)")
+    if unpacked > max(ALWAYS_FINE, MAX_RATIO * size):
+        raise Fault(f"unpacks to {unpacked:,} bytes, more than {MAX_RATIO} times its {size:,}: not opened")
 
 
 def _repeating(file: pq.ParquetFile) -> list[str]:
@@ -297,7 +303,7 @@ def _repeating(file: pq.ParquetFile) -> list[str]:
             column = group.column(place)
             sizes[column.path_in_schema] = max(sizes[column.path_in_schema], column.total_uncompressed_size)
     texts = (field for field in schema if types.is_string(field.type) or types.is_large_string(field.type))
-    return [field.name for field in texts if sizes[field.name] <= _ALWAYS_FINE]
+    return [field.name for field in texts if sizes[field.name] <= ALWAYS_FINE]
 
 
 def _values(column: pa.Array) -> list[object]:

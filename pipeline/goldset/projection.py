@@ -227,7 +227,7 @@ def _of_both(carried: Sequence[JudgedPassage], here: Sequence[JudgedPassage]) ->
 
 
 def _problem(error: UnreadableDocument) -> str:
-    return f"{error.problem.partition(': ')[0]} to be cut into chunks"  # what follows is a setting of a build
+    return f"cannot be cut into chunks: it {error.problem.partition(': ')[0]}"  # what follows is a setting of a build
 
 
 def _refuse(error: UnreadableDocument) -> None:
@@ -235,7 +235,7 @@ def _refuse(error: UnreadableDocument) -> None:
 
 
 def _failure(error: UnreadableDocument) -> Failure:
-    message = f"{error.path}: {_problem(error)}, and gives none"
+    message = f"{error.path}: {_problem(error)}"
     return Failure(stage="chunk", item=str(error.path), kind="unreadable", message=message)
 
 

@@ -147,8 +147,11 @@ async def _asked(config: Config, answers: Path, tried: Tried) -> bool:
         tried.traits, usage, answers_come = await preflight(settings, store)
     tried.usage |= usage
     if settings.file is None:
-        length = (await probe(settings.base_url, settings.api_key)).contexts.get(settings.name)
+        answer = await probe(settings.base_url, settings.api_key, key_header=settings.key_header)
+        length = answer.contexts.get(settings.name)
         says = f"{length:,} tokens for prompt and answer" if length else "not listed by the server"
+        if answer.problem:
+            says = f"unknown: /models {answer.problem}"
         tried.traits.append(Trait("context", says, "--chunk-size"))
     return answers_come
 

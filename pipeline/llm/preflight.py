@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from goldbench.pipeline.llm.reply_body import first_choice, message_of, thought
 from goldbench.pipeline.llm.reply_schema import LIMITS
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
+from goldbench.pipeline.llm.throttle import COMING_UP
 from goldbench.pipeline.ports import ChatRequest
 from goldbench.prompts.loader import load
 from goldbench.schemas.manifest import StageUsage
@@ -24,7 +24,6 @@ PROMPT, STAGE = "preflight.v1", "preflight"
 _TOKENS = 200
 _ATTEMPTS = 5
 """Attempts of the one request; with no other call beside it, a server that fails would be tried for minutes."""
-_FAILING = re.compile(r"http-5(?!02|03|04|29)\d\d")
 """Errors that waiting does not mend, unlike those of a server that starts or has too much to do."""
 _FORMATS = {
     "json_schema": "JSON Schema",
@@ -68,8 +67,12 @@ async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list
         except CallFailed as failed:
             fault = failed
         assert path.lessons is not None
-        failing = fault is not None and bool(_FAILING.fullmatch(fault.kind)) and not path.lessons.settled
+        failing = fault is not None and _is_failing(fault.kind) and not path.lessons.settled
         return _traits(settings, path.lessons, fault), path.usage(), not failing
+
+
+def _is_failing(kind: str) -> bool:
+    return kind.startswith("http-5") and kind not in COMING_UP
 
 
 def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], None]) -> None:

@@ -13,7 +13,7 @@ from goldbench.pipeline.errors import GoldbenchError, ModelUnavailable
 from goldbench.pipeline.llm.bodies import bound_body
 from goldbench.pipeline.llm.certificates import trouble, trusted
 from goldbench.pipeline.llm.proxies import proxy_for
-from goldbench.pipeline.llm.server_settings import shown_address
+from goldbench.pipeline.llm.server_settings import address_of, headers_of_key, shown_address, usual_header
 from goldbench.pipeline.llm.wire import redirected_to
 
 LOCAL_SERVERS = {
@@ -35,18 +35,19 @@ class Probe:
     """The length of the context in tokens, of models whose server lists it."""
 
 
-async def probe(base_url: str, api_key: str | None, *, seconds: float = 5.0) -> Probe:
+async def probe(base_url: str, api_key: str | None, *, key_header: str | None = None, seconds: float = 5.0) -> Probe:
     """Return the models that ``GET /models`` lists; a server that is down, slow or strange raises nothing.
 
     Args:
-        base_url: The server.
+        base_url: The server; a query in it goes with the request.
         api_key: Its key, None for none.
+        key_header: The header that carries the key; None for the one that the address is known for.
         seconds: The longest time to wait.
     """
     shown = shown_address(base_url)
     try:
         async with asyncio.timeout(seconds):
-            listed = await _models(base_url, api_key)
+            listed = await _models(base_url, api_key, key_header or usual_header(base_url))
             return Probe(shown, tuple(listed), contexts={name: length for name, length in listed.items() if length})
     except GoldbenchError as error:
         return Probe(shown, problem=str(error))
@@ -57,8 +58,9 @@ async def probe(base_url: str, api_key: str | None, *, seconds: float = 5.0) -> 
         return Probe(shown, problem=f"cannot be used: {problem}" if problem else _unreached(error))
 
 
-async def _models(base_url: str, api_key: str | None) -> dict[str, int | None]:
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+async def _models(base_url: str, api_key: str | None, key_header: str) -> dict[str, int | None]:
+    headers = headers_of_key(api_key, key_header) if api_key else {}
+    address, query = address_of(base_url)
     client = httpx2.AsyncClient(
         verify=trusted(),
         proxy=proxy_for(base_url),
@@ -68,7 +70,7 @@ async def _models(base_url: str, api_key: str | None) -> dict[str, int | None]:
         event_hooks={"response": [bound_body]},
     )
     async with client:
-        response = await client.get(f"{base_url.rstrip('/')}/models", headers=headers)
+        response = await client.get(f"{address.rstrip('/')}/models", params=query, headers=headers)
     if response.status_code in {401, 403}:
         raise ModelUnavailable(f"{'refuses the' if api_key else 'wants a'} key (HTTP {response.status_code})")
     if response.is_redirect:

@@ -241,9 +241,7 @@ class ModelSettings(Model):
     @property
     def header_of_key(self) -> str:
         """The header that carries the key: as set, else the one that the address is known for."""
-        parts = urlsplit(self.base_url)
-        azure = (parts.hostname or "").endswith(_AZURE) or _DEPLOYMENT in parts.path
-        return self.key_header or ("api-key" if azure else "Authorization")
+        return self.key_header or usual_header(self.base_url)
 
     @property
     def lacks_version(self) -> bool:
@@ -256,6 +254,23 @@ class ModelSettings(Model):
         if self.file is not None:
             return "this machine"
         return shown_address(self.base_url)
+
+
+def usual_header(url: str) -> str:
+    """Return the header that carries the key to an address, as far as it is known."""
+    parts = urlsplit(url)
+    azure = (parts.hostname or "").endswith(_AZURE) or _DEPLOYMENT in parts.path
+    return "api-key" if azure else "Authorization"
+
+
+def headers_of_key(key: str, name: str) -> dict[str, str]:
+    """Return the header that carries a key: as it is, or in ``Authorization`` after ``Bearer``.
+
+    Args:
+        key: The key.
+        name: The header.
+    """
+    return {name: f"Bearer {key}" if name.lower() == "authorization" else key}
 
 
 def address_of(url: str) -> tuple[str, dict[str, str]]:

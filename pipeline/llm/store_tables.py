@@ -29,6 +29,7 @@ CREATE TABLE claims (
   expires REAL NOT NULL);
 CREATE TABLE dialects (base_url TEXT, model TEXT, dialect TEXT NOT NULL, PRIMARY KEY (base_url, model));
 """
+_MAKE_ROOM = "make room on the disk, or end what else uses the file"
 _PASSING = frozenset({"BUSY", "LOCKED", "FULL", "READONLY", "IOERR", "CANTOPEN", "PERM", "NOMEM", "PROTOCOL", "AUTH"})
 """SQLite's errors about the disk, the rights or another process; the file itself is not damaged."""
 _DAMAGED = "the answer store is damaged: move it away, or repair it with sqlite3's .recover"
@@ -62,9 +63,7 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
             except sqlite3.OperationalError as error:
                 # Switching to the write-ahead log does not wait for its turn, unlike everything else.
                 if "locked" not in str(error) or time.monotonic() > until:
-                    raise OutputError(
-                        f"{path}: the answer store cannot be opened ({error}): free the disk or the file"
-                    ) from None
+                    raise OutputError(f"{path}: the answer store cannot be opened ({error}): {_MAKE_ROOM}") from None
                 time.sleep(0.01)
             except sqlite3.DatabaseError:
                 raise InputError(path, _FOREIGN) from None
@@ -179,7 +178,7 @@ def store_problem(path: Path, error: sqlite3.Error) -> InputError | OutputError:
     """Return the error to raise for an SQLite error in an open store."""
     name = getattr(error, "sqlite_errorname", "")
     if name.removeprefix("SQLITE_").partition("_")[0] in _PASSING:
-        return OutputError(f"{path}: the answer store cannot be used ({error}): free the disk or the file")
+        return OutputError(f"{path}: the answer store cannot be used ({error}): {_MAKE_ROOM}")
     return InputError(path, _DAMAGED)  # SQLite's own words may hold content
 
 

@@ -31,7 +31,7 @@ _LONGEST_WAIT_S = 300.0
 
 NOT_JSON = "the server answers with something that is not JSON (is the base URL right, with its /v1?)"
 
-_COMING_UP = frozenset({"http-502", "http-503", "http-504", "http-529", "rate-limit"})
+COMING_UP = frozenset({"http-502", "http-503", "http-504", "http-529", "rate-limit"})
 """What a server that starts, loads its model or has too much to do answers; any other error is waited for less long."""
 
 REFUSALS_BEFORE_END = 5
@@ -117,7 +117,7 @@ class Gate:
         self._timer: asyncio.TimerHandle | None = None
         self._waits_until = 0.0
         self._done = self._failed = 0
-        self.how_asked: Callable[[], str] = str
+        self.how_asked: Callable[[], str] = lambda: ""
         """Returns how a server that fails was asked, for the message: empty, or a phrase that begins with a comma."""
         self._refused: set[str] = set()
         self._last_fault = ""
@@ -170,7 +170,7 @@ class Gate:
             if cause is None:
                 self.tempo.answered(seconds, usage.output_tokens)
             # A reply that is not JSON may be another server's page: it does not count as having reached the server.
-            ailing, spoke = ending.fault == "http-503", ending.fault in _COMING_UP
+            ailing, spoke = ending.fault == "http-503", ending.fault in COMING_UP
             self.circuit.hear(cause, ticket.label, ailing=ailing, spoke=spoke, now=now)
             self._rates.hear(ending.allowance, call=ticket.number, tokens=ticket.want.tokens, now=now)
         if self._queue:

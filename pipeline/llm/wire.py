@@ -19,7 +19,7 @@ from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere,
 from goldbench.pipeline.llm.headers import allowance, retry_after_s
 from goldbench.pipeline.llm.proxies import proxy_for
 from goldbench.pipeline.llm.reply_body import context_exceeded, error_inside, error_of
-from goldbench.pipeline.llm.server_settings import ModelSettings, address_of, without_key
+from goldbench.pipeline.llm.server_settings import ModelSettings, address_of, headers_of_key, without_key
 
 R = TypeVar("R")
 
@@ -161,10 +161,8 @@ class Wire:
 
 def _key_headers(settings: ModelSettings) -> dict[str, str | openai.Omit]:
     """Return the header with the key. Both are always set: the client would otherwise look for a key elsewhere."""
-    key, name = settings.api_key, settings.header_of_key
-    if key and name.lower() != "authorization":
-        return {"Authorization": openai.Omit(), name: key}
-    return {"Authorization": f"Bearer {key}" if key else openai.Omit()}
+    sent = headers_of_key(settings.api_key, settings.header_of_key) if settings.api_key else {}
+    return {"Authorization": openai.Omit(), **sent}
 
 
 def redirected_to(url: str, location: str, *, key: str | None = None) -> str:

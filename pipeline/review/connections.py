@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 from collections.abc import Collection
 from typing import Any
@@ -74,8 +73,11 @@ class PageConnection(H11Protocol):
         """Take bytes of a request."""
         if self._quiet:  # the first of a further request
             self._quiet, self._since = False, self.loop.time()
-        with contextlib.suppress(RuntimeError):  # the transport was closed by what came before
+        try:
             super().data_received(data)
+        except RuntimeError:
+            if not self.transport.is_closing():  # an answer to what came before it in these bytes closed it
+                raise
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""

@@ -324,7 +324,7 @@ def _told(name: str) -> Iterator[None]:
         )
         if "file is not a database" in reason or "malformed" in reason:
             raise InputError(name, "is not a ledger, or is damaged; give another --ledger") from None
-        advice = ": free the disk or the file" if _OF_THE_DISK.search(reason) else ""
+        advice = ": make room on the disk, or end what else uses the file" if _OF_THE_DISK.search(reason) else ""
         raise LedgerFailed(f"{name}: {shown(reason)[:160]}{advice}") from None
     except SQLAlchemyError as error:
         raise LedgerFailed(f"{name}: {type(error).__name__}") from None

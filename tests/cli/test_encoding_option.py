@@ -95,7 +95,7 @@ def test_files_that_are_not_in_the_encoding_given_are_one_line_each(goldbench: G
     (tmp_path / "c.toml").write_text('[documents.encodings]\n"*.txt" = "koi8-r"\n')
     done = goldbench("chunk", "docs", "--encoding", "utf-8", "--config", "c.toml")
     assert json.loads(done.stdout)["text"] == RUSSIAN.strip()
-    way = "give its encoding with --encoding, or for files by name in [documents.encodings]"
+    way = "save it as UTF-8, or name the encoding of documents with --encoding or in [documents.encodings]"
     assert f"skipped docs/b.csv: is not valid utf-8 text in its first lines: {way}\n" in done.stderr
 
 
@@ -119,4 +119,4 @@ def test_a_pattern_that_no_file_matches_is_named(goldbench: Goldbench, tmp_path:
     _put(tmp_path / "docs", {"a.txt": RUSSIAN.encode("koi8-r")})
     (tmp_path / "c.toml").write_text('[documents.encodings]\n"*.txt" = "koi8-r"\n"*.TXT" = "cp1251"\n')
     (told,) = [line for line in goldbench("chunk", "docs", "--config", "c.toml").stderr.splitlines() if "TXT" in line]
-    assert told.startswith("documents.encodings: *.TXT matches no file")
+    assert told.startswith("documents.encodings: no file matches '*.TXT'; a pattern is compared")

@@ -39,7 +39,7 @@ def test_ascii_utf_8_and_a_mark_that_fits_are_certain(data: bytes) -> None:
 def test_text_in_an_encoding_that_is_never_guessed_is_in_doubt(text: str) -> None:
     found = decoded((text * 9).encode("mac_roman"))
     assert found.text != text * 9
-    assert "capital letters or signs stand within words" in found.judgement.remark
+    assert "capital letters, signs or letters of another script stand within words" in found.judgement.remark
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,10 @@ def test_a_declaration_that_the_bytes_contradict_is_found(
 def test_the_encoding_given_is_taken_and_one_that_does_not_fit_is_one_line() -> None:
     assert decoded(RUSSIAN.encode("koi8-r"), "koi8-r").text == RUSSIAN
     assert decoded("Straße".encode("cp1252"), "cp1252").judgement.confidence == 1
-    with pytest.raises(Fault, match=r"^is not valid utf-8 at byte 1, the encoding that is set for it: give its enc"):
+    with pytest.raises(
+        Fault,
+        match=r"^is not valid utf-8 at byte 1, the encoding that is set for it: save it as UTF-8, or name the enc",
+    ):
         decoded(RUSSIAN.encode("koi8-r"), "utf-8")
 
 
@@ -221,6 +224,16 @@ def test_utf_8_lines_with_a_few_accents_are_seen_beside_lines_in_another_script(
         assert found.text == "".join(line + "\n" for line in lines)
         assert found.judgement.encoding == f"utf-8+{encoding}"
         assert found.judgement.is_doubtful
+
+
+def test_lines_of_two_code_pages_are_in_doubt() -> None:
+    found = decoded((GERMAN + "\n").encode("cp1252") + (RUSSIAN + "\n").encode("cp1251"))
+    assert "capital letters, signs or letters of another script stand within words" in found.judgement.remark
+
+
+def test_a_mark_of_utf_32_before_utf_8_is_found() -> None:
+    found = decoded(codecs.BOM_UTF32_LE + GERMAN.encode())
+    assert (found.text, found.judgement.remark) == (GERMAN, "its byte order mark says utf-32")
 
 
 def test_a_single_accent_in_utf_8_that_decides_nothing_is_told() -> None:

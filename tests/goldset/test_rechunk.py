@@ -156,7 +156,7 @@ class LateOverTheFirst(Workers):
     """Workers that take too long over the first document."""
 
     def answers(self, tasks: Iterable[Task]) -> Generator[Iterator[dict[str, Any]]]:
-        late = {"problem": "took more than 60 s: raise documents.seconds, or leave it out"}
+        late = {"problem": "took more than 60 s: raise documents.seconds, or leave the file out"}
         for number, answer in enumerate(super().answers(tasks)):
             yield answer if number else iter([late])
 
@@ -168,14 +168,14 @@ def test_a_document_that_cannot_be_cut_is_named_and_the_others_are_cut(
     monkeypatch.setattr(projection, "Workers", LateOverTheFirst)
     done = goldbench("rechunk", run, "--chunk-size", 500, "--out", "other")
     assert done.returncode == 0, done.stderr
-    line = f"{first['source']}: took more than 60 s to be cut into chunks, and gives none"
+    line = f"{first['source']}: cannot be cut into chunks: it took more than 60 s"
     assert f"skipped {line}\n" in done.stderr
     manifest = json.loads((tmp_path / "other" / "manifest.json").read_text(encoding="utf-8"))
     assert [failure["message"] for failure in manifest["failures"]] == [line]
     assert [stage["failed"] for stage in manifest["stages"]] == [1, 0]
     cut = {chunk["span"]["doc_id"] for chunk in lines(tmp_path / "other" / "1-chunks.jsonl")}
     assert cut == {document["doc_id"] for document in others}
-    with pytest.raises(GoldbenchError, match="took more than 60 s to be cut into chunks; leave this chunk size out"):
+    with pytest.raises(GoldbenchError, match="cut into chunks: it took more than 60 s; leave this chunk size out"):
         rechunk(run, size=500, overlap=50)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -100,6 +102,41 @@ async def test_looking_for_models_follows_no_redirect(model_server: ServerHandle
     there = {"status": 307, "headers": {"location": model_server.base_url + "/models"}}
     model_server.script({"when": {"kind": "models", "nth": [1]}, "do": there})
     assert "redirects to another path (HTTP 307)" in str((await probe(model_server.base_url, None)).problem)
+
+
+@pytest.mark.parametrize(
+    ("query", "named", "sent"),
+    [
+        ("", None, ("authorization", "Bearer CANARY")),
+        ("", "X-Key", ("x-key", "CANARY")),
+        ("?api-version=2024-10-21", "api-key", ("api-key", "CANARY")),
+    ],
+)
+async def test_models_are_asked_with_the_key_in_its_header_and_with_the_query(
+    query: str, named: str | None, sent: tuple[str, str]
+):
+    seen: list[tuple[str, dict[str, str]]] = []
+
+    class Listing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+            body = b'{"data": [{"id": "one", "max_model_len": 512}]}'
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Listing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        found = await probe(f"http://127.0.0.1:{server.server_port}/v1{query}", "CANARY", key_header=named)
+        server.shutdown()
+    assert (found.models, found.contexts) == (("one",), {"one": 512})
+    ((path, headers),) = seen
+    assert path == f"/v1/models{query}"
+    assert headers[sent[0]] == sent[1]
+    assert ("authorization" in headers) == (sent[0] == "authorization")
 
 
 @pytest.fixture

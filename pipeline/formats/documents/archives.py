@@ -9,11 +9,10 @@ import zipfile
 from typing import IO
 
 from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.regular_files import ALWAYS_FINE, MAX_RATIO
 
 _MAX_MEMBERS = 20_000
 _MAX_UNPACKED = 300 * 2**20
-_MAX_RATIO = 200
-_ALWAYS_FINE = 20 * 2**20
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _DECLARATIONS = {
     ".epub": (b"<!ENTITY",)  # its pages may have a DOCTYPE
@@ -49,11 +48,13 @@ def _check_sizes(members: list[zipfile.ZipInfo]) -> None:
     if any(member.flag_bits & 1 for member in members):
         raise Fault("is encrypted: save it without a password")
     if len(members) > _MAX_MEMBERS:
-        raise Fault(f"holds {len(members):,} parts, more than {_MAX_MEMBERS:,}")
+        raise Fault(f"holds {len(members):,} parts, more than {_MAX_MEMBERS:,}: split it")
     unpacked = sum(member.file_size for member in members)
     packed = sum(member.compress_size for member in members)
-    if unpacked > _MAX_UNPACKED or (unpacked > _ALWAYS_FINE and unpacked > _MAX_RATIO * max(1, packed)):
-        raise Fault(f"unpacks from {packed:,} to {unpacked:,} bytes: not opened (a zip bomb?)")
+    if unpacked > _MAX_UNPACKED:
+        raise Fault(f"unpacks to {unpacked:,} bytes, more than {_MAX_UNPACKED:,}: split it")
+    if unpacked > max(ALWAYS_FINE, MAX_RATIO * packed):
+        raise Fault(f"unpacks to {unpacked:,} bytes, more than {MAX_RATIO} times its {packed:,}: not opened")
 
 
 def _check_declarations(archive: zipfile.ZipFile, member: zipfile.ZipInfo, forbidden: tuple[bytes, ...]) -> None:

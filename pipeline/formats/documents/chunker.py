@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from goldbench.pipeline.errors import UnreadableDocument
+from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
 from goldbench.pipeline.formats.documents.worker_pool import Task, Workers
 from goldbench.pipeline.stages.chunk import check_sizes, chunks_of
 from goldbench.pipeline.text.display import shown
@@ -36,6 +36,7 @@ def cut_documents(
 
     Raises:
         UsageError: ``size`` or ``overlap`` is out of range.
+        GoldbenchError: A package that cuts documents is not installed.
     """
     check_sizes(size, overlap)
     sent: deque[Document] = deque()
@@ -44,6 +45,8 @@ def cut_documents(
         for answer in answers:
             document = sent.popleft()
             (found,) = answer
+            if missing := found.get("missing"):
+                raise GoldbenchError(f"{missing} is not installed: install goldbench again")
             if problem := found.get("problem"):
                 on_failure(UnreadableDocument(shown(document.source), problem))
             else:

@@ -58,7 +58,7 @@ class Encodings:
         self._unmatched, self._guessed = unmatched, Counter[str]()
         self._least: list[FileEncoding] = []
 
-    def heard(self, path: Path, answers: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def taken_from(self, path: Path, answers: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Yield the answers of a process about a file without what they say of its encoding, which is taken."""
         for answer in answers:
             if found := answer.pop("encoding", None):
@@ -89,29 +89,36 @@ class Encodings:
         order = sorted(self._least, key=lambda one: (not _is_doubtful(one), one.confidence, one.item))
         return order[:LISTED]
 
-    def notes(self) -> list[str]:
-        """Return the lines that name the files in doubt, and count those whose encoding was guessed."""
+    def notes(self, *, has_manifest: bool = True) -> list[str]:
+        """Return the lines that name the files in doubt, and count those whose encoding was guessed.
+
+        Args:
+            has_manifest: Whether a manifest lists the files, so that only the first of those in doubt are named.
+        """
         lines = [
-            f"documents.encodings: {shown(pattern)} matches no file, by its path below the folder given or as given"
+            f"documents.encodings: no file matches {shown(pattern)!r}; a pattern is compared with the path below the "
+            "folder given, and with the path as given"
             for pattern in self._unmatched
         ]
         if self._guessed:
             names = ", ".join(f"{name} {count:,}" for name, count in self._guessed.most_common())
             lines.append(
                 f"{amount(self._guessed.total(), 'file')} not in UTF-8, whose encoding was guessed by the bytes: "
-                f"{names}; the manifest lists them"
+                f"{names}{'; the manifest lists them' if has_manifest else ''}"
             )
-        return lines + self._in_doubt()
+        return lines + self._in_doubt(has_manifest)
 
-    def _in_doubt(self) -> list[str]:
+    def _in_doubt(self, has_manifest: bool) -> list[str]:
         if not self.doubtful:
             return []
-        files = [one for one in self.listed() if _is_doubtful(one)][:SHOWN]
+        files = [one for one in self.listed() if _is_doubtful(one)][: SHOWN if has_manifest else LISTED]
         found = f"{amount(self.doubtful, 'file')} decoded with doubt"
-        lines = [f"{found}; give an encoding with --encoding, or by pattern in [documents.encodings]:"]
+        again = ", and build with --replace" if has_manifest else ""
+        lines = [f"{found}; to correct one, name it with --encoding or by pattern in [documents.encodings]{again}:"]
         lines += [f"  {one.item}: {one.encoding}{_why(one)}" for one in files]
         if more := self.doubtful - len(files):
-            lines.append(f"  and {more:,} more; the manifest lists the first {LISTED:,}")
+            listed = f"; the manifest lists the first {LISTED:,}" if has_manifest else ""
+            lines.append(f"  and {more:,} more{listed}")
         return lines
 
 

@@ -66,7 +66,7 @@ def office_to_text(data: bytes, kind: str) -> tuple[str | None, str]:
     title, text = _CONVERTERS[kind](data)
     text = tidy(_SURROGATE.sub("\ufffd", text))
     if not text.strip():
-        hint = ": its pages are pictures, recognise them (OCR) first" if kind == ".pdf" else ""
+        hint = ": if its pages are pictures of text, recognise it (OCR) first" if kind == ".pdf" else ""
         raise Fault(f"holds no text{hint}")
     if title is None and kind in {".docx", ".pptx"} and (heading := _HEADING.match(text)):
         title = heading.group(1)

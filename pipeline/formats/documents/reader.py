@@ -69,14 +69,14 @@ def read_documents(
     encodings = Encodings(unmatched(files, options))
     with SitePages(pages) as site:
         for page, answers in zip(pages, _answers(pages, options, workers), strict=True):
-            site.put(page, _whole(encodings.heard(page.path, answers)))
+            site.put(page, _whole(encodings.taken_from(page.path, answers)))
         site.settle(pages)
         register, cleaned = Register(), site.cleaned(pages)
         with contextlib.closing(_answers(others, options, workers)) as read:
             outcomes = (
                 (file, _whole_document(file, next(cleaned), register))
                 if id(file) in of_site
-                else (file, _outcomes(file, encodings.heard(file.path, next(read)), options, register))
+                else (file, _outcomes(file, encodings.taken_from(file.path, next(read)), options, register))
                 for file in files
             )
             yield from islice(_documents(outcomes, on_failure), options.limit_documents)

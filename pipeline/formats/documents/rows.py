@@ -22,6 +22,7 @@ from goldbench.pipeline.formats.documents.identity import Keys, Register, digest
 from goldbench.pipeline.formats.documents.sources import SourceFile
 from goldbench.pipeline.formats.documents.titles import short_title
 from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.regular_files import MAX_RATIO
 from goldbench.pipeline.formats.tables import Row, Table, open_table
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.corpus import Document
@@ -31,7 +32,6 @@ Answer = dict[str, Any]
 """A part of what a table holds: ``keys`` or ``rows``."""
 _KEYS_AT_ONCE = 2**16
 _CHARACTERS_AT_ONCE = 2**16
-_MOST_UNPACKED = 200
 """How many times the size of its file the text of a table may have, if that is more than `Budget.megabytes`."""
 _ID = regex.compile(ID_PATTERN)
 
@@ -55,7 +55,7 @@ def file_rows(
     table = open_table(path, megabytes=megabytes, encoding=encoding)
     if table.judgement is not None:
         yield {"encoding": table.judgement.told}
-    most = max(megabytes * 2**20, _MOST_UNPACKED * path.stat().st_size)
+    most = max(megabytes * 2**20, MAX_RATIO * path.stat().st_size)
     yield from table_rows(table, source, options, most=most)
 
 

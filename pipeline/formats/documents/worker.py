@@ -43,7 +43,11 @@ _CONVERTED = frozenset({"html", "rst", "office"})
 """Kinds of files whose text is not what stands in the file, so that characters that nobody sees are left out."""
 _SIZE = Path("/proc/self/statm")
 _FORBIDDEN = frozenset(
-    {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"}
+    {
+        *("socket.connect", "socket.getaddrinfo", "socket.bind", "socket.sendto", "socket.sendmsg"),
+        *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile"),
+        *("os.fork", "os.forkpty"),
+    }
 )
 
 

@@ -62,7 +62,7 @@ class Task:
         kind: ``read`` or ``chunk``; see ``worker.py``.
         items: What is answered, one after another; JSON values.
         settings: What holds for all of them; JSON values.
-        size: Their bytes.
+        size: Their bytes, or the characters of their texts; the time that they may take grows with it.
         share: How much of a full task they are; another process is started for a quarter or more.
     """
 
@@ -180,6 +180,8 @@ class Workers:
                     process.stop()
                 process = _Process.start()
             self._busy.add(process)
+            if self._closed.is_set():  # the closing thread kills those that it finds busy
+                process.kill()
             before = exchange.progress
             try:
                 failure = exchange.try_with(process, exchange.done + 1 if alone else items)
@@ -291,7 +293,7 @@ class _Exchange:
             # A table is checked before its first part, so that the rest of it comes, however long that takes.
             data = process.reply(seconds)
             if data is None:
-                late = f"took more than {seconds:,.0f} s: raise documents.seconds, or leave it out"
+                late = f"took more than {seconds:,.0f} s: raise documents.seconds, or leave the file out"
                 return late if process.late else _CRASH
             answers = json.loads(data.decode("utf-8", "surrogatepass"))
             self.is_spent = self.is_spent or any(answer and answer.get("spent") for answer in answers)

@@ -121,7 +121,10 @@ def test_two_columns_of_prose_are_no_table(collections: Path) -> None:
     ("name", "problem"),
     [
         ("libreoffice-writer-password.pdf", "is encrypted: save it without a password"),
-        ("imagemagick-CCITTFaxDecode.pdf", "holds no text: its pages are pictures, recognise them (OCR) first"),
+        (
+            "imagemagick-CCITTFaxDecode.pdf",
+            "holds no text: if its pages are pictures of text, recognise it (OCR) first",
+        ),
     ],
 )
 def test_a_pdf_without_readable_text_says_why(collections: Path, name: str, problem: str) -> None:
@@ -193,13 +196,13 @@ def test_an_encrypted_archive_says_so(tmp_path: Path) -> None:
 def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     archive(tmp_path / "a.docx", {"word/document.xml": b" " * (400 * 2**20)})
     started = time.monotonic()
-    assert "a zip bomb?" in problem_of(tmp_path / "a.docx")
+    assert "times its" in problem_of(tmp_path / "a.docx")
     assert time.monotonic() - started < 10
 
 
 def test_a_bomb_by_its_ratio_is_not_unpacked(tmp_path: Path) -> None:
     archive(tmp_path / "a.xlsx", {f"xl/{number}.xml": b"<" * (10 * 2**20) for number in range(5)})
-    assert "a zip bomb?" in problem_of(next(tmp_path.iterdir()))
+    assert "times its" in problem_of(next(tmp_path.iterdir()))
 
 
 def test_a_bomb_within_a_bomb_is_never_opened(tmp_path: Path) -> None:

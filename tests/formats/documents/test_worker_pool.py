@@ -121,7 +121,9 @@ def test_a_file_that_takes_too_long_is_named_with_its_limit_and_the_next_one_is_
     started = time.monotonic()
     outcome = read(tmp_path, budget=Budget(seconds=2))
     assert outcome.texts == ["text"]
-    assert outcome.failures == [f"{tmp_path / 'a.pdf'}: took more than 2 s: raise documents.seconds, or leave it out"]
+    assert outcome.failures == [
+        f"{tmp_path / 'a.pdf'}: took more than 2 s: raise documents.seconds, or leave the file out"
+    ]
     assert time.monotonic() - started < 10
 
 
@@ -163,7 +165,7 @@ def test_a_document_that_takes_too_long_to_cut_is_named_and_gives_no_chunk(by_se
     ]
     chunks, failures = cut(documents, seconds=1.5)
     assert {chunk.span.doc_id for chunk in chunks} == {"a", "c"}
-    assert failures == ["b.txt: took more than 2 s: raise documents.seconds, or leave it out"]
+    assert failures == ["b.txt: took more than 2 s: raise documents.seconds, or leave the file out"]
 
 
 def test_the_documents_and_chunks_are_the_same_for_one_process_and_for_three(tmp_path: Path) -> None:
