@@ -212,8 +212,10 @@ def explained(place: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise OutputError(f"{place}: the disk is full; free space and run the same command again") from None
+        if error.errno == errno.EFBIG:
+            raise OutputError(f"{place}: is larger than a file may be here (ulimit -f, or the file system)") from None
         if error.errno is not None:
             raise OutputError(f"{place}: cannot be written ({os.strerror(error.errno).lower()})") from None
         raise

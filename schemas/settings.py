@@ -155,9 +155,10 @@ def _choices(names: list[str]) -> str:
 def _range(metadata: list[Any]) -> str:
     """Return the range in words: ``ge``, ``gt`` and ``le`` of the field's metadata."""
     found = {name: getattr(item, name) for item in metadata for name in ("ge", "gt", "le") if hasattr(item, name)}
-    least, above, most = (found.get(name) for name in ("ge", "gt", "le"))
+    said = {name: f"{value:,}" if isinstance(value, int) else f"{value:g}" for name, value in found.items()}
+    least, above, most = (said.get(name) for name in ("ge", "gt", "le"))
     if least is not None:
-        return f" from {least:g} to {most:g}" if most is not None else f" of at least {least:g}"
+        return f" from {least} to {most}" if most is not None else f" of at least {least}"
     if above is not None:
-        return f" above {above:g}" + (f", at most {most:g}" if most is not None else "")
+        return f" above {above}" + (f", at most {most}" if most is not None else "")
     return ""

@@ -45,7 +45,7 @@ async def examine(config: Config) -> list[Finding]:
 def _server(config: Config, key: str | None) -> str:
     if config.model.needs_no_server:
         return "none needed: this machine runs the model"
-    return shown_address(config.model.base_url or (OPENAI if key else "none"))
+    return shown_address(config.model.base_url or (OPENAI if key else "none"), key)
 
 
 def _loads(config: Config) -> Finding:

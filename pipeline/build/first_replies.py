@@ -88,7 +88,8 @@ class Trial:
         listed = ", ".join(f"{fault} ({times})" for fault, times in self._faults.most_common()) + self._last
         replies = f"each of the first {count} replies is useless" if count > 1 else "its only reply is useless"
         return ModelUnfit(
-            f"this model cannot {self.task}: {replies}: {listed}; {self.advice}; every reply is in the store"
+            f"this model cannot {self.task}: {replies}: {listed}; {self.advice}; every reply is in the store, and "
+            "goldbench answers prune STORE --rejected lets it be asked again"
         )
 
 

@@ -25,7 +25,7 @@ from goldbench.pipeline.formats.charsets import OTHER, Judgement, decoded, judge
 from goldbench.pipeline.formats.faults import Fault, Place
 from goldbench.pipeline.formats.lines import MAX_LINE, csv_records
 from goldbench.pipeline.formats.regular_files import ALWAYS_FINE, MAX_RATIO, open_regular, read_whole
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import amount, shown
 
 if TYPE_CHECKING:
     import jsonlines
@@ -152,7 +152,7 @@ def _records(path: Path, judgement: Judgement, delimiter: str, quoting: _Quoting
     for line, cells in csv_records(lines, delimiter=delimiter, quoting=quoting):
         width = width or len(cells)
         if len(cells) != width:
-            raise Fault(f"has {len(cells)} fields where the header has {width}", line=line)
+            raise Fault(f"has {amount(len(cells), 'field')} where the header has {width}", line=line)
         yield line, cells
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import tomllib
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from goldbench.pipeline.grade.panel import CANARY, ModelPanel
 from goldbench.pipeline.llm.preflight import Trait, preflight
 from goldbench.pipeline.llm.probe import probe
 from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.ports import Progress, Speed, Writing
+from goldbench.pipeline.ports import Progress, Speed, Traffic, Writing
 from goldbench.pipeline.stages.canaries import TRAPS, Planted, findings, plant, tally
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.judge import Judge, Pair
@@ -128,7 +129,7 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
     chunks = Held(_first_chunks(config, found))
     tried = Tried()
     writer.say = tried.note
-    if not await _asked(writer.config, answers, tried):
+    if not await _asked(writer.config, answers, tried, progress):
         return tried
     drawn = await _written(writer, chunks, tried, progress)
     if drawn is None and (other := writer.instead()) is not None:
@@ -140,11 +141,20 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
     return tried
 
 
-async def _asked(config: Config, answers: Path, tried: Tried) -> bool:
+class _Asking(NamedTuple):
+    """The calls of a path, as `calls_shown` takes them."""
+
+    traffic: Callable[[], Traffic]
+    patience_s: float
+
+
+async def _asked(config: Config, answers: Path, tried: Tried, progress: Progress) -> bool:
     """Find out what the server takes, with the context that it lists; return whether it may answer other requests."""
     settings = ModelSettings.of(config.model)
-    with open_answers(answers, replay=False) as store:
-        tried.traits, usage, answers_come = await preflight(settings, store)
+    with open_answers(answers, replay=False) as store, progress.stage("ask the server", None) as step:
+        tried.traits, usage, answers_come = await preflight(
+            settings, store, lambda path: calls_shown(_Asking(path.snapshot, settings.patience_s), step, progress)
+        )
     tried.usage |= usage
     if settings.file is None:
         answer = await probe(settings.base_url, settings.api_key, key_header=settings.key_header)

@@ -41,6 +41,8 @@ from goldbench.pipeline.ports import ChatRequest, Completion, Usage
 
 T = TypeVar("T", bound=BaseModel)
 
+_ABSURD = 2**40
+"""A number of tokens that no server counts."""
 _FILTERED = ("content_filter", "content_policy", "content management policy", "responsible ai", "safety system")
 _MODEL_WORDS = ("model_not_found", "does not exist", "deploymentnotfound", "not found, try pulling", "unknown model")
 CONTENT_FILTER = "the provider's content filter stopped it"
@@ -218,7 +220,10 @@ def usage_of(found: dict[str, Any]) -> Usage:
         return Usage()
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0
-    return Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
+    read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if any(isinstance(value, (int, float)) and not 0 <= value < _ABSURD for value in (read, written)):
+        return Usage()  # none of it is believed, so that the caps count estimates
+    return Usage(_count(read), _count(written), _count(cached))
 
 
 def priced(usage: Usage, prices: PriceList) -> Usage:
@@ -227,7 +232,7 @@ def priced(usage: Usage, prices: PriceList) -> Usage:
 
 
 def _count(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) and 0 <= value < 2**53 else 0
+    return int(value) if isinstance(value, (int, float)) and 0 <= value < _ABSURD else 0
 
 
 def is_filtered(error: Mapping[str, Any]) -> bool:

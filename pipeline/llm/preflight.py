@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from goldbench.pipeline.errors import CallFailed
 from goldbench.pipeline.llm.chat import usage_of
 from goldbench.pipeline.llm.dialect import Dialect, Lessons
 from goldbench.pipeline.llm.model_path import ModelPath, open_model
-from goldbench.pipeline.llm.reply_body import first_choice, message_of, thought
+from goldbench.pipeline.llm.reply_body import first_choice, message_of, text_of, thought, thoughts_of
 from goldbench.pipeline.llm.reply_schema import LIMITS
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
@@ -42,7 +43,11 @@ class Trait:
     good: bool | None = None
 
 
-async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list[Trait], dict[str, StageUsage], bool]:
+async def preflight(
+    settings: ModelSettings,
+    answers: AnswerStore,
+    shown: Callable[[ModelPath], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
+) -> tuple[list[Trait], dict[str, StageUsage], bool]:
     """Return what is found of a server, what it cost, and whether other requests may be answered.
 
     It takes one request, or a few if parameters are refused, whatever the store holds: a server may have changed. What
@@ -51,6 +56,7 @@ async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list
     Args:
         settings: The server, the model and the caps.
         answers: The store of answers, open.
+        shown: Shows the calls under way while its block runs.
 
     Raises:
         ModelUnavailable: The server cannot be used; the message names what to set.
@@ -63,7 +69,8 @@ async def preflight(settings: ModelSettings, answers: AnswerStore) -> tuple[list
     async with open_model(patient, answers=answers, anew=True) as path:
         fault: CallFailed | None = None
         try:
-            await path.complete(request)
+            async with shown(path):
+                await path.complete(request)
         except CallFailed as failed:
             fault = failed
         assert path.lessons is not None
@@ -116,8 +123,8 @@ def _unusual(traits: list[Trait]) -> str:
 def _traits(settings: ModelSettings, lessons: Lessons, fault: CallFailed | None) -> list[Trait]:
     dialect, heard = lessons.dialect, lessons.heard
     found = [Trait("answer", "fits its schema" if fault is None else str(fault), good=fault is None)]
-    if not lessons.settled:
-        return found
+    if not lessons.settled or (fault is not None and not text_of(heard or {})):
+        return found  # nothing was answered, so nothing else is known
     found += [_format(dialect), Trait("parameters", _parameters(dialect))]
     if settings.file is None and settings.api_key:
         found.append(Trait("key", f"goes in the header {settings.header_of_key}", "model.key_header"))
@@ -146,7 +153,7 @@ def _of_reply(heard: Mapping[str, Any], dialect: Dialect) -> list[Trait]:
     message, usage = message_of(heard), usage_of(dict(heard))
     found = []
     if not message.get("content"):
-        place = "among the thoughts" if thought(heard) else "in a tool call"
+        place = "among the thoughts" if text_of(heard) == thoughts_of(heard) else "in a tool call"
         found.append(Trait("place of the answer", f"{place} instead of the content; it is read there"))
     if thought(heard) or dialect.thinks:
         found.append(

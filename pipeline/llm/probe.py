@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 
 from goldbench.pipeline.errors import GoldbenchError, ModelUnavailable
-from goldbench.pipeline.llm.bodies import bound_body
-from goldbench.pipeline.llm.certificates import trouble, trusted
+from goldbench.pipeline.llm.bodies import TooLong, bound_body, parsed
+from goldbench.pipeline.llm.certificates import chain, trouble, trusted
 from goldbench.pipeline.llm.proxies import proxy_for
 from goldbench.pipeline.llm.server_settings import address_of, headers_of_key, shown_address, usual_header
 from goldbench.pipeline.llm.wire import redirected_to
@@ -44,7 +44,7 @@ async def probe(base_url: str, api_key: str | None, *, key_header: str | None = 
         key_header: The header that carries the key; None for the one that the address is known for.
         seconds: The longest time to wait.
     """
-    shown = shown_address(base_url)
+    shown = shown_address(base_url, api_key)
     try:
         async with asyncio.timeout(seconds):
             listed = await _models(base_url, api_key, key_header or usual_header(base_url))
@@ -55,7 +55,7 @@ async def probe(base_url: str, api_key: str | None, *, key_header: str | None = 
         return Probe(shown, problem=f"gives no answer within {seconds:g} s")
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         problem = trouble(error)
-        return Probe(shown, problem=f"cannot be used: {problem}" if problem else _unreached(error))
+        return Probe(shown, problem=f"cannot be used: {problem}" if problem else _meaning(error))
 
 
 async def _models(base_url: str, api_key: str | None, key_header: str) -> dict[str, int | None]:
@@ -78,8 +78,8 @@ async def _models(base_url: str, api_key: str | None, key_header: str) -> dict[s
         raise ModelUnavailable(f"redirects {there} (HTTP {response.status_code}): set base_url to where the API is")
     if response.status_code != 200:
         raise ModelUnavailable(f"answers HTTP {response.status_code}")
-    listed = response.json()
-    items = listed.get("data") if isinstance(listed, dict) else None
+    listed = parsed(response.content)
+    items = listed.get("data") if listed else None
     if not isinstance(items, list):
         raise ModelUnavailable("does not list models as an OpenAI-compatible server does")
     found = {str(item["id"]): _context(item) for item in items if isinstance(item, dict) and "id" in item}
@@ -94,7 +94,13 @@ def _context(item: dict[str, Any]) -> int | None:
     return next((length for length in given if isinstance(length, int) and 0 < length < 2**31), None)
 
 
-def _unreached(error: Exception) -> str:
+def _meaning(error: Exception) -> str:
+    if any(isinstance(one, TooLong) for one in chain(error)):
+        return "answers with more than any list of models"
+    if isinstance(error, httpx2.DecodingError):
+        return "answers with another encoding than its headers say"
+    if isinstance(error, httpx2.RemoteProtocolError):
+        return "answers with something that is not HTTP, or with too many headers"
     return f"cannot be reached ({type(error).__name__})"
 
 

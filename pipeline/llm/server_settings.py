@@ -32,7 +32,8 @@ THINKING = 4096
 _AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 _DEPLOYMENT = "/openai/deployments/"
 _SECRET, _SHORT_SECRET = 16, 8
-"""The fewest characters of a key that is hidden in replies; one that begins with sk- may be shorter."""
+"""The fewest characters of a key that is hidden; one that begins with sk- may be shorter."""
+_HIDDEN = "*" * 8
 
 
 class Prices(NamedTuple):
@@ -212,6 +213,8 @@ class ModelSettings(Model):
         """
         known = {name: value for name, value in table if value is not None}
         given = {**known, "name": table.name or "", "api_key": table.key_from_environment(), **changes}
+        if _is_secret(given["api_key"]) and given["api_key"] in given["name"]:
+            raise UsageError("model settings: name: holds the API key")
         file = table.file_of(given["name"])
         if file is not None:
             given |= {"file": file, "base_url": OPENAI, "api_key": None, "embedding": None}
@@ -253,7 +256,7 @@ class ModelSettings(Model):
         """Return the base URL without user name, password and query, fit for a message."""
         if self.file is not None:
             return "this machine"
-        return shown_address(self.base_url)
+        return shown_address(self.base_url, self.api_key)
 
 
 def usual_header(url: str) -> str:
@@ -286,14 +289,24 @@ def without_key(content: bytes, key: str | None) -> bytes:
         content: The body.
         key: The key that was sent.
     """
-    if not key or len(key) < (_SHORT_SECRET if key.startswith("sk-") else _SECRET):
+    if not key or not _is_secret(key):
         return content
     for form in {key, json.dumps(key)[1:-1]}:
-        content = content.replace(form.encode(), b"*" * 8)
+        content = content.replace(form.encode(), _HIDDEN.encode())
     return content
 
 
-def shown_address(url: str) -> str:
-    """Return an address without user name, password and query, in which a secret may stand."""
+def _is_secret(key: str | None) -> bool:
+    return key is not None and len(key) >= (_SHORT_SECRET if key.startswith("sk-") else _SECRET)
+
+
+def shown_address(url: str, key: str | None = None) -> str:
+    """Return an address without user name, password and query, in which a secret may stand, and without the key.
+
+    Args:
+        url: The address.
+        key: The key, if one is set; a short word that only stands for a key stays.
+    """
     parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+    shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+    return re.sub(re.escape(key), _HIDDEN, shown, flags=re.IGNORECASE) if key and _is_secret(key) else shown

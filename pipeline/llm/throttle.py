@@ -120,6 +120,7 @@ class Gate:
         self.how_asked: Callable[[], str] = lambda: ""
         """Returns how a server that fails was asked, for the message: empty, or a phrase that begins with a comma."""
         self._refused: set[str] = set()
+        self._put_off = ""
         self._last_fault = ""
 
     async def enter(self, label: str, want: Reservation) -> Ticket:
@@ -168,6 +169,7 @@ class Gate:
             seconds = now - ticket.since
             self._width.hear(overloaded=cause is Cause.OVERLOADED, seconds=seconds if cause is None else None)
             if cause is None:
+                self._put_off = ""
                 self.tempo.answered(seconds, usage.output_tokens)
             # A reply that is not JSON may be another server's page: it does not count as having reached the server.
             ailing, spoke = ending.fault == "http-503", ending.fault in COMING_UP
@@ -186,6 +188,20 @@ class Gate:
         self._refused.add(label)
         if not self._done and len(self._refused) >= REFUSALS_BEFORE_END:
             self.close(f"{reason}; each of the first {len(self._refused)} calls ended like this")
+
+    def put_off(self, label: str, seconds: float) -> None:
+        """Take in that the server asked a call to wait longer than a run waits; close the gate at the second in a row.
+
+        Args:
+            label: The call.
+            seconds: The wait that the server asks for.
+        """
+        if self._put_off not in {"", label}:
+            self.close(
+                f"{self.settings.shown_url()}: the server asks to wait {seconds:,.0f} s (HTTP 429): run again then, or "
+                "lower model.requests_per_minute; every answer so far is kept"
+            )
+        self._put_off = label
 
     def gave_up(self, seconds: float) -> None:
         """Take in that a call was given up after several time-outs; close the gate if no call was ever answered.
@@ -294,6 +310,8 @@ def _gone(fault: str, seconds: float, how_asked: str) -> str:
         what = f"answers HTTP {fault.removeprefix('http-')} and has for {seconds:.0f} s{how_asked}"
     elif fault == "too-long":
         what = f"has answered without end for {seconds:.0f} s"
+    elif fault == "connection":
+        what = f"has broken off connections, or answered with something that is not HTTP, for {seconds:.0f} s"
     else:
         return f"the server has given no answer for {seconds:.0f} s: start it or correct base_url, {then}"
     return f"the server {what}: look at it or correct base_url, {then}"

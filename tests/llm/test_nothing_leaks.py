@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.errors import GoldbenchError, UsageError
+from goldbench.pipeline.llm.probe import probe
+from goldbench.pipeline.llm.server_settings import Model as ModelTable
+from goldbench.pipeline.llm.server_settings import ModelSettings
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -30,6 +33,24 @@ FAULTS: list[dict[str, Any]] = [
     {"do": {"connection": "garbage"}},
     {"do": {"hang": True}},
 ]
+
+
+LONG_KEY = "sk-CANARY-0123456789"
+
+
+async def test_a_key_in_the_address_is_not_shown(model_server: ServerHandle):
+    url = f"{model_server.base_url.removesuffix('/v1')}/{LONG_KEY}/v1"
+    settings = ModelSettings(name="m", base_url=url, api_key=LONG_KEY)
+    assert LONG_KEY not in settings.shown_url()
+    assert "/********/v1" in settings.shown_url()
+    assert LONG_KEY not in (await probe(url, LONG_KEY)).base_url
+
+
+def test_a_model_called_like_the_key_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", LONG_KEY)
+    with pytest.raises(UsageError) as caught:
+        ModelSettings.of(ModelTable(name=f"x/{LONG_KEY}"))
+    assert str(caught.value) == "model settings: name: holds the API key"
 
 
 @pytest.mark.parametrize("rule", FAULTS, ids=lambda rule: str(rule["do"])[:40])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -91,6 +92,32 @@ async def test_a_wait_beyond_what_is_allowed_fails_at_once(open_path: Opener, mo
         with pytest.raises(CallFailed) as caught:
             await path.complete(verdict_request())
     assert caught.value.kind == "rate-limit"
+
+
+async def test_a_server_that_asks_two_calls_to_wait_for_long_gets_no_others(
+    open_path: Opener, model_server: ServerHandle
+):
+    model_server.script({"do": {"status": 429, "headers": {"retry-after": "99999"}}})
+    async with open_path() as path:
+        with pytest.raises(CallFailed, match=r"asks to wait 99,999 s \(HTTP 429\)"):
+            await path.complete(verdict_request(0))
+        with pytest.raises(CallFailed):
+            await path.complete(verdict_request(1))
+        with pytest.raises(ModelUnavailable, match=r"asks to wait 99,999 s .* lower model.requests_per_minute"):
+            await path.complete(verdict_request(2))
+    assert model_server.stats()["requests"] == 2
+
+
+async def test_a_single_long_wait_ends_one_call(open_path: Opener, model_server: ServerHandle):
+    model_server.script(
+        {"when": {"contains": "number 1."}, "do": {"status": 429, "headers": {"retry-after": "3600"}}},
+        {"when": {"contains": "number 3."}, "do": {"status": 429, "headers": {"retry-after": "3600"}}},
+    )
+    async with open_path() as path:
+        for number in range(5):
+            with contextlib.suppress(CallFailed):
+                await path.complete(verdict_request(number))
+    assert model_server.stats()["requests"] == 5
 
 
 async def test_a_call_takes_no_longer_than_its_timeout(open_path: Opener, model_server: ServerHandle):

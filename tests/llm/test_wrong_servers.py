@@ -104,6 +104,13 @@ async def test_looking_for_models_follows_no_redirect(model_server: ServerHandle
     assert "redirects to another path (HTTP 307)" in str((await probe(model_server.base_url, None)).problem)
 
 
+@pytest.mark.parametrize("body", ["[" * 200_000, '{"data": ' * 100_000, "[]", "nothing"])
+async def test_a_list_of_models_that_is_none_is_told(model_server: ServerHandle, body: str):
+    model_server.script({"when": {"kind": "models"}, "do": {"status": 200, "body": body}})
+    found = await probe(model_server.base_url, None)
+    assert found.problem == "does not list models as an OpenAI-compatible server does"
+
+
 @pytest.mark.parametrize(
     ("query", "named", "sent"),
     [

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 _MEANING = {
     "connect": "no connection was made",
     "connection": "the connection broke",
-    "rate-limit": "the server asked for fewer calls",
+    "rate-limit": "the server asked for fewer calls (HTTP 429, see model.requests_per_minute)",
     "too-long": "the response is longer than any answer",
     "not-json": "the response is not JSON",
     "parameters": "the server keeps refusing parameters",
@@ -86,6 +86,9 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Call
     if failed.kind == "timeout":
         gate.gave_up(failed.after_s)
         meaning = f"no answer came within {failed.after_s:g} s"
+    if failed.kind == "rate-limit" and (failed.retry_after_s or 0.0) > gate.settings.retry_s:
+        gate.put_off(label(), failed.retry_after_s or 0.0)
+        meaning = f"the server asks to wait {failed.retry_after_s:,.0f} s (HTTP 429)"
     tried = gate.how_asked() if failed.kind.startswith("http-") else ""
     message = f"{label()}: {meaning}{tried} ({amount(attempts, 'attempt')})"
     raise CallFailed(failed.kind, message, attempts=attempts)
