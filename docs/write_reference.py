@@ -54,7 +54,7 @@ RULES = {
         "A chunk under 40 words (10 with `--no-chunk`)",
         "`--no-chunk` for complete passages, or larger chunks",
     ),
-    "too-long": ("A passage above the limit", ""),
+    "too-long": ("A passage above the limit", "Smaller chunks (`--chunk-size`); with `--no-chunk`, shorter rows"),
     "few-letters": ("A table of numbers, a formula or code", ""),
     "contents-list": ("A table of contents or an index", ""),
     "link-list": ("A chunk that is mostly links", ""),
@@ -63,7 +63,10 @@ RULES = {
     "changelog": ("A list of what changed in a release", ""),
     "licence": ("A licence or copyright page", ""),
     "no-sentence": ("A chunk without a sentence", ""),
-    "near-duplicate": ("A chunk that is almost another one, which stays", ""),
+    "near-duplicate": (
+        "A chunk that is almost another one, which stays",
+        "Nothing needs to be done: the labels of the one that stays count for both",
+    ),
     "skipped": (
         "A chunk for which the model, or the offline generator, found no query",
         "Fewer constraints; more chunks",

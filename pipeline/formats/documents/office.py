@@ -44,6 +44,7 @@ class _Sheet(Protocol):
     def iter_rows(self, *, values_only: bool) -> Iterator[tuple[object, ...]]: ...
 
 
+_PDF_STARTS_WITHIN = 1024
 _HTML_OPTIONS = {"escape_asterisks": False, "escape_underscores": False, "table_infer_header": True}
 
 
@@ -61,6 +62,8 @@ def office_to_text(data: bytes, kind: str) -> tuple[str | None, str]:
     """
     if kind != ".pdf":
         check_archive(io.BytesIO(data), kind)
+    elif b"%PDF-" not in data[:_PDF_STARTS_WITHIN]:
+        raise Fault("is not a PDF file: its first 1,024 bytes hold no %PDF-")
     if kind != ".xlsx":
         _import_markitdown()
     title, text = _CONVERTERS[kind](data)
