@@ -73,17 +73,19 @@ class AnswerSearch:
 
     def _index(self) -> None:
         from goldbench.pipeline.retrieval.bm25 import BM25
-        from goldbench.pipeline.retrieval.lsi import LSI
+        from goldbench.pipeline.retrieval.corpus_words import SharedWords
+        from goldbench.pipeline.retrieval.lsi import LSI, Space
         from goldbench.pipeline.retrieval.ngrams import Ngrams
         from goldbench.pipeline.retrieval.stopwatch import Stopwatch
         from goldbench.pipeline.retrieval.tokens import tokenizer
 
         language = language_of(self.chunks)
         bm25, lsi = BM25Settings(language=language), LSISettings(language=language)
+        tokens, words = tokenizer(bm25.analyzer, language=language), SharedWords()
         self._retrievers = {
-            "bm25": BM25(bm25, tokens=tokenizer(bm25.analyzer, language=language)),
+            "bm25": BM25(bm25, tokens=tokens, words=words),
             "ngrams": Ngrams(NgramSettings()),
-            "lsi": LSI(lsi, tokens=tokenizer(lsi.analyzer, language=language), stopwatch=Stopwatch()),
+            "lsi": LSI(lsi, Space(lsi, tokens=tokens, words=words, stopwatch=Stopwatch())),
         }
         texts = {}
         for position, chunk in enumerate(self.chunks):

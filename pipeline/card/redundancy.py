@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from goldbench.pipeline.card.described_set import DescribedSet
 from goldbench.pipeline.card.figures import figure
+from goldbench.pipeline.retrieval.ngrams import grams
+from goldbench.pipeline.retrieval.tfidf import TfIdf
 from goldbench.pipeline.stages.check.set_checks import MOST_ALIKE
 from goldbench.pipeline.stages.select.near_duplicates import NEAR_DUPLICATE, Sketches, cluster, write_sketch
 from goldbench.pipeline.text.display import amount, queries
@@ -73,11 +73,9 @@ def _alike_pairs(texts: list[str], made_from: list[str]) -> tuple[int, set[int]]
         texts: The texts.
         made_from: The query that each was made from, else its own; texts made from one query do not count.
     """
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
     if len(texts) < 2 or not any(texts):
         return 0, set()
-    rows = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), dtype=np.float64).fit_transform(texts).tocsr()
+    rows = TfIdf.of(texts, grams(3, 5), damped=False).rows()
     pairs, members = 0, set[int]()
     for start in range(0, len(texts), _ROWS):
         near = (rows[start : start + _ROWS] @ rows.T).tocoo()

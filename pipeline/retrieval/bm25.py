@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from goldbench.pipeline.measures.ranks.order import in_tie_order
+from goldbench.pipeline.retrieval.corpus_words import Lexicon, SharedWords
 from goldbench.pipeline.retrieval.postings import Floats, Occurrences, Postings
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.token_files import TokenFiles
@@ -22,8 +22,10 @@ class BM25:
     Source: Lucene's ``BM25Similarity`` since version 8; Kamphuis et al., ECIR 2020.
     """
 
-    def __init__(self, settings: BM25Settings, *, tokens: Tokenizer | TokenFiles) -> None:
-        self._settings, self._tokens = settings, tokens
+    def __init__(
+        self, settings: BM25Settings, *, tokens: Tokenizer | TokenFiles, words: SharedWords | None = None
+    ) -> None:
+        self._settings, self._lexicon = settings, Lexicon(tokens, words)
         self._ids: list[str] = []
         self._vocabulary: dict[str, int] = {}
         self._postings: Postings | None = None
@@ -31,12 +33,7 @@ class BM25:
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
         self._postings = None
-        self._ids = in_tie_order(passages)
-        texts = {doc_id: passages[doc_id] for doc_id in self._ids}
-        if isinstance(self._tokens, TokenFiles):
-            found = Occurrences.of(self._tokens.of(texts))
-        else:
-            found = Occurrences.of(map(self._tokens.words, texts.values()), self._tokens.terms_of)
+        self._ids, found = self._lexicon.occurrences(passages)
         self._vocabulary = found.vocabulary
         weights = _weights(found, k1=self._settings.k1, b=self._settings.b)
         self._postings = Postings(found.starts, found.places, weights, len(self._ids))
@@ -45,7 +42,7 @@ class BM25:
         """Return for each query at most ``k`` passages with a score above 0, best first."""
         if self._postings is None:
             return {query_id: {} for query_id in queries}
-        terms, sums = cut(self._tokens, queries), self._postings.buffer()
+        terms, sums = cut(self._lexicon.tokens, queries), self._postings.buffer()
         return {query_id: self._best(found, k, sums) for query_id, found in zip(queries, terms, strict=True)}
 
     def _best(self, terms: list[str], k: int, sums: Floats) -> dict[str, float]:

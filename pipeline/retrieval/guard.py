@@ -135,4 +135,6 @@ def _problem(error: Exception, name: str, when: str) -> str:
 
 
 def _is_finite(score: object) -> bool:
+    if type(score) is float:
+        return math.isfinite(score)
     return type(score) is not bool and isinstance(score, Real) and math.isfinite(score)

@@ -47,15 +47,26 @@ _TOKEN = regex.compile(
 )
 # The same words of text in ASCII, several times faster.
 _NONE = r"(?!)"
-_ASCII_TOKEN = re.compile(_word("[A-Za-z]", "[0-9]", "_", "_", "[.:']", "[.,;']", _NONE))
+_ASCII_TOKEN = re.compile(_word("[a-z]", "[0-9]", "_", "_", "[.:']", "[.,;']", _NONE))
+_ASCII_RUN = re.compile("[a-z0-9_]+(?:[.:',;][a-z0-9_]+)*")
+"""What holds whole words of ASCII in lower case; most are letters and digits alone, which are one word."""
 _CJK = regex.compile(r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]+")
+_CJK_OR_WIDE = regex.compile(
+    r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー\uff01-\uff5e\uff65-\uff9f]"
+)
 _WIDE_OR_NARROW = regex.compile(r"[\uff01-\uff5e\uff65-\uff9f]+")
 
 
 def standard(text: str) -> list[str]:
     """Return the tokens in lower case, in order."""
-    tokens = _ASCII_TOKEN.findall(text) if text.isascii() else [match.group() for match in _TOKEN.finditer(text)]
-    return [piece for token in tokens for piece in _cut(token.lower())]
+    if text.isascii():
+        runs = _ASCII_RUN.findall(text.lower())
+        tokens = [token for run in runs for token in ([run] if run.isalnum() else _ASCII_TOKEN.findall(run))]
+    else:
+        tokens = [match.group().lower() for match in _TOKEN.finditer(text)]
+    if max(map(len, tokens), default=0) <= LONGEST:
+        return tokens
+    return [piece for token in tokens for piece in _cut(token)]
 
 
 def cjk_bigrams(text: str) -> list[str]:
@@ -63,7 +74,7 @@ def cjk_bigrams(text: str) -> list[str]:
 
     A single character is a token of its own. Unlike in Lucene, English function words stay.
     """
-    if text.isascii():
+    if text.isascii() or not _CJK_OR_WIDE.search(text):
         return standard(text)
     found: list[str] = []
     for characters, tokens in _runs(text):

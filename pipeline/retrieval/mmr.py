@@ -13,9 +13,9 @@ from goldbench.pipeline.measures.statistics.floats import of_finite_numbers
 from goldbench.pipeline.ports import Retriever
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer, Normalisation
 from goldbench.pipeline.retrieval.fusion import normalised
-from goldbench.pipeline.retrieval.lsi import weighed
 from goldbench.pipeline.retrieval.rerank import by_rank
 from goldbench.pipeline.retrieval.system_settings import MMRSettings
+from goldbench.pipeline.retrieval.tfidf import TfIdf
 from goldbench.pipeline.retrieval.tokens import tokenizer
 
 Likenesses = npt.NDArray[np.float64]
@@ -115,8 +115,7 @@ class _TfIdf:
 
     def index(self, passages: Mapping[str, str]) -> None:
         self._places = {doc_id: place for place, doc_id in enumerate(passages)}
-        fitted = weighed(tokenizer(Analyzer.UNICODE), passages)
-        self._rows = None if fitted is None else fitted[1]
+        self._rows = TfIdf.of(passages.values(), tokenizer(Analyzer.UNICODE)).rows()
 
     def likenesses(self, ids: Sequence[str]) -> Likenesses:
         if self._rows is None:

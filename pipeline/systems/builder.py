@@ -17,7 +17,9 @@ from goldbench.pipeline.systems.models import Models, key_in
 from goldbench.pipeline.systems.parts import SharedEncoder
 
 if TYPE_CHECKING:
+    from goldbench.pipeline.retrieval.corpus_words import SharedWords
     from goldbench.pipeline.retrieval.dense import Encoder
+    from goldbench.pipeline.retrieval.lsi import Space
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,8 @@ class Workshop:
     """What systems are built with.
 
     ``part`` gives another system by its name, ``settings`` are those of all systems by name, ``folder`` is searched for
-    Python modules, ``encoders`` are those built so far, by their settings as JSON.
+    Python modules, ``encoders`` and ``spaces`` are those built so far, by their settings as JSON, ``words`` the words
+    of the corpus counted so far.
     """
 
     part: Callable[[str], Retriever]
@@ -34,6 +37,8 @@ class Workshop:
     folder: Path | None
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
     encoders: dict[str, Encoder] = field(default_factory=dict)
+    spaces: dict[str, Space] = field(default_factory=dict)
+    words: dict[Analyzer, SharedWords] = field(default_factory=dict)
 
 
 def build(settings: s.SystemSettings, *, name: str, workshop: Workshop) -> Retriever:
@@ -57,6 +62,10 @@ def build(settings: s.SystemSettings, *, name: str, workshop: Workshop) -> Retri
     return built
 
 
+def _lexical(settings: s.Lexical) -> str:
+    return settings.model_dump_json(include=set(s.Lexical.model_fields))
+
+
 def _tokens(settings: s.Lexical) -> Any:  # noqa: ANN401
     from goldbench.pipeline.retrieval.token_files import TokenFiles
     from goldbench.pipeline.retrieval.tokens import tokenizer
@@ -66,10 +75,20 @@ def _tokens(settings: s.Lexical) -> Any:  # noqa: ANN401
     return tokenizer(settings.analyzer, language=settings.language)
 
 
-def _bm25(settings: s.BM25Settings, _: Workshop) -> Retriever:
+def _words(settings: s.Lexical, workshop: Workshop) -> SharedWords | None:
+    """Return the words that systems with the same analyzer share, None if there is one system with it."""
+    from goldbench.pipeline.retrieval.corpus_words import SharedWords
+
+    lexical = [one.analyzer for one in workshop.settings.values() if isinstance(one, s.Lexical)]
+    if lexical.count(settings.analyzer) < 2 or settings.analyzer is Analyzer.FILE:
+        return None
+    return workshop.words.setdefault(settings.analyzer, SharedWords())
+
+
+def _bm25(settings: s.BM25Settings, workshop: Workshop) -> Retriever:
     from goldbench.pipeline.retrieval.bm25 import BM25
 
-    return BM25(settings, tokens=_tokens(settings))
+    return BM25(settings, tokens=_tokens(settings), words=_words(settings, workshop))
 
 
 def _ngrams(settings: s.NgramSettings, _: Workshop) -> Retriever:
@@ -86,9 +105,14 @@ def _search_server(settings: s.SearchServerSettings, _: Workshop) -> Retriever:
 
 
 def _lsi(settings: s.LSISettings, workshop: Workshop) -> Retriever:
-    from goldbench.pipeline.retrieval.lsi import LSI
+    from goldbench.pipeline.retrieval.lsi import LSI, Space, common
 
-    return LSI(settings, tokens=_tokens(settings), stopwatch=workshop.stopwatch)
+    key = f"{_lexical(settings)} {settings.seed} {common(settings)}"
+    if key not in workshop.spaces:
+        workshop.spaces[key] = Space(
+            settings, tokens=_tokens(settings), stopwatch=workshop.stopwatch, words=_words(settings, workshop)
+        )
+    return LSI(settings, workshop.spaces[key])
 
 
 def _dense(settings: s.Vectors, workshop: Workshop) -> Retriever:

@@ -29,6 +29,8 @@ _UNSEEN = (
 _SELECTOR, _JOINER = r"\ufe00-\ufe0f\U000e0100-\U000e01ef", r"\u200c\u200d"
 _REPEATED = regex.compile(rf"(?<=[{_SELECTOR}])[{_SELECTOR}]+|(?<=[{_JOINER}])[{_SELECTOR}{_JOINER}]+")
 """Variation selectors after another one or a joiner, which change no character and can spell hidden text."""
+_PASSES = 9
+"""Most passes; what one leaves out can stand before what another needs, but hardly over three times."""
 _ANYWHERE = regex.compile(_UNSEEN, regex.VERSION1)
 _NOT_TO_THE_LEFT = regex.compile(_UNSEEN + r"|[\u200e\u200f\u061c]", regex.VERSION1)
 
@@ -40,7 +42,10 @@ def without_unseen(text: str) -> tuple[str, int]:
     """
     if _PLAIN.fullmatch(text):
         return text, 0
-    text = _ENDS.sub("\n", text)
-    kept = (_ANYWHERE if _TO_THE_LEFT.search(text) else _NOT_TO_THE_LEFT).sub("", text)
-    kept = _REPEATED.sub("", kept)  # after what stood between them was left out
+    kept = text = _ENDS.sub("\n", text)
+    unseen = _ANYWHERE if _TO_THE_LEFT.search(text) else _NOT_TO_THE_LEFT
+    for _ in range(_PASSES):
+        before, kept = kept, _REPEATED.sub("", unseen.sub("", kept))
+        if len(kept) == len(before):
+            break
     return kept, len(text) - len(kept)

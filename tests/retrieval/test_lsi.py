@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,11 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from goldbench.pipeline.measures import evaluate
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.lsi import LSI
+from goldbench.pipeline.retrieval.lsi import LSI, Space
 from goldbench.pipeline.retrieval.stopwatch import Stopwatch
 from goldbench.pipeline.retrieval.system_settings import LSISettings
 from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.pipeline.systems import open_systems
 
 WORDS = tokenizer(Analyzer.UNICODE)
 PASSAGES = {
@@ -29,7 +31,8 @@ PASSAGES = {
 
 
 def lsi(**settings: int) -> LSI:
-    return LSI(LSISettings(**settings), tokens=WORDS, stopwatch=Stopwatch())
+    described = LSISettings(**settings)
+    return LSI(described, Space(described, tokens=WORDS, stopwatch=Stopwatch()))
 
 
 def test_scores_are_the_cosines_of_scikit_learns_truncated_svd() -> None:
@@ -43,6 +46,39 @@ def test_scores_are_the_cosines_of_scikit_learns_truncated_svd() -> None:
     found = index.search(queries, k=9)
     for row, scores in zip(expected, found.values(), strict=True):
         assert scores == pytest.approx(dict(zip(PASSAGES, row, strict=True)), abs=1e-5)
+
+
+def test_of_many_passages_scores_are_near_those_of_scikit_learns_randomized_svd() -> None:
+    chance = random.Random(4)
+    topics = [[f"w{topic}x{number}" for number in range(40)] for topic in range(12)]
+    passages = {
+        f"{number:04}": " ".join(chance.choices(topics[number % 12], k=9) + chance.choices(chance.choice(topics), k=3))
+        for number in range(2_400)
+    }
+    queries = {str(number): " ".join(chance.choices(topic, k=4)) for number, topic in enumerate(topics)}
+    index = lsi(dimensions=12)
+    index.index(passages)
+    found = index.search(queries, k=len(passages))
+    weigher = TfidfVectorizer(analyzer=WORDS, sublinear_tf=True)
+    weights = weigher.fit_transform(passages.values())
+    space = TruncatedSVD(12, n_iter=9, random_state=0).fit(weights)
+    expected = cosine_similarity(space.transform(weigher.transform(queries.values())), space.transform(weights))
+    for row, scores in zip(expected, found.values(), strict=True):
+        assert [scores[doc_id] for doc_id in passages] == pytest.approx(row.tolist(), abs=5e-3)
+
+
+def test_systems_of_other_dimensions_share_a_space_and_find_what_they_find_alone() -> None:
+    described = {name: {"kind": "lsi", "dimensions": size} for name, size in (("two", 2), ("three", 3))}
+    query = {"q": "valve of the tank"}
+    with open_systems(list(described), described) as systems:
+        for name in described:
+            systems.retriever(name).index(PASSAGES)
+        together = {name: systems.retriever(name).search(query, k=5) for name in described}
+    for name, dimensions in (("two", 2), ("three", 3)):
+        alone = lsi(dimensions=dimensions)
+        alone.index(PASSAGES)
+        assert alone.search(query, k=5) == together[name]
+    assert together["two"] != together["three"]
 
 
 def test_a_seed_makes_it_repeatable_and_the_order_of_passages_does_not_decide() -> None:
@@ -117,7 +153,8 @@ def test_on_cranfield_it_is_as_good_as_is_known(collections: Path) -> None:
     for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
         query_id, doc_id, grade = line.split("\t")
         qrels.setdefault(query_id, {})[doc_id] = int(grade)
-    index = LSI(LSISettings(), tokens=tokenizer(Analyzer.UNICODE, language="en"), stopwatch=Stopwatch())
+    words = tokenizer(Analyzer.UNICODE, language="en")
+    index = LSI(LSISettings(), Space(LSISettings(), tokens=words, stopwatch=Stopwatch()))
     index.index(texts["corpus"])
     values = evaluate(qrels, index.search(texts["queries"], k=100), ["ndcg@10"]).values["ndcg@10"]
     assert sum(values) / len(values) == pytest.approx(0.409, abs=0.01)  # BM25 with the same words: 0.367

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from goldbench.pipeline.retrieval.ngrams import Ngrams
 from goldbench.pipeline.retrieval.system_settings import NgramSettings
-from tests.conftest import ROOT
 
 CORPUS = {"a": "centrifugal pump", "b": "valves and seals", "c": "pumps", "d": "", "e": "pumps"}
 
@@ -41,9 +37,3 @@ def test_a_corpus_without_any_ngram_finds_nothing() -> None:
     assert retriever.search({"q": "pump"}, k=3) == {"q": {}}
     retriever.index({})
     assert retriever.search({"q": "pump"}, k=3) == {"q": {}}
-
-
-@pytest.mark.slow
-def test_what_loads_the_library_is_not_counted_as_indexing() -> None:
-    program = "import sys\nfrom goldbench.pipeline.retrieval import ngrams\nassert 'sklearn' in sys.modules"
-    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldbench.pipeline.text.unseen import without_unseen
@@ -57,6 +57,8 @@ def test_a_second_time_changes_nothing(text: str) -> None:
 
 
 @given(st.text(alphabet="a葛❤🔥\ufe00\ufe0f\U000e0100\u200c\u200d\u200b\U0001f3f4\U000e0067\U000e007f"))
+@example("葛\U000e0100\ufe00\u200c")
+@example("葛\U000e0100\u2060\ufe0f\u200c\u2060\ufe0f")
 def test_hidden_characters_in_any_order_are_left_out_at_once(text: str) -> None:
     kept, _ = without_unseen(text)
     assert without_unseen(kept) == (kept, 0)

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 def best(scores: Mapping[str, float], k: int) -> dict[str, float]:
     """Return the first ``k`` documents with their scores, in order."""
-    top = heapq.nlargest(k, ((score, doc_id) for doc_id, score in scores.items()))
+    pairs = ((score, doc_id) for doc_id, score in scores.items())
+    top = sorted(pairs, reverse=True) if len(scores) <= k else heapq.nlargest(k, pairs)
     return {doc_id: score for score, doc_id in top}
 
 

@@ -1,0 +1,77 @@
+"""TF-IDF: what each term of a passage weighs, so that the weights of a passage have length 1."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+import numpy as np
+from scipy import sparse
+
+from goldbench.pipeline.retrieval.corpus_words import counted
+from goldbench.pipeline.retrieval.postings import Floats, Integers, Occurrences
+from goldbench.pipeline.retrieval.tokens import Tokenizer
+
+
+class TfIdf:
+    """The weights of the terms of some passages.
+
+    A term weighs f * (1 + ln((1 + N) / (1 + n))) before the weights of its text are brought to length 1: f is its count
+    in the text, or 1 + ln(count) if counts are damped, n the passages of N that have it.
+
+    Source: Salton and Buckley, Information Processing & Management 24(5), 1988; the formula is scikit-learn's.
+
+    Attributes:
+        vocabulary: The number of each term.
+        starts: As in `Occurrences`.
+        places: As in `Occurrences`.
+        weights: The weights at the positions of ``places``.
+        size: The number of passages.
+    """
+
+    def __init__(self, found: Occurrences, *, damped: bool = True) -> None:
+        """Weigh the terms.
+
+        Args:
+            found: How often each term occurs in each passage.
+            damped: Whether the tenth occurrence of a term says less than the first.
+        """
+        self.vocabulary, self.starts, self.places = found.vocabulary, found.starts, found.places
+        self.size, self._damped = len(found.lengths), damped
+        frequencies = np.diff(found.starts)
+        self._rarity: Floats = 1.0 + np.log((1 + self.size) / (1 + frequencies))
+        self.weights: Floats = self._counted(found.counts) * np.repeat(self._rarity, frequencies)
+        lengths = np.sqrt(np.bincount(found.places, self.weights**2, minlength=self.size))
+        lengths[lengths == 0.0] = 1.0
+        self.weights /= lengths[found.places]
+
+    @classmethod
+    def of(cls, passages: Iterable[str], tokens: Tokenizer, *, damped: bool = True) -> Self:
+        """Return the weights of the terms of texts.
+
+        Args:
+            passages: The texts.
+            tokens: Cuts a text into terms.
+            damped: As in the constructor.
+        """
+        return cls(counted(tokens, passages), damped=damped)
+
+    def of_query(self, terms: Sequence[str]) -> tuple[list[int], Floats]:
+        """Return the numbers of a query's terms that a passage has, and their weights, of length 1; both may be empty.
+
+        Args:
+            terms: The terms, with repetitions.
+        """
+        counted = Counter(self.vocabulary[term] for term in terms if term in self.vocabulary)
+        numbers = list(counted)
+        weights = self._counted(np.array(list(counted.values()), np.int32)) * self._rarity[numbers]
+        return numbers, weights / np.sqrt(weights @ weights) if numbers else weights
+
+    def rows(self) -> sparse.csr_matrix:
+        """Return the weights as a matrix, a row for each passage, a column for each term."""
+        columns = sparse.csc_matrix((self.weights, self.places, self.starts), shape=(self.size, len(self.vocabulary)))
+        return columns.tocsr()
+
+    def _counted(self, counts: Integers) -> Floats:
+        return 1.0 + np.log(counts) if self._damped else counts.astype(np.float64)
