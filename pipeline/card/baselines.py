@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from goldbench.pipeline.card.described_set import DescribedSet
 from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.formats.documents.worker_pool import environment_without_keys, usable_processors
 from goldbench.pipeline.measures.assessment import assess
 from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.ranks.judged_ranks import place_mapping
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.systems import open_systems
 
+Tables: TypeAlias = dict[str, dict[str, object]]
+"""The settings of systems by name."""
+Ranked: TypeAlias = dict[str, dict[str, list[str]]]
+"""What systems found: system -> query -> ids of passages, best first."""
+
+_WORTH_A_PROCESS = 10_000
+"""Passages from which a second process is started, which takes about a second."""
 DEEP = 100
 """Results kept per baseline and query."""
 WORDS, DENSE = "bm25", "lsi-200"
@@ -31,7 +45,7 @@ class Baselines:
     """
 
     query_ids: list[str]
-    ranked: dict[str, dict[str, list[str]]]
+    ranked: Ranked
     scores: Floats
 
     @property
@@ -44,7 +58,7 @@ class Baselines:
         return np.asarray(self.scores[:, self.names.index(name)])
 
 
-def described(language: str | None) -> dict[str, dict[str, object]]:
+def described(language: str | None) -> Tables:
     """Return the settings of the baselines: three of BM25, two of character n-grams, two of LSI, one fusion.
 
     Args:
@@ -67,26 +81,71 @@ def run_baselines(material: DescribedSet) -> Baselines:
     """Search the set with every baseline."""
     query_ids = sorted(query_id for query_id in material.qrels if material.relevant(query_id))
     queries = {query_id: material.queries[query_id] for query_id in query_ids}
-    ranked: dict[str, dict[str, list[str]]] = {}
+    ranked: Ranked = {}
     if queries:
         from threadpoolctl import threadpool_limits
 
         tables = described(material.main_language())
-        shared = [name for name in tables if not name.startswith("ngrams")]
-        with threadpool_limits(1):  # the same bits on any number of processors, and faster on small corpora
-            for names in (shared, *([name] for name in tables if name.startswith("ngrams"))):
-                ranked |= _search({name: tables[name] for name in names}, material.corpus, queries)
+        grams = {name: table for name, table in tables.items() if table["kind"] == "ngrams"}
+        words = {name: table for name, table in tables.items() if name not in grams}
+        with threadpool_limits(1), _beside(grams, material.corpus, queries) as found:
+            # One thread: the same bits on any number of processors, and faster on small corpora.
+            ranked = _search(words, material.corpus, queries) | found()
     qrels = {query_id: material.qrels[query_id] for query_id in query_ids}
     columns = [ndcg(qrels, found) for found in ranked.values()]
     scores = np.stack(columns, axis=1) if columns else np.zeros((len(query_ids), 0))
     return Baselines(query_ids, ranked, scores)
 
 
-def _search(
-    tables: dict[str, dict[str, object]], corpus: Mapping[str, str], queries: Mapping[str, str]
-) -> dict[str, dict[str, list[str]]]:
+@contextmanager
+def _beside(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str, str]) -> Iterator[Callable[[], Ranked]]:
+    """Search one by one, in a process of its own if the corpus is large; yield what returns the rankings."""
+    here = partial(_one_by_one, tables, corpus, queries)
+    if len(corpus) < _WORTH_A_PROCESS or usable_processors() < 2:
+        yield here
+        return
+    given = json.dumps([tables, dict(corpus), dict(queries)]).encode("ascii")
+    with (
+        subprocess.Popen(
+            [sys.executable, "-P", "-c", "from goldbench.pipeline.card.baselines import serve; serve()"],
+            env=environment_without_keys(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        talk = thread.submit(process.communicate, given)
+
+        def found() -> Ranked:
+            answer, _ = talk.result()
+            return json.loads(answer) if process.returncode == 0 else here()
+
+        try:
+            yield found
+        finally:
+            process.kill()  # has no effect on one that has ended
+
+
+def serve() -> None:
+    """Search for another process: read what `_one_by_one` takes from standard input, write what it returns."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        json.dump(_one_by_one(*json.load(sys.stdin)), sys.stdout)
+
+
+def _one_by_one(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str, str]) -> Ranked:
+    """Search with baselines that hold large indexes, of which one at a time is in memory."""
+    ranked: Ranked = {}
+    for name, table in tables.items():
+        ranked |= _search({name: table}, corpus, queries)
+    return ranked
+
+
+def _search(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str, str]) -> Ranked:
     """Search with baselines that share parts; their indexes are freed at the end, so memory stays bounded."""
-    ranked: dict[str, dict[str, list[str]]] = {}
+    ranked: Ranked = {}
     with open_systems(list(tables), tables, where="baselines") as systems:
         for name in tables:
             with suppress(GoldbenchError):

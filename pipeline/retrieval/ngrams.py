@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from goldbench.pipeline.retrieval.corpus_words import Lexicon
+from goldbench.pipeline.retrieval.corpus_words import Lexicon, SharedWords
 from goldbench.pipeline.retrieval.postings import Postings
 from goldbench.pipeline.retrieval.system_settings import NgramSettings
 from goldbench.pipeline.retrieval.tfidf import TfIdf
@@ -14,8 +14,8 @@ from goldbench.pipeline.retrieval.tokens import Tokenizer, cut
 class Ngrams:
     """An index of the character n-grams of passages, within words; a score is the cosine of two TF-IDF vectors."""
 
-    def __init__(self, settings: NgramSettings) -> None:
-        self._lexicon = Lexicon(grams(settings.shortest, settings.longest))
+    def __init__(self, settings: NgramSettings, *, words: SharedWords | None = None) -> None:
+        self._lexicon = Lexicon(grams(settings.shortest, settings.longest), words)
         self._ids: list[str] = []
         self._weights: TfIdf | None = None
         self._postings: Postings | None = None

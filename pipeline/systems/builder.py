@@ -38,7 +38,7 @@ class Workshop:
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
     encoders: dict[str, Encoder] = field(default_factory=dict)
     spaces: dict[str, Space] = field(default_factory=dict)
-    words: dict[Analyzer, SharedWords] = field(default_factory=dict)
+    words: dict[str, SharedWords] = field(default_factory=dict)
 
 
 def build(settings: s.SystemSettings, *, name: str, workshop: Workshop) -> Retriever:
@@ -75,14 +75,21 @@ def _tokens(settings: s.Lexical) -> Any:  # noqa: ANN401
     return tokenizer(settings.analyzer, language=settings.language)
 
 
-def _words(settings: s.Lexical, workshop: Workshop) -> SharedWords | None:
-    """Return the words that systems with the same analyzer share, None if there is one system with it."""
+def _words(settings: s.SystemSettings, workshop: Workshop) -> SharedWords | None:
+    """Return the words that systems share which cut texts into the same, None if there is one such system."""
     from goldbench.pipeline.retrieval.corpus_words import SharedWords
 
-    lexical = [one.analyzer for one in workshop.settings.values() if isinstance(one, s.Lexical)]
-    if lexical.count(settings.analyzer) < 2 or settings.analyzer is Analyzer.FILE:
+    cut = _cut(settings)
+    if cut is None or sum(_cut(one) == cut for one in workshop.settings.values()) == 1:
         return None
-    return workshop.words.setdefault(settings.analyzer, SharedWords())
+    return workshop.words.setdefault(cut, SharedWords())
+
+
+def _cut(settings: s.SystemSettings) -> str | None:
+    """Return what texts are cut into before anything else, None if that comes from files or is nothing."""
+    if isinstance(settings, s.Lexical):
+        return None if settings.analyzer is Analyzer.FILE else settings.analyzer.value
+    return "n-grams of words" if isinstance(settings, s.NgramSettings) else None
 
 
 def _bm25(settings: s.BM25Settings, workshop: Workshop) -> Retriever:
@@ -91,10 +98,10 @@ def _bm25(settings: s.BM25Settings, workshop: Workshop) -> Retriever:
     return BM25(settings, tokens=_tokens(settings), words=_words(settings, workshop))
 
 
-def _ngrams(settings: s.NgramSettings, _: Workshop) -> Retriever:
+def _ngrams(settings: s.NgramSettings, workshop: Workshop) -> Retriever:
     from goldbench.pipeline.retrieval.ngrams import Ngrams
 
-    return Ngrams(settings)
+    return Ngrams(settings, words=_words(settings, workshop))
 
 
 def _search_server(settings: s.SearchServerSettings, _: Workshop) -> Retriever:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from goldbench.pipeline.agreement.rankings import halves
-from goldbench.pipeline.card import make_card, write_card
+from goldbench.pipeline.card import baselines, make_card, write_card
 from goldbench.pipeline.card.baselines import run_baselines
 from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.judge_trust import grading_figures
@@ -266,6 +267,29 @@ def test_the_card_is_the_same_in_every_process(goldbench: Goldbench, tmp_path: P
     again = goldbench("card", "set", PYTHONHASHSEED="2", OMP_NUM_THREADS="2")
     assert again.stdout == first.stdout
     assert [(folder / name).read_bytes() for name in ("card.json", "card.md")] == written
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_second_process_finds_the_same_and_is_not_missed(
+    graded_folder: Path, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    material = read_described(graded_folder)
+    here = run_baselines(material)
+    monkeypatch.setattr(baselines, "_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(baselines, "usable_processors", lambda: 2)
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Told(subprocess.Popen[bytes]):
+        def __init__(self, *given: Any, **more: Any) -> None:
+            super().__init__(*given, **more)
+            started.append(self)
+            if killed:
+                self.kill()
+
+    monkeypatch.setattr(baselines.subprocess, "Popen", Told)
+    beside = run_baselines(material)
+    assert (beside.ranked, beside.scores.tolist()) == (here.ranked, here.scores.tolist())
+    assert [one.returncode != 0 for one in started] == [killed]
 
 
 def test_files_that_are_no_card_are_not_replaced(tmp_path: Path, tiny: Card) -> None:

@@ -86,6 +86,13 @@ def usable_processors() -> int:
     return len(usable(0)) if usable else os.cpu_count() or 1
 
 
+def environment_without_keys() -> dict[str, str]:
+    """Return the environment of a process of goldbench's own: no key, the same modules, one thread for numbers."""
+    environment = {name: value for name, value in os.environ.items() if name.upper() in _KEPT}
+    environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
+    return environment | dict.fromkeys(_ONE_THREAD, "1")
+
+
 class Workers:
     """Processes that read documents and cut them into chunks; started when they are needed.
 
@@ -321,14 +328,11 @@ class _Process:
     _lock = threading.Lock()
 
     def __init__(self) -> None:
-        environment = {name: value for name, value in os.environ.items() if name.upper() in _KEPT}
-        environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
-        environment |= dict.fromkeys(_ONE_THREAD, "1")
         self.late = self._killed = False
         try:
             self._popen = subprocess.Popen(
                 [sys.executable, "-P", "-m", "goldbench.pipeline.formats.documents.worker"],
-                env=environment,
+                env=environment_without_keys(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
