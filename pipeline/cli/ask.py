@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.config import Config
     from goldbench.pipeline.explore.decline_rates import Asked
     from goldbench.pipeline.explore.dialogue import Chat, Dialogue
+    from goldbench.pipeline.score.runs import Gold
 
 _ENDS = frozenset({"exit", "quit", ":q"})
 _RERANKERS = frozenset({"mmr", "listwise", "rerank", "cross-encoder"})
@@ -66,12 +67,13 @@ def ask(
 
     Shows the passages, a model's answer from them, and figures for questions of the gold set. With --decline-rate it
     asks every query of the set, and shows how many with and without an answer the model declined: a question is
-    declined if no passage was found, or if the answer rests on none.
+    declined if no passage was found, or if the answer rests on none. Indexes of 5,000 passages or more are kept in .index.
     """
     from goldbench.pipeline.bench.bench_file import load_bench
     from goldbench.pipeline.config import load_config
     from goldbench.pipeline.explore.decline_rates import asked_of
     from goldbench.pipeline.explore.dialogue import Dialogue
+    from goldbench.pipeline.retrieval.saved_indexes import FOLDER
     from goldbench.pipeline.score.runs import load_gold
     from goldbench.pipeline.systems import open_systems
     from goldbench.pipeline.systems.models import Models
@@ -81,9 +83,7 @@ def ask(
     asks = not no_model and _asks(settings, replay=replay)
     _check_rate(settings, rerank, asks=asks, decline_rate=decline_rate, dry_run=dry_run, question=bool(question))
     loaded = load_gold(gold)
-    corpus = loaded.corpus()
-    if not corpus:
-        raise InputError(gold, "holds no texts of passages to retrieve; name the folder of a build")
+    corpus = _texts(loaded, gold)
     described = dict(bench.described) if bench else {}
     name = _with_rerank(described, system, rerank)
     store = answers or answers_of(Path(gold))
@@ -97,6 +97,7 @@ def ask(
                 replay=replay or dry_run,
                 where=config or "command line",
                 folder=bench.folder if bench else None,
+                indexes=Path(gold) / FOLDER if Path(gold).is_dir() else None,
             )
         )
         chat: Chat | None = None
@@ -112,6 +113,18 @@ def ask(
         answering = f"answers by {settings.model.name}" if asks else "no model: passages only"
         typer.echo(f"{len(corpus):,} passages, {name}, {answering}" + ("" if question else "; exit ends"), err=True)
         _converse(asking, _given(question) if question else _questions(), k=k, width=width)
+
+
+def _texts(loaded: Gold, gold: Path | str) -> Mapping[str, str]:
+    """Return the passages of a set.
+
+    Raises:
+        InputError: The set holds no texts.
+    """
+    corpus = loaded.corpus()
+    if not corpus:
+        raise InputError(gold, "holds no texts of passages to retrieve; name the folder of a build")
+    return corpus
 
 
 def _asks(settings: Config, *, replay: bool) -> bool:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from goldbench.pipeline.measures.ranks.order import in_tie_order
 from goldbench.pipeline.retrieval.corpus_words import Lexicon, SharedWords
 from goldbench.pipeline.retrieval.postings import Floats, Occurrences, Postings
+from goldbench.pipeline.retrieval.saved_indexes import Arrays, SavedIndexes, numbered, packed
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.token_files import TokenFiles
 from goldbench.pipeline.retrieval.tokens import Tokenizer, cut
@@ -23,9 +25,15 @@ class BM25:
     """
 
     def __init__(
-        self, settings: BM25Settings, *, tokens: Tokenizer | TokenFiles, words: SharedWords | None = None
+        self,
+        settings: BM25Settings,
+        *,
+        tokens: Tokenizer | TokenFiles,
+        words: SharedWords | None = None,
+        saved: SavedIndexes | None = None,
     ) -> None:
         self._settings, self._lexicon = settings, Lexicon(tokens, words)
+        self._saved = saved or SavedIndexes()
         self._ids: list[str] = []
         self._vocabulary: dict[str, int] = {}
         self._postings: Postings | None = None
@@ -33,10 +41,19 @@ class BM25:
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
         self._postings = None
-        self._ids, found = self._lexicon.occurrences(passages)
-        self._vocabulary = found.vocabulary
-        weights = _weights(found, k1=self._settings.k1, b=self._settings.b)
-        self._postings = Postings(found.starts, found.places, weights, len(self._ids))
+        self._ids = in_tie_order(passages)
+        found = self._saved.kept(self._settings.model_dump_json(), passages, lambda: self._made(passages))
+        self._vocabulary = numbered(found["vocabulary"])
+        self._postings = Postings(found["starts"], found["places"], found["weights"], len(self._ids))
+
+    def _made(self, passages: Mapping[str, str]) -> Arrays:
+        _, found = self._lexicon.occurrences(passages)
+        return {
+            "vocabulary": packed(found.vocabulary),
+            "starts": found.starts,
+            "places": found.places,
+            "weights": _weights(found, k1=self._settings.k1, b=self._settings.b),
+        }
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with a score above 0, best first."""

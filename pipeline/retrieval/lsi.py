@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
 
+from goldbench.pipeline.measures.ranks.order import in_tie_order
 from goldbench.pipeline.measures.statistics.floats import of_finite_numbers
 from goldbench.pipeline.retrieval.corpus_words import Lexicon, SharedWords
+from goldbench.pipeline.retrieval.saved_indexes import Arrays, SavedIndexes, numbered, packed
 from goldbench.pipeline.retrieval.stopwatch import Stopwatch, Took
-from goldbench.pipeline.retrieval.system_settings import LSISettings
-from goldbench.pipeline.retrieval.tfidf import TfIdf
+from goldbench.pipeline.retrieval.system_settings import Lexical, LSISettings
+from goldbench.pipeline.retrieval.tfidf import QueryWeights, TfIdf
 from goldbench.pipeline.retrieval.token_files import TokenFiles
 from goldbench.pipeline.retrieval.tokens import Tokenizer, cut
 from goldbench.pipeline.retrieval.vectors import Rows, VectorIndex
@@ -47,13 +49,15 @@ class Space:
         tokens: Tokenizer | TokenFiles,
         stopwatch: Stopwatch,
         words: SharedWords | None = None,
+        saved: SavedIndexes | None = None,
     ) -> None:
-        self._dimensions, self._seed = common(settings), settings.seed
+        self._settings, self._dimensions, self._seed = settings, common(settings), settings.seed
+        self._saved = saved or SavedIndexes()
         self._lexicon, self._stopwatch = Lexicon(tokens, words), stopwatch
         self._ids: list[str] = []
         self._passages: Mapping[str, str] | None = None
         self._took = Took(0.0, {})
-        self._weights: TfIdf | None = None
+        self._weights: QueryWeights | None = None
         self._axes: npt.NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
         self._rows: Rows = np.empty((0, 0), dtype=np.float32)
 
@@ -65,13 +69,25 @@ class Space:
         self._passages = None
         took = self._stopwatch.started()
         with self._stopwatch.timing("embed"):
-            self._ids, found = self._lexicon.occurrences(passages)
-            self._weights = TfIdf(found)
-            weights = self._weights.rows()
-            self._axes = _axes(weights, self._dimensions, self._seed)
-            self._rows = (weights @ self._axes).astype(np.float32)
+            self._ids = in_tie_order(passages)
+            shape = self._settings.model_dump(mode="json", include={*Lexical.model_fields, "kind", "seed"})
+            found = self._saved.kept(f"{shape} {self._dimensions}", passages, lambda: self._made(passages))
+            self._weights = QueryWeights(numbered(found["vocabulary"]), found["rarity"])
+            self._axes, self._rows = found["axes"], found["rows"]
         self._passages, self._took = passages, took()
         return self._ids, self._rows
+
+    def _made(self, passages: Mapping[str, str]) -> Arrays:
+        _, found = self._lexicon.occurrences(passages)
+        tfidf = TfIdf(found)
+        weights = tfidf.rows()
+        axes = _axes(weights, self._dimensions, self._seed)
+        return {
+            "vocabulary": packed(found.vocabulary),
+            "rarity": tfidf.queries.rarity,
+            "axes": axes,
+            "rows": (weights @ axes).astype(np.float32),
+        }
 
     def queries(self, queries: Mapping[str, str]) -> Rows:
         """Return the vectors of queries, in the order of the mapping; 0 for those without a term of the corpus."""
@@ -80,7 +96,7 @@ class Space:
             return rows
         with self._stopwatch.timing("embed"):
             for place, terms in enumerate(cut(self._lexicon.tokens, queries)):
-                numbers, weights = self._weights.of_query(terms)
+                numbers, weights = self._weights.of(terms)
                 rows[place] = weights.astype(np.float32) @ self._axes[numbers]
         return rows
 

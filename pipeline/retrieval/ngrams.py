@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from goldbench.pipeline.retrieval.corpus_words import Lexicon, SharedWords
 from goldbench.pipeline.retrieval.postings import Postings
 from goldbench.pipeline.retrieval.system_settings import NgramSettings
-from goldbench.pipeline.retrieval.tfidf import TfIdf
+from goldbench.pipeline.retrieval.tfidf import QueryWeights, TfIdf
 from goldbench.pipeline.retrieval.tokens import Tokenizer, cut
 
 
@@ -17,15 +17,16 @@ class Ngrams:
     def __init__(self, settings: NgramSettings, *, words: SharedWords | None = None) -> None:
         self._lexicon = Lexicon(grams(settings.shortest, settings.longest), words)
         self._ids: list[str] = []
-        self._weights: TfIdf | None = None
+        self._weights: QueryWeights | None = None
         self._postings: Postings | None = None
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
         self._weights = self._postings = None
         self._ids, found = self._lexicon.occurrences(passages)
-        self._weights = TfIdf(found)
-        self._postings = Postings(found.starts, found.places, self._weights.weights, len(self._ids))
+        tfidf = TfIdf(found)
+        self._weights = tfidf.queries
+        self._postings = Postings(found.starts, found.places, tfidf.weights, len(self._ids))
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with a cosine above 0, best first."""
@@ -33,7 +34,7 @@ class Ngrams:
             return {query_id: {} for query_id in queries}
         ranked: dict[str, dict[str, float]] = {}
         for query_id, terms_of_query in zip(queries, cut(self._lexicon.tokens, queries), strict=True):
-            terms, weights = self._weights.of_query(terms_of_query)
+            terms, weights = self._weights.of(terms_of_query)
             if not terms:
                 ranked[query_id] = {}
                 continue

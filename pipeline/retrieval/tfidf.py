@@ -14,6 +14,30 @@ from goldbench.pipeline.retrieval.postings import Floats, Integers, Occurrences
 from goldbench.pipeline.retrieval.tokens import Tokenizer
 
 
+class QueryWeights:
+    """What the terms of a query weigh; see `TfIdf`.
+
+    Args:
+        vocabulary: The number of each term.
+        rarity: What the passages that have a term make of it, by its number.
+        damped: As in `TfIdf`.
+    """
+
+    def __init__(self, vocabulary: dict[str, int], rarity: Floats, *, damped: bool = True) -> None:
+        self.vocabulary, self.rarity, self._damped = vocabulary, rarity, damped
+
+    def of(self, terms: Sequence[str]) -> tuple[list[int], Floats]:
+        """Return the numbers of a query's terms that a passage has, and their weights, of length 1; both may be empty.
+
+        Args:
+            terms: The terms, with repetitions.
+        """
+        found = Counter(self.vocabulary[term] for term in terms if term in self.vocabulary)
+        numbers = list(found)
+        weights = _counted(np.array(list(found.values()), np.int32), damped=self._damped) * self.rarity[numbers]
+        return numbers, weights / np.sqrt(weights @ weights) if numbers else weights
+
+
 class TfIdf:
     """The weights of the terms of some passages.
 
@@ -23,7 +47,7 @@ class TfIdf:
     Source: Salton and Buckley, Information Processing & Management 24(5), 1988; the formula is scikit-learn's.
 
     Attributes:
-        vocabulary: The number of each term.
+        queries: Weighs the terms of queries.
         starts: As in `Occurrences`.
         places: As in `Occurrences`.
         weights: The weights at the positions of ``places``.
@@ -37,11 +61,11 @@ class TfIdf:
             found: How often each term occurs in each passage.
             damped: Whether the tenth occurrence of a term says less than the first.
         """
-        self.vocabulary, self.starts, self.places = found.vocabulary, found.starts, found.places
-        self.size, self._damped = len(found.lengths), damped
+        self.starts, self.places, self.size = found.starts, found.places, len(found.lengths)
         frequencies = np.diff(found.starts)
-        self._rarity: Floats = 1.0 + np.log((1 + self.size) / (1 + frequencies))
-        self.weights: Floats = self._counted(found.counts) * np.repeat(self._rarity, frequencies)
+        rarity: Floats = 1.0 + np.log((1 + self.size) / (1 + frequencies))
+        self.queries = QueryWeights(found.vocabulary, rarity, damped=damped)
+        self.weights: Floats = _counted(found.counts, damped=damped) * np.repeat(rarity, frequencies)
         lengths = np.sqrt(np.bincount(found.places, self.weights**2, minlength=self.size))
         lengths[lengths == 0.0] = 1.0
         self.weights /= lengths[found.places]
@@ -57,21 +81,13 @@ class TfIdf:
         """
         return cls(counted(tokens, passages), damped=damped)
 
-    def of_query(self, terms: Sequence[str]) -> tuple[list[int], Floats]:
-        """Return the numbers of a query's terms that a passage has, and their weights, of length 1; both may be empty.
-
-        Args:
-            terms: The terms, with repetitions.
-        """
-        counted = Counter(self.vocabulary[term] for term in terms if term in self.vocabulary)
-        numbers = list(counted)
-        weights = self._counted(np.array(list(counted.values()), np.int32)) * self._rarity[numbers]
-        return numbers, weights / np.sqrt(weights @ weights) if numbers else weights
-
     def rows(self) -> sparse.csr_matrix:
         """Return the weights as a matrix, a row for each passage, a column for each term."""
-        columns = sparse.csc_matrix((self.weights, self.places, self.starts), shape=(self.size, len(self.vocabulary)))
+        columns = sparse.csc_matrix(
+            (self.weights, self.places, self.starts), shape=(self.size, len(self.queries.vocabulary))
+        )
         return columns.tocsr()
 
-    def _counted(self, counts: Integers) -> Floats:
-        return 1.0 + np.log(counts) if self._damped else counts.astype(np.float64)
+
+def _counted(counts: Integers, *, damped: bool) -> Floats:
+    return 1.0 + np.log(counts) if damped else counts.astype(np.float64)

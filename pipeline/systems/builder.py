@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.retrieval.corpus_words import SharedWords
     from goldbench.pipeline.retrieval.dense import Encoder
     from goldbench.pipeline.retrieval.lsi import Space
+    from goldbench.pipeline.retrieval.saved_indexes import SavedIndexes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,7 @@ class Workshop:
 
     ``part`` gives another system by its name, ``settings`` are those of all systems by name, ``folder`` is searched for
     Python modules, ``encoders`` and ``spaces`` are those built so far, by their settings as JSON, ``words`` the words
-    of the corpus counted so far.
+    of the corpus counted so far, ``saved`` the indexes of earlier commands.
     """
 
     part: Callable[[str], Retriever]
@@ -39,6 +40,7 @@ class Workshop:
     encoders: dict[str, Encoder] = field(default_factory=dict)
     spaces: dict[str, Space] = field(default_factory=dict)
     words: dict[str, SharedWords] = field(default_factory=dict)
+    saved: SavedIndexes | None = None
 
 
 def build(settings: s.SystemSettings, *, name: str, workshop: Workshop) -> Retriever:
@@ -92,10 +94,15 @@ def _cut(settings: s.SystemSettings) -> str | None:
     return "n-grams of words" if isinstance(settings, s.NgramSettings) else None
 
 
+def _saved(settings: s.Lexical, workshop: Workshop) -> SavedIndexes | None:
+    return None if settings.analyzer is Analyzer.FILE else workshop.saved  # files of tokens may change
+
+
 def _bm25(settings: s.BM25Settings, workshop: Workshop) -> Retriever:
     from goldbench.pipeline.retrieval.bm25 import BM25
 
-    return BM25(settings, tokens=_tokens(settings), words=_words(settings, workshop))
+    words, saved = _words(settings, workshop), _saved(settings, workshop)
+    return BM25(settings, tokens=_tokens(settings), words=words, saved=saved)
 
 
 def _ngrams(settings: s.NgramSettings, workshop: Workshop) -> Retriever:
@@ -117,7 +124,11 @@ def _lsi(settings: s.LSISettings, workshop: Workshop) -> Retriever:
     key = f"{_lexical(settings)} {settings.seed} {common(settings)}"
     if key not in workshop.spaces:
         workshop.spaces[key] = Space(
-            settings, tokens=_tokens(settings), stopwatch=workshop.stopwatch, words=_words(settings, workshop)
+            settings,
+            tokens=_tokens(settings),
+            stopwatch=workshop.stopwatch,
+            words=_words(settings, workshop),
+            saved=_saved(settings, workshop),
         )
     return LSI(settings, workshop.spaces[key])
 

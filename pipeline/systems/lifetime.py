@@ -12,6 +12,7 @@ from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.ports import Retriever
 from goldbench.pipeline.retrieval.guard import explained
+from goldbench.pipeline.retrieval.saved_indexes import SavedIndexes
 from goldbench.pipeline.retrieval.system_settings import SystemSettings
 from goldbench.pipeline.systems.adapters import adapt
 from goldbench.pipeline.systems.builder import Workshop, build
@@ -37,6 +38,7 @@ class Systems:
         models: Models,
         folder: Path | None,
         timeout_s: float,
+        indexes: Path | None = None,
     ) -> None:
         """Take the systems; none is built yet.
 
@@ -47,10 +49,12 @@ class Systems:
             models: The paths to models.
             folder: Searched for Python modules.
             timeout_s: Seconds that an object may take for one query.
+            indexes: The folder of saved indexes; None saves none.
         """
         self.names, self.settings = tuple(names), settings
         self._objects, self._timeout_s = objects, timeout_s
-        self._workshop = Workshop(part=self._part, settings=settings, models=models, folder=folder)
+        saved = SavedIndexes(indexes) if indexes is not None else None
+        self._workshop = Workshop(part=self._part, settings=settings, models=models, folder=folder, saved=saved)
         self.stopwatch = self._workshop.stopwatch
         self._parts: dict[str, Part] = {}
         self._failed: dict[str, GoldbenchError] = {}
@@ -116,6 +120,7 @@ def open_systems(  # noqa: PLR0913  every parameter is a choice of the caller
     timeout_s: float = 30.0,
     where: Path | str = "command line",
     folder: Path | None = None,
+    indexes: Path | None = None,
 ) -> Iterator[Systems]:
     """Open systems by name, and close them at the end of the block.
 
@@ -129,6 +134,7 @@ def open_systems(  # noqa: PLR0913  every parameter is a choice of the caller
         timeout_s: Seconds that a retriever which is given as an object may take for one query.
         where: As in `resolve`.
         folder: As in `resolve`; also searched for Python modules.
+        indexes: The folder of saved indexes, which are used again; None saves none.
 
     Raises:
         ConfigError: With every problem of the systems' descriptions.
@@ -136,7 +142,7 @@ def open_systems(  # noqa: PLR0913  every parameter is a choice of the caller
     settings = resolve(names, described, overrides=overrides, where=where, folder=folder)
     objects = {name: thing for name, thing in (described or {}).items() if name not in settings}
     with Models(config, answers=answers, replay=replay) as models:
-        systems = Systems(names, settings, objects, models=models, folder=folder, timeout_s=timeout_s)
+        systems = Systems(names, settings, objects, models=models, folder=folder, timeout_s=timeout_s, indexes=indexes)
         try:
             yield systems
         finally:

@@ -281,7 +281,7 @@ def test_a_failure_of_a_shared_encoder_names_the_system_that_asked(tmp_path: Pat
 
 
 def test_an_error_of_a_library_while_a_system_is_built_fails_this_system_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ValueError("secret")
 
     monkeypatch.setattr("goldbench.pipeline.retrieval.ngrams.Ngrams.__init__", broken)

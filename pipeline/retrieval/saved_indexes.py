@@ -1,0 +1,105 @@
+"""Indexes kept in a folder for the next command, which maps them into memory instead of making them again.
+
+An index is found by a digest of the corpus, the settings and the version of goldbench, so that it is never out of date.
+Whatever goes wrong with the folder costs time alone: the index is then made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+
+FOLDER = ".index"
+"""The folder of the indexes of a gold set, in the folder of the set."""
+_WORTH_SAVING = 5_000
+"""Passages below which an index is made faster than it is worth a file."""
+_BEGUN, _LEFT_S = "begun-", 3600.0
+"""Folders that are being written begin like this; those that are older in seconds were left by a process that died."""
+
+
+class SavedIndexes:
+    """Indexes in a folder.
+
+    Args:
+        folder: The folder, made when it is needed; None keeps nothing.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._passages: Mapping[str, str] | None = None
+        self._digest = ""
+
+    def kept(self, settings: str, passages: Mapping[str, str], make: Callable[[], Arrays]) -> Arrays:
+        """Return the arrays of an index: those that are kept, else those that are made, and kept if that is worth it.
+
+        Args:
+            settings: All that shapes the index beside the passages.
+            passages: Their texts by id.
+            make: Makes the arrays.
+        """
+        if self._folder is None or len(passages) < _WORTH_SAVING:
+            return make()
+        name = hashlib.blake2b(settings.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        place = self._folder / f"{name}-{self._digest_of(passages)}"
+        try:
+            return {file.stem: np.load(file, mmap_mode="r", allow_pickle=False) for file in _files(place)}
+        except (OSError, ValueError, EOFError):
+            arrays = make()
+            self._save(arrays, place, name)
+            return arrays
+
+    def _digest_of(self, passages: Mapping[str, str]) -> str:
+        if passages is not self._passages:
+            digest = hashlib.blake2b(version("goldbench").encode(), digest_size=16)
+            for doc_id, text in passages.items():
+                part = json.dumps(doc_id).encode() + b"\n" + text.encode("utf-8", "surrogatepass")
+                digest.update(len(part).to_bytes(8, "big") + part)
+            self._passages, self._digest = passages, digest.hexdigest()
+        return self._digest
+
+    def _save(self, arrays: Arrays, place: Path, name: str) -> None:
+        """Write arrays into a new folder that gets its name when it is complete, in place of those of other corpora."""
+        assert self._folder is not None
+        begun: Path | None = None
+        try:
+            self._folder.mkdir(exist_ok=True)
+            for other in self._folder.iterdir():
+                left = other.name.startswith(_BEGUN) and time.time() - other.stat().st_mtime > _LEFT_S
+                if left or other.name.startswith(f"{name}-"):
+                    shutil.rmtree(other, ignore_errors=True)
+            begun = Path(tempfile.mkdtemp(prefix=_BEGUN, dir=self._folder))
+            for stem, array in arrays.items():
+                np.save(begun / f"{stem}.npy", array, allow_pickle=False)
+            Path(begun).replace(place)
+        except OSError:  # no room, no right to write, or another process was faster
+            if begun is not None:
+                shutil.rmtree(begun, ignore_errors=True)
+
+
+def _files(place: Path) -> list[Path]:
+    files = sorted(place.glob("*.npy"))
+    if not files:
+        raise FileNotFoundError(place)
+    return files
+
+
+def packed(words: Iterable[str]) -> npt.NDArray[np.uint8]:
+    """Return words as an array of bytes."""
+    return np.frombuffer(json.dumps(list(words)).encode("ascii"), np.uint8)
+
+
+def numbered(array: npt.NDArray[np.uint8]) -> dict[str, int]:
+    """Return the number of each word of `packed`, in order from 0."""
+    return {word: number for number, word in enumerate(json.loads(array.tobytes()))}

@@ -1,0 +1,137 @@
+"""Indexes kept for the next command: used again for the same corpus alone, and never needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from goldbench.pipeline.retrieval import saved_indexes
+from goldbench.pipeline.retrieval.analyzer_names import Analyzer
+from goldbench.pipeline.retrieval.bm25 import BM25
+from goldbench.pipeline.retrieval.lsi import LSI, Space
+from goldbench.pipeline.retrieval.saved_indexes import FOLDER, SavedIndexes
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+from goldbench.pipeline.retrieval.system_settings import BM25Settings, LSISettings
+from goldbench.pipeline.retrieval.tokens import Tokenizer, tokenizer
+from tests.conftest import Goldbench
+
+WORDS = [f"w{number}" for number in range(300)]
+QUERIES = {"q": "w1 w2 w3", "r": "w40 w50", "s": "nothing", "t": ""}
+
+
+def corpus(seed: int = 1, size: int = 6_000) -> dict[str, str]:
+    chance = random.Random(seed)
+    return {f"d{number}": " ".join(chance.choices(WORDS, k=8)) for number in range(size)}
+
+
+class Counting(Tokenizer):
+    """Counts the texts that it cuts."""
+
+    def __init__(self) -> None:
+        self.texts = 0
+        inner = tokenizer(Analyzer.UNICODE)
+
+        def words(text: str) -> list[str]:
+            self.texts += 1
+            return inner.words(text)
+
+        super().__init__(words)
+
+
+def bm25(folder: Path | None, tokens: Tokenizer) -> BM25:
+    return BM25(BM25Settings(), tokens=tokens, saved=SavedIndexes(folder))
+
+
+def lsi(folder: Path | None, tokens: Tokenizer) -> LSI:
+    settings = LSISettings(dimensions=8)
+    return LSI(settings, Space(settings, tokens=tokens, stopwatch=Stopwatch(), saved=SavedIndexes(folder)))
+
+
+Made = Callable[[Path | None, Tokenizer], BM25 | LSI]
+
+
+@pytest.mark.parametrize("made", [bm25, lsi])
+def test_an_index_is_used_again_for_the_same_corpus_alone(tmp_path: Path, made: Made) -> None:
+    expected = []
+    for passages in (corpus(), corpus(seed=2)):
+        plain = made(None, tokenizer(Analyzer.UNICODE))
+        plain.index(passages)
+        expected.append(plain.search(QUERIES, k=20))
+    for passages, found, cut in ((corpus(), 0, 6_000), (corpus(), 0, 0), (corpus(seed=2), 1, 6_000)):
+        tokens = Counting()
+        kept = made(tmp_path / FOLDER, tokens)
+        kept.index(passages)
+        assert tokens.texts == cut
+        assert kept.search(QUERIES, k=20) == expected[found]
+    assert len(list((tmp_path / FOLDER).iterdir())) == 1
+
+
+def test_another_text_id_or_setting_is_another_index(tmp_path: Path) -> None:
+    passages = corpus()
+    first = next(iter(passages))
+    others = [passages, {**passages, first: "w1"}, {f"x{doc_id}": text for doc_id, text in passages.items()}]
+    for one in others:
+        for settings in (BM25Settings(), BM25Settings(k1=0.4)):
+            tokens = Counting()
+            BM25(settings, tokens=tokens, saved=SavedIndexes(tmp_path / FOLDER)).index(one)
+            assert tokens.texts == len(one)
+
+
+@pytest.mark.parametrize("damage", [b"", b"junk", b"\x93NUMPY\x01\x00"])
+def test_a_damaged_index_is_made_anew(tmp_path: Path, damage: bytes) -> None:
+    bm25(tmp_path / FOLDER, tokenizer(Analyzer.UNICODE)).index(corpus())
+    for file in sorted((tmp_path / FOLDER).glob("*/*.npy")):
+        file.write_bytes(damage)
+        tokens = Counting()
+        again = bm25(tmp_path / FOLDER, tokens)
+        again.index(corpus())
+        assert tokens.texts == 6_000
+        assert again.search(QUERIES, k=5)["q"]
+
+
+def test_a_small_corpus_leaves_no_file(tmp_path: Path) -> None:
+    bm25(tmp_path / FOLDER, tokenizer(Analyzer.UNICODE)).index(corpus(size=100))
+    assert not (tmp_path / FOLDER).exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.getuid() == 0, reason="needs a user whose rights can be taken")
+def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    index = bm25(tmp_path / FOLDER, tokenizer(Analyzer.UNICODE))
+    index.index(corpus())
+    assert index.search(QUERIES, k=5)["q"]
+
+
+def test_a_file_in_the_place_of_the_folder_costs_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).write_text("mine", encoding="utf-8")
+    index = bm25(tmp_path / FOLDER, tokenizer(Analyzer.UNICODE))
+    index.index(corpus())
+    assert index.search(QUERIES, k=5)["q"]
+    assert (tmp_path / FOLDER).read_text(encoding="utf-8") == "mine"
+
+
+def test_what_a_killed_process_left_is_removed_after_an_hour(tmp_path: Path) -> None:
+    left, new = tmp_path / FOLDER / "begun-old", tmp_path / FOLDER / "begun-new"
+    for folder in (left, new):
+        folder.mkdir(parents=True)
+    os.utime(left, (time.time() - 2 * saved_indexes._LEFT_S,) * 2)
+    bm25(tmp_path / FOLDER, tokenizer(Analyzer.UNICODE)).index(corpus())
+    assert not left.exists()
+    assert new.exists()
+
+
+def test_asking_a_set_twice_gives_the_same(goldbench: Goldbench, tmp_path: Path) -> None:
+    dataset = {"queries": {"q": "w1 w2"}, "corpus": corpus(), "relevant_docs": {"q": ["d0"]}, "mode": "text"}
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set/dataset.json").write_text(json.dumps(dataset), encoding="utf-8")
+    command = ("ask", "set", "--no-model", "--question", "w1 w2 w3")
+    first, second = goldbench(*command), goldbench(*command)
+    assert (first.returncode, first.stdout) == (second.returncode, second.stdout) == (0, first.stdout)
+    assert len(list((tmp_path / "set" / FOLDER).iterdir())) == 2
