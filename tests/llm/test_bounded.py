@@ -112,7 +112,7 @@ async def test_a_hostile_reply_holds_nothing_up(kind: str):
         ticking.cancel()
     assert isinstance(outcome, GoldbenchError), repr(outcome)
     assert getattr(outcome, "kind", "") == end
-    assert longest < 0.5
+    assert longest < 1.5
 
 
 async def test_a_deadline_holds_while_a_reply_drips_and_while_it_is_parsed():
