@@ -99,7 +99,7 @@ class Documents(Record):
         unset="none", example={"old/**/*.txt": "cp1251"},
     )] = Field(default_factory=dict)  # fmt: skip
     max_megabytes: Annotated[
-        int, Field(ge=1, le=2**20), Setting("Most of a text or office file, or of a text", unit="megabytes")
+        int, Field(ge=1, le=2**20), Setting("Largest text or office file, and text of any file", unit="megabytes")
     ] = 64
     seconds: Annotated[
         int, Field(ge=1, le=1_000_000), Setting("Time for a document, plus 10 s per MB", unit="seconds")
