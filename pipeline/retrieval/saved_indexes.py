@@ -1,6 +1,7 @@
 """Indexes kept in a folder for the next command, which maps them into memory instead of making them again.
 
-An index is found by a digest of the corpus, the settings and the version of goldbench, so that it is never out of date.
+An index is found by a digest of the corpus, the settings and the versions of what cuts texts into terms, so that it is
+never out of date.
 Whatever goes wrong with the folder costs time alone: the index is then made anew.
 """
 
@@ -12,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,6 +26,10 @@ FOLDER = ".index"
 """The folder of the indexes of a gold set, in the folder of the set."""
 _WORTH_SAVING = 5_000
 """Passages below which an index is made faster than it is worth a file."""
+_CUTTERS = ("goldbench", "PyStemmer", "jieba", "regex")
+"""Packages whose version may change the terms of a text."""
+_NAMES = "names.json"
+"""The file of an index that names its arrays."""
 _BEGUN, _LEFT_S = "begun-", 3600.0
 """Folders that are being written begin like this; those that are older in seconds were left by a process that died."""
 
@@ -51,25 +56,26 @@ class SavedIndexes:
         """
         if self._folder is None or len(passages) < _WORTH_SAVING:
             return make()
-        name = hashlib.blake2b(settings.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        place = self._folder / f"{name}-{self._digest_of(passages)}"
+        setting = hashlib.blake2b(settings.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        place = self._folder / f"{setting}-{self._digest_of(passages)}"
         try:
-            return {file.stem: np.load(file, mmap_mode="r", allow_pickle=False) for file in _files(place)}
+            names = json.loads((place / _NAMES).read_text("ascii"))
+            return {name: np.load(place / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in names}
         except (OSError, ValueError, EOFError):
             arrays = make()
-            self._save(arrays, place, name)
+            self._save(arrays, place, setting)
             return arrays
 
     def _digest_of(self, passages: Mapping[str, str]) -> str:
         if passages is not self._passages:
-            digest = hashlib.blake2b(version("goldbench").encode(), digest_size=16)
+            digest = hashlib.blake2b(" ".join(map(_version, _CUTTERS)).encode(), digest_size=16)
             for doc_id, text in passages.items():
                 part = json.dumps(doc_id).encode() + b"\n" + text.encode("utf-8", "surrogatepass")
                 digest.update(len(part).to_bytes(8, "big") + part)
             self._passages, self._digest = passages, digest.hexdigest()
         return self._digest
 
-    def _save(self, arrays: Arrays, place: Path, name: str) -> None:
+    def _save(self, arrays: Arrays, place: Path, setting: str) -> None:
         """Write arrays into a new folder that gets its name when it is complete, in place of those of other corpora."""
         assert self._folder is not None
         begun: Path | None = None
@@ -77,22 +83,23 @@ class SavedIndexes:
             self._folder.mkdir(exist_ok=True)
             for other in self._folder.iterdir():
                 left = other.name.startswith(_BEGUN) and time.time() - other.stat().st_mtime > _LEFT_S
-                if left or other.name.startswith(f"{name}-"):
+                if left or other.name.startswith(f"{setting}-"):
                     shutil.rmtree(other, ignore_errors=True)
             begun = Path(tempfile.mkdtemp(prefix=_BEGUN, dir=self._folder))
-            for stem, array in arrays.items():
-                np.save(begun / f"{stem}.npy", array, allow_pickle=False)
-            Path(begun).replace(place)
+            for name, array in arrays.items():
+                np.save(begun / f"{name}.npy", array, allow_pickle=False)
+            (begun / _NAMES).write_text(json.dumps(list(arrays)), "ascii")
+            begun.replace(place)
         except OSError:  # no room, no right to write, or another process was faster
             if begun is not None:
                 shutil.rmtree(begun, ignore_errors=True)
 
 
-def _files(place: Path) -> list[Path]:
-    files = sorted(place.glob("*.npy"))
-    if not files:
-        raise FileNotFoundError(place)
-    return files
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
 
 
 def packed(words: Iterable[str]) -> npt.NDArray[np.uint8]:

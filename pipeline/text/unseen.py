@@ -30,7 +30,7 @@ _SELECTOR, _JOINER = r"\ufe00-\ufe0f\U000e0100-\U000e01ef", r"\u200c\u200d"
 _REPEATED = regex.compile(rf"(?<=[{_SELECTOR}])[{_SELECTOR}]+|(?<=[{_JOINER}])[{_SELECTOR}{_JOINER}]+")
 """Variation selectors after another one or a joiner, which change no character and can spell hidden text."""
 _PASSES = 9
-"""Most passes: a character may be needed only because of one that an earlier pass left out. Three are hardly reached."""
+"""Most passes: what one leaves out may be all that another character was needed for. Three are hardly reached."""
 _ANYWHERE = regex.compile(_UNSEEN, regex.VERSION1)
 _NOT_TO_THE_LEFT = regex.compile(_UNSEEN + r"|[\u200e\u200f\u061c]", regex.VERSION1)
 

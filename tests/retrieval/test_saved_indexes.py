@@ -87,8 +87,19 @@ def test_another_text_id_or_setting_is_another_index(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"", b"junk", b"\x93NUMPY\x01\x00"])
 def test_a_damaged_index_is_made_anew(tmp_path: Path, damage: bytes) -> None:
     bm25(tmp_path / FOLDER, tokenizer(Analyzer.UNICODE)).index(corpus())
-    for file in sorted((tmp_path / FOLDER).glob("*/*.npy")):
+    for file in sorted((tmp_path / FOLDER).glob("*/*")):
         file.write_bytes(damage)
+        tokens = Counting()
+        again = bm25(tmp_path / FOLDER, tokens)
+        again.index(corpus())
+        assert tokens.texts == 6_000
+        assert again.search(QUERIES, k=5)["q"]
+
+
+def test_an_index_of_which_an_array_is_missing_is_made_anew(tmp_path: Path) -> None:
+    bm25(tmp_path / FOLDER, tokenizer(Analyzer.UNICODE)).index(corpus())
+    for file in sorted((tmp_path / FOLDER).glob("*/*")):
+        file.unlink()
         tokens = Counting()
         again = bm25(tmp_path / FOLDER, tokens)
         again.index(corpus())
