@@ -97,7 +97,7 @@ def ask(
                 replay=replay or dry_run,
                 where=config or "command line",
                 folder=bench.folder if bench else None,
-                indexes=Path(gold) / FOLDER if Path(gold).is_dir() else None,
+                indexes=Path(gold) / FOLDER if Path(gold).is_dir() and not dry_run else None,
             )
         )
         chat: Chat | None = None

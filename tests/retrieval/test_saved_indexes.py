@@ -138,11 +138,22 @@ def test_what_a_killed_process_left_is_removed_after_an_hour(tmp_path: Path) -> 
     assert new.exists()
 
 
-def test_asking_a_set_twice_gives_the_same(goldbench: Goldbench, tmp_path: Path) -> None:
+def large_set(folder: Path) -> None:
     dataset = {"queries": {"q": "w1 w2"}, "corpus": corpus(), "relevant_docs": {"q": ["d0"]}, "mode": "text"}
-    (tmp_path / "set").mkdir()
-    (tmp_path / "set/dataset.json").write_text(json.dumps(dataset), encoding="utf-8")
+    folder.mkdir()
+    (folder / "dataset.json").write_text(json.dumps(dataset), encoding="utf-8")
+
+
+def test_asking_a_set_twice_gives_the_same(goldbench: Goldbench, tmp_path: Path) -> None:
+    large_set(tmp_path / "set")
     command = ("ask", "set", "--no-model", "--question", "w1 w2 w3")
     first, second = goldbench(*command), goldbench(*command)
     assert (first.returncode, first.stdout) == (second.returncode, second.stdout) == (0, first.stdout)
     assert len(list((tmp_path / "set" / FOLDER).iterdir())) == 2
+
+
+def test_a_dry_run_leaves_no_index(goldbench: Goldbench, tmp_path: Path) -> None:
+    large_set(tmp_path / "set")
+    done = goldbench("ask", "set", "--system", "bm25", "--decline-rate", "--dry-run", "--model", "m")
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "set" / FOLDER).exists()
