@@ -9,7 +9,7 @@ import numpy as np
 from goldbench.pipeline.measures.ranks.order import in_tie_order
 from goldbench.pipeline.retrieval.corpus_words import Lexicon, SharedWords
 from goldbench.pipeline.retrieval.postings import Floats, Occurrences, Postings
-from goldbench.pipeline.retrieval.saved_indexes import Arrays, SavedIndexes, numbered, packed
+from goldbench.pipeline.retrieval.saved_indexes import Arrays, SavedIndexes, checked, numbered, packed
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.token_files import TokenFiles
 from goldbench.pipeline.retrieval.tokens import Tokenizer, cut
@@ -42,9 +42,13 @@ class BM25:
         """Index the text of each passage by its id."""
         self._postings = None
         self._ids = in_tie_order(passages)
-        found = self._saved.kept(self._settings.model_dump_json(), passages, lambda: self._made(passages))
-        self._vocabulary = numbered(found["vocabulary"])
-        self._postings = Postings(found["starts"], found["places"], found["weights"], len(self._ids))
+        self._vocabulary, self._postings = self._saved.kept(
+            self._settings.model_dump_json(),
+            passages,
+            names=("vocabulary", "starts", "places", "weights"),
+            make=lambda: self._made(passages),
+            opened=lambda found: _opened(found, len(passages)),
+        )
 
     def _made(self, passages: Mapping[str, str]) -> Arrays:
         _, found = self._lexicon.occurrences(passages)
@@ -68,6 +72,25 @@ class BM25:
             return {}
         places, scores = self._postings.best(known, k, sums)
         return {self._ids[place]: score for place, score in zip(places.tolist(), scores.tolist(), strict=True)}
+
+
+def _opened(found: Arrays, size: int) -> tuple[dict[str, int], Postings]:
+    """Return the vocabulary and the postings of an index.
+
+    Args:
+        found: The arrays of the index.
+        size: The number of passages.
+
+    Raises:
+        ValueError: The arrays do not fit each other.
+    """
+    vocabulary = numbered(found["vocabulary"])
+    starts = checked(found["starts"], np.int64, len(vocabulary) + 1)
+    if starts[0] != 0 or np.any(np.diff(starts) < 0):
+        raise ValueError("the passages of the terms overlap")
+    postings = int(starts[-1])
+    places, weights = checked(found["places"], np.int32, postings), checked(found["weights"], np.float64, postings)
+    return vocabulary, Postings(starts, places, weights, size)
 
 
 def _weights(found: Occurrences, *, k1: float, b: float) -> Floats:

@@ -11,7 +11,7 @@ from scipy import linalg, sparse
 from goldbench.pipeline.measures.ranks.order import in_tie_order
 from goldbench.pipeline.measures.statistics.floats import of_finite_numbers
 from goldbench.pipeline.retrieval.corpus_words import Lexicon, SharedWords
-from goldbench.pipeline.retrieval.saved_indexes import Arrays, SavedIndexes, numbered, packed
+from goldbench.pipeline.retrieval.saved_indexes import Arrays, SavedIndexes, checked, numbered, packed
 from goldbench.pipeline.retrieval.stopwatch import Stopwatch, Took
 from goldbench.pipeline.retrieval.system_settings import Lexical, LSISettings
 from goldbench.pipeline.retrieval.tfidf import QueryWeights, TfIdf
@@ -71,9 +71,13 @@ class Space:
         with self._stopwatch.timing("embed"):
             self._ids = in_tie_order(passages)
             shape = self._settings.model_dump(mode="json", include={*Lexical.model_fields, "kind", "seed"})
-            found = self._saved.kept(f"{shape} {self._dimensions}", passages, lambda: self._made(passages))
-            self._weights = QueryWeights(numbered(found["vocabulary"]), found["rarity"])
-            self._axes, self._rows = found["axes"], found["rows"]
+            self._weights, self._axes, self._rows = self._saved.kept(
+                f"{shape} {self._dimensions}",
+                passages,
+                names=("vocabulary", "rarity", "axes", "rows"),
+                make=lambda: self._made(passages),
+                opened=lambda found: _opened(found, len(passages)),
+            )
         self._passages, self._took = passages, took()
         return self._ids, self._rows
 
@@ -99,6 +103,24 @@ class Space:
                 numbers, weights = self._weights.of(terms)
                 rows[place] = weights.astype(np.float32) @ self._axes[numbers]
         return rows
+
+
+def _opened(found: Arrays, size: int) -> tuple[QueryWeights, npt.NDArray[np.float32], Rows]:
+    """Return what terms weigh in a query, the axes and the vectors of the passages.
+
+    Args:
+        found: The arrays of the index.
+        size: The number of passages.
+
+    Raises:
+        ValueError: The arrays do not fit each other.
+    """
+    vocabulary = numbered(found["vocabulary"])
+    rarity = checked(found["rarity"], np.float64, len(vocabulary))
+    width = found["axes"].size // max(1, len(vocabulary))
+    axes = checked(found["axes"], np.float32, len(vocabulary), width)
+    rows = checked(found["rows"], np.float32, size, width)
+    return QueryWeights(vocabulary, rarity), axes, rows
 
 
 def common(settings: LSISettings) -> int:

@@ -7,20 +7,24 @@ Whatever goes wrong with the folder costs time alone: the index is then made ane
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeAlias
+from tokenize import TokenError
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+Index = TypeVar("Index")
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 FOLDER = ".index"
 """The folder of the indexes of a gold set, in the folder of the set."""
@@ -28,8 +32,8 @@ _WORTH_SAVING = 5_000
 """Passages below which an index is made faster than it is worth a file."""
 _CUTTERS = ("goldbench", "PyStemmer", "jieba", "regex")
 """Packages whose version may change the terms of a text."""
-_NAMES = "names.json"
-"""The file of an index that names its arrays."""
+_DAMAGES = (OSError, ValueError, RecursionError, TokenError)
+"""What loading and checking a missing or damaged index raises; the last two are numpy's and JSON's answers to junk."""
 _BEGUN, _LEFT_S = "begun-", 3600.0
 """Folders that are being written begin like this; those that are older in seconds were left by a process that died."""
 
@@ -46,25 +50,33 @@ class SavedIndexes:
         self._passages: Mapping[str, str] | None = None
         self._digest = ""
 
-    def kept(self, settings: str, passages: Mapping[str, str], make: Callable[[], Arrays]) -> Arrays:
-        """Return the arrays of an index: those that are kept, else those that are made, and kept if that is worth it.
+    def kept(
+        self,
+        settings: str,
+        passages: Mapping[str, str],
+        *,
+        names: Sequence[str],
+        make: Callable[[], Arrays],
+        opened: Callable[[Arrays], Index],
+    ) -> Index:
+        """Return an index over the arrays that are kept, else over those that are made, and keep these if it pays.
 
         Args:
             settings: All that shapes the index beside the passages.
             passages: Their texts by id.
+            names: The names of the arrays.
             make: Makes the arrays.
+            opened: Returns the index over arrays; raises ValueError if they do not fit each other.
         """
         if self._folder is None or len(passages) < _WORTH_SAVING:
-            return make()
+            return opened(make())
         setting = hashlib.blake2b(settings.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         place = self._folder / f"{setting}-{self._digest_of(passages)}"
-        try:
-            names = json.loads((place / _NAMES).read_text("ascii"))
-            return {name: np.load(place / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in names}
-        except (OSError, ValueError, EOFError):
-            arrays = make()
-            self._save(arrays, place, setting)
-            return arrays
+        with contextlib.suppress(*_DAMAGES):
+            return opened({name: np.lib.format.open_memmap(place / f"{name}.npy", mode="r") for name in names})
+        arrays = make()
+        self._save(arrays, place, setting)
+        return opened(arrays)
 
     def _digest_of(self, passages: Mapping[str, str]) -> str:
         if passages is not self._passages:
@@ -88,7 +100,6 @@ class SavedIndexes:
             begun = Path(tempfile.mkdtemp(prefix=_BEGUN, dir=self._folder))
             for name, array in arrays.items():
                 np.save(begun / f"{name}.npy", array, allow_pickle=False)
-            (begun / _NAMES).write_text(json.dumps(list(arrays)), "ascii")
             begun.replace(place)
         except OSError:  # no room, no right to write, or another process was faster
             if begun is not None:
@@ -108,5 +119,31 @@ def packed(words: Iterable[str]) -> npt.NDArray[np.uint8]:
 
 
 def numbered(array: npt.NDArray[np.uint8]) -> dict[str, int]:
-    """Return the number of each word of `packed`, in order from 0."""
-    return {word: number for number, word in enumerate(json.loads(array.tobytes()))}
+    """Return the number of each word of `packed`, in order from 0.
+
+    Raises:
+        ValueError: The array does not hold different words.
+    """
+    words = json.loads(array.tobytes())
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError("not a list of words")
+    numbers = {word: number for number, word in enumerate(words)}
+    if len(numbers) < len(words):
+        raise ValueError("a word has two numbers")
+    return numbers
+
+
+def checked(array: npt.NDArray[Any], kind: type[Scalar], *shape: int) -> npt.NDArray[Scalar]:
+    """Return an array, if it has this type and shape.
+
+    Args:
+        array: The array.
+        kind: The type of its numbers.
+        shape: Its length in each dimension.
+
+    Raises:
+        ValueError: It has another type or shape.
+    """
+    if array.dtype != np.dtype(kind) or array.shape != shape:
+        raise ValueError(f"{array.dtype} {array.shape} instead of {np.dtype(kind)} {shape}")
+    return array

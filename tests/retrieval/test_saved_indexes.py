@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
 import os
 import random
@@ -10,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from goldbench.pipeline.retrieval import saved_indexes
@@ -84,27 +87,49 @@ def test_another_text_id_or_setting_is_another_index(tmp_path: Path) -> None:
             assert tokens.texts == len(one)
 
 
-@pytest.mark.parametrize("damage", [b"", b"junk", b"\x93NUMPY\x01\x00"])
-def test_a_damaged_index_is_made_anew(tmp_path: Path, damage: bytes) -> None:
-    bm25(tmp_path / FOLDER, tokenizer(Analyzer.UNICODE)).index(corpus())
-    for file in sorted((tmp_path / FOLDER).glob("*/*")):
-        file.write_bytes(damage)
-        tokens = Counting()
-        again = bm25(tmp_path / FOLDER, tokens)
-        again.index(corpus())
-        assert tokens.texts == 6_000
-        assert again.search(QUERIES, k=5)["q"]
+def saved(array: object) -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.asarray(array))
+    return file.getvalue()
 
 
-def test_an_index_of_which_an_array_is_missing_is_made_anew(tmp_path: Path) -> None:
-    bm25(tmp_path / FOLDER, tokenizer(Analyzer.UNICODE)).index(corpus())
-    for file in sorted((tmp_path / FOLDER).glob("*/*")):
-        file.unlink()
+def text(content: str) -> bytes:
+    return saved(np.frombuffer(content.encode(), np.uint8))
+
+
+DAMAGES = {
+    "missing": None,
+    "empty": b"",
+    "junk": b"junk",
+    "cut": saved(np.arange(9))[:-1],
+    "a header that does not end": saved(0).replace(b"}", b"{"),
+    "an archive": b"PK\x03\x04" + bytes(40),
+    "a number": saved(5),
+    "too short": saved(np.arange(3)),
+    "of another type": saved(np.zeros(3, complex)),
+    **{
+        content[:20]: text(content)
+        for content in ("", "{}", "[]", "null", "5", '["w1"]', "[1, 2]", "[[]]", "[" * 100_000)
+    },
+    "a word twice": text(json.dumps(["w1"] * 300)),
+}
+
+
+@pytest.mark.parametrize("made", [bm25, lsi])
+def test_a_damaged_index_is_made_anew(tmp_path: Path, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved_indexes, "_WORTH_SAVING", 1)
+    passages = corpus(size=60)
+    first = made(tmp_path / FOLDER, tokenizer(Analyzer.UNICODE))
+    first.index(passages)
+    files = sorted((tmp_path / FOLDER).glob("*/*"))
+    assert len(files) == 4
+    for file, (name, damage) in itertools.product(files, DAMAGES.items()):
+        file.unlink() if damage is None else file.write_bytes(damage)
         tokens = Counting()
-        again = bm25(tmp_path / FOLDER, tokens)
-        again.index(corpus())
-        assert tokens.texts == 6_000
-        assert again.search(QUERIES, k=5)["q"]
+        again = made(tmp_path / FOLDER, tokens)
+        again.index(passages)
+        assert tokens.texts == 60, f"{file.name}: {name}"
+        assert again.search(QUERIES, k=20) == first.search(QUERIES, k=20)
 
 
 def test_a_small_corpus_leaves_no_file(tmp_path: Path) -> None:
