@@ -167,6 +167,7 @@ class GoldSet(GoldRecords):
 
         from goldbench.pipeline.errors import explained
         from goldbench.pipeline.goldset.publication import LOCK, STAGING
+        from goldbench.pipeline.retrieval.saved_indexes import FOLDER
 
         target = path_of(folder, "folder").absolute()
         source = self._unchanged().path
@@ -180,7 +181,8 @@ class GoldSet(GoldRecords):
             target.parent.mkdir(parents=True, exist_ok=True)
             draft = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=target.parent))
             try:
-                shutil.copytree(source, draft, ignore=shutil.ignore_patterns(LOCK, STAGING), dirs_exist_ok=True)
+                left_out = shutil.ignore_patterns(LOCK, STAGING, FOLDER)
+                shutil.copytree(source, draft, ignore=left_out, dirs_exist_ok=True)
                 draft.rename(target)
             except shutil.Error as error:
                 place, _, why = error.args[0][0]

@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
+import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tokenize import TokenError
@@ -34,6 +36,10 @@ _CUTTERS = ("goldbench", "PyStemmer", "jieba", "regex")
 """Packages whose version may change the terms of a text."""
 _DAMAGES = (OSError, ValueError, RecursionError, TokenError)
 """What loading and checking a missing or damaged index raises; the last two are numpy's and JSON's answers to junk."""
+_KEPT = 4
+"""Indexes that stay in a folder when another one is saved: the most recently used ones, and all of this command."""
+_PLACE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{32}")
+"""The name of an index: a digest of its settings, and one of the passages and versions."""
 _BEGUN, _LEFT_S = "begun-", 3600.0
 """Folders that are being written begin like this; those that are older in seconds were left by a process that died."""
 
@@ -49,6 +55,7 @@ class SavedIndexes:
         self._folder = folder
         self._passages: Mapping[str, str] | None = None
         self._digest = ""
+        self._used: set[Path] = set()
 
     def kept(
         self,
@@ -72,8 +79,12 @@ class SavedIndexes:
             return opened(make())
         setting = hashlib.blake2b(settings.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         place = self._folder / f"{setting}-{self._digest_of(passages)}"
+        self._used.add(place)
         with contextlib.suppress(*_DAMAGES):
-            return opened({name: np.lib.format.open_memmap(place / f"{name}.npy", mode="r") for name in names})
+            index = opened({name: np.lib.format.open_memmap(place / f"{name}.npy", mode="r") for name in names})
+            with contextlib.suppress(OSError):
+                os.utime(place)  # the time of its last use
+            return index
         arrays = make()
         self._save(arrays, place, setting)
         return opened(arrays)
@@ -88,15 +99,13 @@ class SavedIndexes:
         return self._digest
 
     def _save(self, arrays: Arrays, place: Path, setting: str) -> None:
-        """Write arrays into a new folder that gets its name when it is complete, in place of those of other corpora."""
+        """Write arrays into a new folder that gets its name when it is complete, and remove what it replaces."""
         assert self._folder is not None
         begun: Path | None = None
         try:
             self._folder.mkdir(exist_ok=True)
-            for other in self._folder.iterdir():
-                left = other.name.startswith(_BEGUN) and time.time() - other.stat().st_mtime > _LEFT_S
-                if left or other.name.startswith(f"{setting}-"):
-                    shutil.rmtree(other, ignore_errors=True)
+            for other in self._outdated(setting):
+                shutil.rmtree(other, ignore_errors=True)
             begun = Path(tempfile.mkdtemp(prefix=_BEGUN, dir=self._folder))
             for name, array in arrays.items():
                 np.save(begun / f"{name}.npy", array, allow_pickle=False)
@@ -104,6 +113,24 @@ class SavedIndexes:
         except OSError:  # no room, no right to write, or another process was faster
             if begun is not None:
                 shutil.rmtree(begun, ignore_errors=True)
+
+    def _outdated(self, setting: str) -> Iterator[Path]:
+        """Yield the folders to remove before an index is saved.
+
+        These are the indexes of its setting, those that were not used for longest, and what killed processes left.
+        """
+        assert self._folder is not None
+        by_use = {folder: folder.stat().st_mtime for folder in self._folder.iterdir()}
+        others = []
+        for folder in sorted(by_use, key=lambda one: by_use[one], reverse=True):
+            if folder.name.startswith(_BEGUN):
+                if time.time() - by_use[folder] > _LEFT_S:
+                    yield folder
+            elif folder.name.startswith(f"{setting}-"):
+                yield folder
+            elif _PLACE.fullmatch(folder.name) and folder not in self._used:
+                others.append(folder)
+        yield from others[max(0, _KEPT - len(self._used)) :]
 
 
 def _version(package: str) -> str:

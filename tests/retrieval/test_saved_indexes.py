@@ -132,6 +132,33 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, made: Made, monkeypatch: p
         assert again.search(QUERIES, k=20) == first.search(QUERIES, k=20)
 
 
+def test_of_many_indexes_those_that_were_used_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved_indexes, "_WORTH_SAVING", 1)
+    passages, folder = corpus(size=30), tmp_path / FOLDER
+    folder.mkdir()
+    (folder / "notes").mkdir()
+    cut = []
+    for moment, k1 in enumerate((0.1, 0.2, 0.3, 0.4, 0.1, 0.5, 0.1, 0.2)):
+        for one in folder.iterdir():
+            os.utime(one, (one.stat().st_atime, min(one.stat().st_mtime, moment)))
+        tokens = Counting()
+        BM25(BM25Settings(k1=k1), tokens=tokens, saved=SavedIndexes(folder)).index(passages)
+        cut.append(tokens.texts)
+    assert cut == [30, 30, 30, 30, 0, 30, 0, 30], "0.5 took the place of 0.2, and 0.1 had been used since"
+    assert len(list(folder.iterdir())) == 1 + saved_indexes._KEPT
+    assert (folder / "notes").is_dir()
+
+
+def test_the_indexes_of_one_command_do_not_push_each_other_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved_indexes, "_WORTH_SAVING", 1)
+    passages, tokens = corpus(size=30), Counting()
+    for _ in range(2):
+        saved = SavedIndexes(tmp_path / FOLDER)
+        for k1 in range(saved_indexes._KEPT + 2):
+            BM25(BM25Settings(k1=k1), tokens=tokens, saved=saved).index(passages)
+    assert tokens.texts == 30 * (saved_indexes._KEPT + 2)
+
+
 def test_a_small_corpus_leaves_no_file(tmp_path: Path) -> None:
     bm25(tmp_path / FOLDER, tokenizer(Analyzer.UNICODE)).index(corpus(size=100))
     assert not (tmp_path / FOLDER).exists()
