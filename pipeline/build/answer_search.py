@@ -81,11 +81,12 @@ class AnswerSearch:
 
         language = language_of(self.chunks)
         bm25, lsi = BM25Settings(language=language), LSISettings(language=language)
-        tokens, words = tokenizer(bm25.analyzer, language=language), SharedWords()
+        stopwatch = Stopwatch()
+        tokens, words = tokenizer(bm25.analyzer, language=language), SharedWords(stopwatch)
         self._retrievers = {
             "bm25": BM25(bm25, tokens=tokens, words=words),
             "ngrams": Ngrams(NgramSettings()),
-            "lsi": LSI(lsi, Space(lsi, tokens=tokens, words=words, stopwatch=Stopwatch())),
+            "lsi": LSI(lsi, Space(lsi, tokens=tokens, words=words, stopwatch=stopwatch)),
         }
         texts = {}
         for position, chunk in enumerate(self.chunks):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from goldbench.pipeline.measures.ranks.order import in_tie_order
 from goldbench.pipeline.retrieval.postings import Occurrences
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch, Took
 from goldbench.pipeline.retrieval.token_files import TokenFiles
 from goldbench.pipeline.retrieval.tokens import Tokenizer
 
@@ -37,11 +38,17 @@ class Lexicon:
 
 
 class SharedWords:
-    """The words of the corpus that was counted last."""
+    """The words of the corpus that was counted last.
 
-    def __init__(self) -> None:
+    Args:
+        stopwatch: Counts the time of the counting again for each system that uses the words.
+    """
+
+    def __init__(self, stopwatch: Stopwatch) -> None:
+        self._stopwatch = stopwatch
         self._passages: Mapping[str, str] | None = None
         self._words: Occurrences | None = None
+        self._took = Took(0.0, {})
 
     def of(self, tokens: Tokenizer, ids: list[str], passages: Mapping[str, str]) -> Occurrences:
         """Return the words of passages, counted unless this very mapping was counted last.
@@ -51,10 +58,13 @@ class SharedWords:
             ids: The ids of the passages, in order.
             passages: Their texts.
         """
-        if self._words is None or passages is not self._passages:
-            self._words = None
-            self._words = Occurrences.of(tokens.words(passages[doc_id]) for doc_id in ids)
-            self._passages = passages
+        if self._words is not None and passages is self._passages:
+            self._stopwatch.count_again(self._took)
+            return self._words
+        self._words = self._passages = None
+        took = self._stopwatch.started()
+        self._words = Occurrences.of(tokens.words(passages[doc_id]) for doc_id in ids)
+        self._passages, self._took = passages, took()
         return self._words
 
 

@@ -68,30 +68,27 @@ class Space:
             return self._ids, self._rows
         self._passages = None
         took = self._stopwatch.started()
-        with self._stopwatch.timing("embed"):
-            self._ids = in_tie_order(passages)
-            shape = self._settings.model_dump(mode="json", include={*Lexical.model_fields, "kind", "seed"})
-            self._weights, self._axes, self._rows = self._saved.kept(
-                f"{shape} {self._dimensions}",
-                passages,
-                names=("vocabulary", "rarity", "axes", "rows"),
-                make=lambda: self._made(passages),
-                opened=lambda found: _opened(found, len(passages)),
-            )
+        self._ids = in_tie_order(passages)
+        shape = self._settings.model_dump(mode="json", include={*Lexical.model_fields, "kind", "seed"})
+        self._weights, self._axes, self._rows = self._saved.kept(
+            f"{shape} {self._dimensions}",
+            passages,
+            names=("vocabulary", "rarity", "axes", "rows"),
+            make=lambda: self._made(passages),
+            opened=lambda found: _opened(found, len(passages)),
+        )
         self._passages, self._took = passages, took()
         return self._ids, self._rows
 
     def _made(self, passages: Mapping[str, str]) -> Arrays:
         _, found = self._lexicon.occurrences(passages)
-        tfidf = TfIdf(found)
-        weights = tfidf.rows()
-        axes = _axes(weights, self._dimensions, self._seed)
-        return {
-            "vocabulary": packed(found.vocabulary),
-            "rarity": tfidf.queries.rarity,
-            "axes": axes,
-            "rows": (weights @ axes).astype(np.float32),
-        }
+        with self._stopwatch.timing("embed"):
+            tfidf = TfIdf(found)
+            weights = tfidf.rows()
+            axes = _axes(weights, self._dimensions, self._seed)
+            rows = (weights @ axes).astype(np.float32)
+        vocabulary = packed(found.vocabulary)
+        return {"vocabulary": vocabulary, "rarity": tfidf.queries.rarity, "axes": axes, "rows": rows}
 
     def queries(self, queries: Mapping[str, str]) -> Rows:
         """Return the vectors of queries, in the order of the mapping; 0 for those without a term of the corpus."""

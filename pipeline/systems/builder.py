@@ -84,7 +84,7 @@ def _words(settings: s.SystemSettings, workshop: Workshop) -> SharedWords | None
     cut = _cut(settings)
     if cut is None or sum(_cut(one) == cut for one in workshop.settings.values()) == 1:
         return None
-    return workshop.words.setdefault(cut, SharedWords())
+    return workshop.words.setdefault(cut, SharedWords(workshop.stopwatch))
 
 
 def _cut(settings: s.SystemSettings) -> str | None:

@@ -16,6 +16,7 @@ from goldbench.pipeline.retrieval.analyzer_names import Analyzer
 from goldbench.pipeline.retrieval.bm25 import BM25
 from goldbench.pipeline.retrieval.corpus_words import SharedWords
 from goldbench.pipeline.retrieval.postings import Occurrences, Postings
+from goldbench.pipeline.retrieval.stopwatch import Stopwatch
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.tokens import tokenizer
 
@@ -161,7 +162,7 @@ def scored(query: str, corpus: dict[str, str], k1: float, b: float) -> dict[str,
 def test_systems_that_share_the_words_of_a_corpus_find_what_they_find_alone(languages: tuple[str | None, ...]) -> None:
     texts = [f"pumps pump the valves {'valve ' * number}" for number in range(9)]
     corpora = [{str(place): f"{name} {text}" for place, text in enumerate(texts)} for name in "ab"]
-    words = SharedWords()
+    words = SharedWords(Stopwatch())
     shared = [BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE, language=one), words=words) for one in languages]
     for corpus in (*corpora, corpora[0]):
         for language, together in zip(languages, shared, strict=True):
