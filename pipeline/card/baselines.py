@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,7 +32,9 @@ Ranked: TypeAlias = dict[str, dict[str, list[str]]]
 """What systems found: system -> query -> ids of passages, best first."""
 
 _WORTH_A_PROCESS = 10_000
-"""Passages from which a second process is started, which takes about a second."""
+"""Passages from which a second process is started, which takes about a second; each of the two then holds an index."""
+_END = b"\n"
+"""The line that ends a request."""
 DEEP = 100
 """Results kept per baseline and query."""
 WORDS, DENSE = "bm25", "lsi-200"
@@ -99,27 +104,25 @@ def run_baselines(material: DescribedSet) -> Baselines:
 
 @contextmanager
 def _beside(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str, str]) -> Iterator[Callable[[], Ranked]]:
-    """Search one by one, in a process of its own if the corpus is large; yield what returns the rankings."""
+    """Yield a function that waits for the rankings and returns them.
+
+    Systems are searched one by one, for a large corpus in a second process, which holds the corpus and one index beside
+    those of this process. If that process cannot be started or fails, they are searched here at the end.
+    """
     here = partial(_one_by_one, tables, corpus, queries)
-    if len(corpus) < _WORTH_A_PROCESS or usable_processors() < 2:
+    process = None
+    if len(corpus) >= _WORTH_A_PROCESS and usable_processors() > 1:
+        process = _started()
+    if process is None:
         yield here
         return
-    given = json.dumps([tables, dict(corpus), dict(queries)]).encode("ascii")
-    with (
-        subprocess.Popen(
-            [sys.executable, "-P", "-c", "from goldbench.pipeline.card.baselines import serve; serve()"],
-            env=environment_without_keys(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        ) as process,
-        ThreadPoolExecutor(1) as thread,
-    ):
-        talk = thread.submit(process.communicate, given)
+    with process, ThreadPoolExecutor(1) as thread:
+        request = map(_line, chain([[tables, dict(queries)]], corpus.items()))
+        answer = thread.submit(_answer, process, request)
 
         def found() -> Ranked:
-            answer, _ = talk.result()
-            return json.loads(answer) if process.returncode == 0 else here()
+            ranked = answer.result()
+            return here() if ranked is None else ranked
 
         try:
             yield found
@@ -127,16 +130,74 @@ def _beside(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str, str
             process.kill()  # has no effect on one that has ended
 
 
+def _started() -> subprocess.Popen[bytes] | None:
+    """Start a process that runs `serve`; return None if the system refuses."""
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-c", "from goldbench.pipeline.card.baselines import serve; serve()"],
+            env=environment_without_keys(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return None
+
+
+def _answer(process: subprocess.Popen[bytes], request: Iterable[bytes]) -> Ranked | None:
+    """Return the rankings that a process answers with, None if it fails.
+
+    Args:
+        process: A process that runs `serve`.
+        request: The lines of the request.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.writelines(request)
+        process.stdin.write(_END)
+        process.stdin.flush()
+        answer = process.stdout.read()
+        return _value(answer) if process.wait() == 0 else None
+    except (OSError, ValueError):
+        return None
+    finally:
+        with suppress(OSError):  # closing writes what a process that has ended did not read
+            process.stdin.close()
+
+
 def serve() -> None:
-    """Search for another process: read what `_one_by_one` takes from standard input, write what it returns."""
+    """Search for another process, which writes the request to standard input and reads the rankings.
+
+    A line holds the settings and the queries, each other one the id and the text of a passage; an empty line follows.
+    Standard input stays open until the other process has the rankings or has ended, and this process ends with it.
+    """
     from threadpoolctl import threadpool_limits
 
+    lines = iter(sys.stdin.buffer.readline, _END)
+    tables, queries = _value(next(lines))
+    corpus = dict(map(_value, lines))
+    threading.Thread(target=_end_with_input, daemon=True).start()
     with threadpool_limits(1):
-        json.dump(_one_by_one(*json.load(sys.stdin)), sys.stdout)
+        sys.stdout.buffer.write(_line(_one_by_one(tables, corpus, queries)))
+
+
+def _end_with_input() -> None:
+    """End this process when standard input ends."""
+    os.read(sys.stdin.fileno(), 1)  # not through Python's buffer, whose lock a thread must not hold when Python ends
+    os._exit(1)
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _value(line: bytes) -> Any:  # noqa: ANN401  what `_line` wrote
+    return json.loads(line.decode("utf-8", "surrogatepass"))
 
 
 def _one_by_one(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str, str]) -> Ranked:
-    """Search with baselines that hold large indexes, of which one at a time is in memory."""
+    """Search with baselines that hold large indexes, of which this process has one at a time in memory."""
     ranked: Ranked = {}
     for name, table in tables.items():
         ranked |= _search({name: table}, corpus, queries)

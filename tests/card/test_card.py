@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import psutil
 import pytest
 from scipy.stats import kendalltau
 
@@ -22,7 +27,7 @@ from goldbench.pipeline.errors import InputError, OutputError
 from goldbench.pipeline.report.card_text import markdown, plain
 from goldbench.schemas.set_card import Card, State
 from tests.card.sets import graded, topical, write_dataset
-from tests.conftest import Goldbench
+from tests.conftest import ROOT, Goldbench
 from tests.measures.statistics.spoken import sentences, shuffled
 
 SECTIONS = {
@@ -269,27 +274,117 @@ def test_the_card_is_the_same_in_every_process(goldbench: Goldbench, tmp_path: P
     assert [(folder / name).read_bytes() for name in ("card.json", "card.md")] == written
 
 
-@pytest.mark.parametrize("killed", [False, True])
+class Child(subprocess.Popen[bytes]):
+    """The second process of the baselines, of which tests learn."""
+
+    started: ClassVar[list[Child]] = []
+
+    def __init__(self, command: list[str], **more: Any) -> None:
+        super().__init__(self.command(command), **more)
+        self.started.append(self)
+
+    def command(self, command: list[str]) -> list[str]:
+        return command
+
+
+class Killed(Child):
+    def __init__(self, command: list[str], **more: Any) -> None:
+        super().__init__(command, **more)
+        self.kill()
+
+
+class Refused(Child):
+    def __init__(self, command: list[str], **more: Any) -> None:
+        raise BlockingIOError("no process left")
+
+
+class Babbling(Child):
+    """Reads nothing and answers with something else."""
+
+    def command(self, command: list[str]) -> list[str]:
+        return [*command[:-1], "print('[1, ')"]
+
+
+@pytest.fixture
+def two_processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[type[Child]], None]]:
+    def use(kind: type[Child]) -> None:
+        monkeypatch.setattr(baselines.subprocess, "Popen", kind)
+
+    monkeypatch.setattr(baselines, "_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(baselines, "usable_processors", lambda: 2)
+    yield use
+    Child.started.clear()
+
+
+@pytest.mark.parametrize(("kind", "failed"), [(Child, [False]), (Killed, [True]), (Refused, []), (Babbling, [False])])
 def test_a_second_process_finds_the_same_and_is_not_missed(
-    graded_folder: Path, monkeypatch: pytest.MonkeyPatch, killed: bool
+    graded_folder: Path, two_processes: Callable[[type[Child]], None], kind: type[Child], failed: list[bool]
 ) -> None:
     material = read_described(graded_folder)
     here = run_baselines(material)
-    monkeypatch.setattr(baselines, "_WORTH_A_PROCESS", 1)
-    monkeypatch.setattr(baselines, "usable_processors", lambda: 2)
-    started: list[subprocess.Popen[bytes]] = []
-
-    class Told(subprocess.Popen[bytes]):
-        def __init__(self, *given: Any, **more: Any) -> None:
-            super().__init__(*given, **more)
-            started.append(self)
-            if killed:
-                self.kill()
-
-    monkeypatch.setattr(baselines.subprocess, "Popen", Told)
+    two_processes(kind)
     beside = run_baselines(material)
     assert (beside.ranked, beside.scores.tolist()) == (here.ranked, here.scores.tolist())
-    assert [one.returncode != 0 for one in started] == [killed]
+    assert [one.returncode != 0 for one in Child.started] == failed
+
+
+@pytest.mark.parametrize("kind", [Killed, Babbling])
+def test_a_second_process_that_reads_nothing_is_not_waited_for(
+    two_processes: Callable[[type[Child]], None], kind: type[Child]
+) -> None:
+    two_processes(kind)
+    tables: baselines.Tables = {"grams": {"kind": "ngrams"}}
+    with baselines._beside(tables, {"a": "pump " * 100_000}, {"q": "pump"}) as found:
+        assert found() == {"grams": {"q": ["a"]}}
+    two_processes(Child)
+    with pytest.raises(KeyError), baselines._beside(tables, {"a": "pump " * 100_000}, {"q": "pump"}):
+        raise KeyError
+
+
+def test_a_second_process_reads_every_text(two_processes: Callable[[type[Child]], None]) -> None:
+    two_processes(Child)
+    corpus = {"a": "насос \ud83d\ude00 \udc80", "\udcff\u2028": "клапан\n\r\x00\u2029\n\nнасос", "": "{}", "насос": ""}
+    queries = {"q\n": "насос", "\ud800": "\udc80", "r": ""}
+    tables: baselines.Tables = {"grams": {"kind": "ngrams"}}
+    with baselines._beside(tables, corpus, queries) as found:
+        ranked = found()
+    assert ranked == baselines._one_by_one(tables, corpus, queries)
+    assert set(ranked["grams"]["q\n"]) == {"a", "\udcff\u2028"}
+    assert [one.returncode for one in Child.started] == [0]
+
+
+WAITING = """
+import time
+from goldbench.pipeline.card import baselines
+
+baselines._WORTH_A_PROCESS = 1
+baselines.usable_processors = lambda: 2
+tables = {"slow": {"kind": "python", "function": "sleeper:search", "timeout_seconds": 600}}
+with baselines._beside(tables, {"a": "pump"}, {"q": "pump"}):
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is killed there as with SIGKILL")
+def test_a_second_process_ends_with_a_command_that_is_killed(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    sleeper = (
+        f"import time, pathlib\ndef search(query, k):\n    pathlib.Path({str(asked)!r}).touch()\n    time.sleep(600)\n"
+    )
+    (tmp_path / "sleeper.py").write_text(sleeper, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, "-c", WAITING], cwd=tmp_path, env=environment) as parent:
+        assert _soon(asked.exists)
+        (child,) = psutil.Process(parent.pid).children()
+        parent.kill()
+    assert _soon(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+
+
+def _soon(holds: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 60
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.05)
+    return holds()
 
 
 def test_files_that_are_no_card_are_not_replaced(tmp_path: Path, tiny: Card) -> None:
