@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,26 @@ _COMMON = 200
 """Dimensions that are computed even if fewer are asked for, so that systems with different ones share a space."""
 
 
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """What turns terms into vectors: their weights in a query, and the singular vectors (terms by dimensions)."""
+
+    weights: QueryWeights
+    columns: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The space of one corpus: its axes, and the vectors of its passages, whose ids are in tie order.
+
+    The dimensions go by falling singular value.
+    """
+
+    ids: list[str]
+    rows: Rows
+    axes: Axes
+
+
 class Space:
     """The space of a corpus: weights of terms, and their largest singular vectors; computed once for several systems.
 
@@ -54,31 +75,31 @@ class Space:
         self._settings, self._dimensions, self._seed = settings, common(settings), settings.seed
         self._saved = saved or SavedIndexes()
         self._lexicon, self._stopwatch = Lexicon(tokens, words), stopwatch
-        self._ids: list[str] = []
         self._passages: Mapping[str, str] | None = None
+        self._fitted: Fitted | None = None
         self._took = Took(0.0, {})
-        self._weights: QueryWeights | None = None
-        self._axes: npt.NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
-        self._rows: Rows = np.empty((0, 0), dtype=np.float32)
 
-    def passages(self, passages: Mapping[str, str]) -> tuple[list[str], Rows]:
-        """Return the ids of passages, and their vectors, whose dimensions go by falling singular value."""
-        if passages is self._passages:
+    def passages(self, passages: Mapping[str, str]) -> Fitted:
+        """Return the space of passages with their vectors, computed unless this very mapping was computed last."""
+        if self._fitted is not None and passages is self._passages:
             self._stopwatch.count_again(self._took)
-            return self._ids, self._rows
-        self._passages = None
+            return self._fitted
+        self.forget()
         took = self._stopwatch.started()
-        self._ids = in_tie_order(passages)
         shape = self._settings.model_dump(mode="json", include={*Lexical.model_fields, "kind", "seed"})
-        self._weights, self._axes, self._rows = self._saved.kept(
+        fitted = self._saved.kept(
             f"{shape} {self._dimensions}",
             passages,
             names=("vocabulary", "rarity", "axes", "rows"),
             make=lambda: self._made(passages),
-            opened=lambda found: _opened(found, len(passages)),
+            opened=lambda found: _opened(found, in_tie_order(passages)),
         )
-        self._passages, self._took = passages, took()
-        return self._ids, self._rows
+        self._passages, self._fitted, self._took = passages, fitted, took()
+        return fitted
+
+    def forget(self) -> None:
+        """Forget the passages and their vectors; systems that were indexed search on."""
+        self._passages = self._fitted = None
 
     def _made(self, passages: Mapping[str, str]) -> Arrays:
         _, found = self._lexicon.occurrences(passages)
@@ -90,34 +111,36 @@ class Space:
         vocabulary = packed(found.vocabulary)
         return {"vocabulary": vocabulary, "rarity": tfidf.queries.rarity, "axes": axes, "rows": rows}
 
-    def queries(self, queries: Mapping[str, str]) -> Rows:
-        """Return the vectors of queries, in the order of the mapping; 0 for those without a term of the corpus."""
-        rows = np.zeros((len(queries), self._axes.shape[1]), dtype=np.float32)
-        if self._weights is None:
-            return rows
+    def queries(self, queries: Mapping[str, str], axes: Axes) -> Rows:
+        """Return the vectors of queries, in the order of the mapping; 0 for those without a term of the corpus.
+
+        Args:
+            queries: The texts by id.
+            axes: The axes that the space had for the passages to search.
+        """
+        rows = np.zeros((len(queries), axes.columns.shape[1]), dtype=np.float32)
         with self._stopwatch.timing("embed"):
             for place, terms in enumerate(cut(self._lexicon.tokens, queries)):
-                numbers, weights = self._weights.of(terms)
-                rows[place] = weights.astype(np.float32) @ self._axes[numbers]
+                numbers, weights = axes.weights.of(terms)
+                rows[place] = weights.astype(np.float32) @ axes.columns[numbers]
         return rows
 
 
-def _opened(found: Arrays, size: int) -> tuple[QueryWeights, npt.NDArray[np.float32], Rows]:
-    """Return what terms weigh in a query, the axes and the vectors of the passages.
+def _opened(found: Arrays, ids: list[str]) -> Fitted:
+    """Return a space over arrays.
 
     Args:
-        found: The arrays of the index.
-        size: The number of passages.
+        found: The arrays.
+        ids: The ids of the passages in tie order.
 
     Raises:
         ValueError: The arrays do not fit each other.
     """
     vocabulary = numbered(found["vocabulary"])
-    rarity = checked(found["rarity"], np.float64, len(vocabulary))
     width = found["axes"].size // max(1, len(vocabulary))
-    axes = checked(found["axes"], np.float32, len(vocabulary), width)
-    rows = checked(found["rows"], np.float32, size, width)
-    return QueryWeights(vocabulary, rarity), axes, rows
+    weights = QueryWeights(vocabulary, checked(found["rarity"], np.float64, len(vocabulary)))
+    columns = checked(found["axes"], np.float32, len(vocabulary), width)
+    return Fitted(ids, checked(found["rows"], np.float32, len(ids), width), Axes(weights, columns))
 
 
 def common(settings: LSISettings) -> int:
@@ -141,25 +164,26 @@ class LSI:
         """
         self._settings, self._space = settings, space
         self._index = VectorIndex(settings)
+        self._axes: Axes | None = None
         self._indexed: frozenset[str] = frozenset()
         self._width = 0
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Fit the space to the passages and index them; a passage without a term is never found."""
-        self._indexed = frozenset()
-        every, rows = self._space.passages(passages)
-        rows = rows[:, : self._settings.dimensions]
+        self._axes, self._indexed = None, frozenset()
+        fitted = self._space.passages(passages)
+        rows = fitted.rows[:, : self._settings.dimensions]
         known = np.linalg.norm(rows, axis=1) > _NOTHING
-        ids = [doc_id for doc_id, is_known in zip(every, known, strict=True) if is_known]
+        ids = [doc_id for doc_id, is_known in zip(fitted.ids, known, strict=True) if is_known]
         self._index.index(ids, rows[known])
-        self._indexed, self._width = frozenset(ids), rows.shape[1]
+        self._axes, self._indexed, self._width = fitted.axes, frozenset(ids), rows.shape[1]
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with their cosine, best first; none without a known term."""
         found: dict[str, dict[str, float]] = {query_id: {} for query_id in queries}
-        if not self._indexed or not queries:
+        if self._axes is None or not self._indexed or not queries:
             return found
-        rows = self._space.queries(queries)[:, : self._settings.dimensions]
+        rows = self._space.queries(queries, self._axes)[:, : self._settings.dimensions]
         known = np.linalg.norm(rows, axis=1) > _NOTHING
         ids = [query_id for query_id, is_known in zip(queries, known, strict=True) if is_known]
         return found | self._index.search(ids, rows[known], k=k)

@@ -81,6 +81,21 @@ def test_systems_of_other_dimensions_share_a_space_and_find_what_they_find_alone
     assert together["two"] != together["three"]
 
 
+def test_systems_that_share_a_space_search_the_corpus_that_each_has_indexed() -> None:
+    corpora = (PASSAGES, {"f": "A pump and a valve.", "g": "Nothing but a tank, nothing.", "h": "The tank of the pump"})
+    query = {"q": "valve of the tank"}
+    settings = LSISettings(dimensions=2)
+    space = Space(settings, tokens=WORDS, stopwatch=Stopwatch())
+    together = [LSI(settings, space) for _ in corpora]
+    for system, corpus in zip(together, corpora, strict=True):
+        system.index(corpus)
+    space.forget()
+    for system, corpus in zip(together, corpora, strict=True):
+        alone = lsi(dimensions=2)
+        alone.index(corpus)
+        assert system.search(query, k=5) == alone.search(query, k=5)
+
+
 def test_a_seed_makes_it_repeatable_and_the_order_of_passages_does_not_decide() -> None:
     once, again, turned = lsi(dimensions=3, seed=5), lsi(dimensions=3, seed=5), lsi(dimensions=3, seed=5)
     once.index(PASSAGES)
