@@ -83,10 +83,11 @@ class AnswerSearch:
         bm25, lsi = BM25Settings(language=language), LSISettings(language=language)
         stopwatch = Stopwatch()
         tokens, words = tokenizer(bm25.analyzer, language=language), SharedWords(stopwatch)
+        space = Space(lsi, tokens=tokens, words=words, stopwatch=stopwatch)
         self._retrievers = {
             "bm25": BM25(bm25, tokens=tokens, words=words),
             "ngrams": Ngrams(NgramSettings()),
-            "lsi": LSI(lsi, Space(lsi, tokens=tokens, words=words, stopwatch=stopwatch)),
+            "lsi": LSI(lsi, space),
         }
         texts = {}
         for position, chunk in enumerate(self.chunks):
@@ -94,6 +95,8 @@ class AnswerSearch:
             texts[chunk.chunk_id] = self._text(chunk)
         for retriever in self._retrievers.values():
             retriever.index(texts)
+        words.forget()  # it holds all texts, and nothing is indexed again
+        space.forget()
 
     def _text(self, chunk: Chunk) -> str:
         """Return a passage as it is emitted."""

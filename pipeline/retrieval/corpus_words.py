@@ -61,11 +61,15 @@ class SharedWords:
         if self._words is not None and passages is self._passages:
             self._stopwatch.count_again(self._took)
             return self._words
-        self._words = self._passages = None
+        self.forget()
         took = self._stopwatch.started()
         self._words = Occurrences.of(tokens.words(passages[doc_id]) for doc_id in ids)
         self._passages, self._took = passages, took()
         return self._words
+
+    def forget(self) -> None:
+        """Forget the passages and their words."""
+        self._words = self._passages = None
 
 
 def counted(tokens: Tokenizer, texts: Iterable[str]) -> Occurrences:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import re
@@ -11,6 +12,10 @@ from typing import Any
 
 import pytest
 
+from goldbench.pipeline.build.answer_search import AnswerSearch
+from goldbench.pipeline.retrieval.lsi import Fitted
+from goldbench.pipeline.retrieval.postings import Occurrences
+from goldbench.schemas.corpus import Chunk, Span
 from tests.build.killed_runs import kill_several_times
 from tests.build.test_build import artifacts, lines
 from tests.build.test_dry_run import total
@@ -420,3 +425,27 @@ def test_kill_9_in_the_middle_changes_no_byte_and_pays_nothing_twice(
     disturbed = (*build, "--out", "two", "--answers", "two.sqlite")
     kill_several_times(tmp_path, disturbed, model_server, kills=4)
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
+
+
+class Chunks(list[Chunk]):
+    """Chunks as if they were on disk."""
+
+    def at(self, position: int) -> Chunk:
+        return self[position]
+
+
+def test_the_search_for_an_answer_keeps_nothing_but_its_indexes() -> None:
+    texts = {f"c{number}": f"The pump of tank {number} starts at {number} litres." for number in range(9)}
+    search = AnswerSearch(
+        Chunks(
+            Chunk(chunk_id=chunk_id, text=text, span=Span(doc_id="d", start=0, end=len(text)))
+            for chunk_id, text in texts.items()
+        ),
+        depth=4,
+        per_call=2,
+    )
+    groups = search.groups("When does the pump of tank 5 start?", first=["c8"])
+    assert [len(group) for group in groups] == [2, 2]
+    assert {"c5", "c8"} < {chunk_id for group in groups for chunk_id in group}
+    gc.collect()
+    assert not [one for one in gc.get_objects() if isinstance(one, Occurrences | Fitted)]
