@@ -14,7 +14,7 @@ from goldbench.pipeline.measures.statistics.floats import of_finite_numbers
 from goldbench.pipeline.retrieval.corpus_words import Lexicon, SharedWords
 from goldbench.pipeline.retrieval.saved_indexes import Arrays, SavedIndexes, checked, numbered, packed
 from goldbench.pipeline.retrieval.stopwatch import Stopwatch, Took
-from goldbench.pipeline.retrieval.system_settings import Lexical, LSISettings
+from goldbench.pipeline.retrieval.system_settings import EXACT_PASSAGES, Lexical, LSISettings
 from goldbench.pipeline.retrieval.tfidf import QueryWeights, TfIdf
 from goldbench.pipeline.retrieval.token_files import TokenFiles
 from goldbench.pipeline.retrieval.tokens import Tokenizer, cut
@@ -22,13 +22,19 @@ from goldbench.pipeline.retrieval.vectors import Rows, VectorIndex
 
 _NOTHING = 1e-7
 """A text of length 1 whose image is shorter than this has nothing in common with the corpus."""
-_EXACT = 2000
-"""Most passages whose singular vectors are computed exactly, from their likenesses to each other."""
 _BLURRED = 1e-11
 """Squares of singular values below this share of the largest are blurred by rounding."""
 _BLURRED_PRODUCTS = 1e-9
-_ITERATIONS, _SPARE, _BLOCK = 2, 10, 8192
-"""On five collections of 1,000 to 11,000 passages nDCG@10 differs no more between 1 and 5 iterations than by seed."""
+"""As above, where the squares come from columns in single precision."""
+_ITERATIONS = 2
+"""Iterations of the randomized SVD.
+
+On five collections of 1,000 to 11,000 passages nDCG@10 differs no more between 1 and 5 iterations than by seed.
+"""
+_SPARE = 10
+"""Dimensions that the randomized SVD computes beyond those that are asked for, and drops; they make these exacter."""
+_BLOCK = 8192
+"""Rows whose products are summed in double precision at once, which bounds the memory of the copy."""
 _COMMON = 200
 """Dimensions that are computed even if fewer are asked for, so that systems with different ones share a space."""
 
@@ -106,8 +112,10 @@ class Space:
         with self._stopwatch.timing("embed"):
             tfidf = TfIdf(found)
             weights = tfidf.rows()
+            if weights.shape[0] > EXACT_PASSAGES:
+                weights = weights.astype(np.float32)  # else its products with the axes hold both in double precision
             axes = _axes(weights, self._dimensions, self._seed)
-            rows = (weights @ axes).astype(np.float32)
+            rows = (weights @ axes).astype(np.float32, copy=False)
         vocabulary = packed(found.vocabulary)
         return {"vocabulary": vocabulary, "rarity": tfidf.queries.rarity, "axes": axes, "rows": rows}
 
@@ -151,8 +159,8 @@ def common(settings: LSISettings) -> int:
 class LSI:
     """An index of passages in the space of the corpus's largest singular vectors, compared by cosine.
 
-    Source: Deerwester et al., JASIS 41 (1990), with damped counts. The singular vectors are exact for up to 2,000
-    passages, and those of the randomized SVD of Halko et al., SIAM Review 53 (2011), for more, with a seed.
+    Source: Deerwester et al., JASIS 41 (1990), with damped counts. The singular vectors are exact for up to
+    `EXACT_PASSAGES` passages, and those of the randomized SVD of Halko et al., SIAM Review 53 (2011), for more.
     """
 
     def __init__(self, settings: LSISettings, space: Space) -> None:
@@ -203,9 +211,9 @@ def _axes(weights: sparse.csr_matrix, dimensions: int, seed: int) -> npt.NDArray
     if not dimensions or not weights.nnz:
         return np.empty((weights.shape[1], 0), dtype=np.float32)
     with of_finite_numbers():
-        if weights.shape[0] <= _EXACT:
+        if weights.shape[0] <= EXACT_PASSAGES:
             return _exact_axes(weights, dimensions)
-        return _randomized_axes(weights.astype(np.float32), dimensions, seed)
+        return _randomized_axes(weights, dimensions, seed)
 
 
 def _randomized_axes(weights: sparse.csr_matrix, dimensions: int, seed: int) -> npt.NDArray[np.float32]:

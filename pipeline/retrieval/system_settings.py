@@ -94,12 +94,16 @@ class Vectors(Record):
     efSearch: int = Field(default=64, ge=1, description="HNSW: candidates when searching.")  # noqa: N815  spelling
 
 
+EXACT_PASSAGES = 2000
+"""Most passages whose singular vectors are exact; those of a larger corpus come from a randomized SVD with a seed."""
+
+
 class LSISettings(Vectors, Lexical):
     """Latent semantic indexing: TF-IDF and a truncated SVD."""
 
     kind: Literal["lsi"] = "lsi"
     dimensions: int = Field(default=200, ge=2, description="Dimensions of the space.")
-    seed: int = Field(default=0, description="Seed of the randomized SVD.")
+    seed: int = Field(default=0, description=f"Seed of the randomized SVD, used above {EXACT_PASSAGES:,} passages.")
 
 
 class EmbeddingSettings(Vectors):
