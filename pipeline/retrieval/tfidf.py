@@ -19,7 +19,7 @@ class QueryWeights:
 
     Args:
         vocabulary: The number of each term.
-        rarity: What the passages that have a term make of it, by its number.
+        rarity: Inverse document frequency of each term, by its number.
         damped: As in `TfIdf`.
     """
 
