@@ -65,10 +65,9 @@ def ask(
 ) -> None:
     """Ask questions and see what is retrieved.
 
-    Shows the passages, a model's answer from them, and figures for questions of the gold set. With --decline-rate it
-    asks every query of the set, and shows how many with and without an answer the model declined: a question is
-    declined if no passage was found, or if the answer rests on none. Indexes of sets with 5,000 passages or more are
-    kept in GOLD/.index and used again.
+    Shows passages, a model's answer from them, and figures for questions of the gold set. With --decline-rate it asks
+    every query, and shows how many with and without an answer the model declined (no passage was found, or the answer
+    rests on none). Indexes of sets with 5,000 passages or more are kept in GOLD/.index and used again.
     """
     from goldbench.pipeline.bench.bench_file import load_bench
     from goldbench.pipeline.config import load_config
