@@ -12,10 +12,13 @@ from goldbench.pipeline.retrieval.token_files import TokenFiles
 from goldbench.pipeline.text.words import stems, stop_words, terms
 
 _WORDS_KNOWN = 2**17
+"""Words whose terms a tokenizer remembers; beyond them it forgets the word that was used least recently."""
 
 
 class Tokenizer:
-    """Returns the terms of a text.
+    """Returns the terms of a text, and remembers the terms of its words.
+
+    An index asks ``terms_of``, which remembers nothing, because it asks for each word of a corpus once.
 
     Args:
         words: Cuts a text into words.
@@ -23,13 +26,13 @@ class Tokenizer:
     """
 
     def __init__(self, words: Callable[[str], list[str]], terms_of: Callable[[str], list[str]] | None = None) -> None:
-        self.words = words
-        self.terms_of = lru_cache(maxsize=_WORDS_KNOWN)(terms_of) if terms_of else None
+        self.words, self.terms_of = words, terms_of
+        self._remembered = lru_cache(maxsize=_WORDS_KNOWN)(terms_of) if terms_of else None
 
     def __call__(self, text: str) -> list[str]:
         """Return the terms, in order, with repetitions."""
         words = self.words(text)
-        return words if self.terms_of is None else [term for word in words for term in self.terms_of(word)]
+        return words if self._remembered is None else [term for word in words for term in self._remembered(word)]
 
 
 GRAM = 3

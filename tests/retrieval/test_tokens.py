@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from goldbench.pipeline.retrieval import lucene_standard as lucene
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.tokens import cut, tokenizer
+from goldbench.pipeline.retrieval.corpus_words import counted
+from goldbench.pipeline.retrieval.tokens import Tokenizer, cut, tokenizer
 
 
 @pytest.mark.parametrize(
@@ -86,3 +87,17 @@ def test_jieba_cuts_chinese_words_and_is_quiet(caplog: pytest.LogCaptureFixture)
 
 def test_terms_come_in_the_order_of_the_texts() -> None:
     assert list(cut(tokenizer(Analyzer.UNICODE), {"b": "B two", "a": "A"})) == [["b", "two"], ["a"]]
+
+
+def test_terms_of_words_of_queries_are_remembered_and_those_of_a_corpus_are_not() -> None:
+    asked: list[str] = []
+
+    def terms_of(word: str) -> list[str]:
+        asked.append(word)
+        return [word[:3]]
+
+    tokens = Tokenizer(str.split, terms_of)
+    assert list(counted(tokens, ["pumps pump", "pump valve"]).vocabulary) == ["pum", "val"]
+    assert asked == ["pumps", "pump", "valve"]
+    assert tokens("pump pump") == tokens("pump pump") == ["pum", "pum"]
+    assert asked == ["pumps", "pump", "valve", "pump"]
