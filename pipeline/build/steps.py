@@ -26,7 +26,7 @@ from goldbench.pipeline.build.renewal import Renewal
 from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
-from goldbench.pipeline.formats.documents.chunker import cut_documents
+from goldbench.pipeline.formats.documents.chunker import cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.encodings import Encodings
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.site_lines import LeftOut
@@ -42,7 +42,7 @@ from goldbench.pipeline.stages.ask.small_model import SmallModelGenerator
 from goldbench.pipeline.stages.assemble import add_derived, label_needed
 from goldbench.pipeline.stages.check import SetChecks
 from goldbench.pipeline.stages.same_answers import same_answers
-from goldbench.pipeline.stages.select import Selection, select
+from goldbench.pipeline.stages.select import Selection, Traits, select, unseen
 from goldbench.pipeline.text.display import amount
 from goldbench.schemas.corpus import Chunk, Document, TitleUse
 from goldbench.schemas.manifest import Failure, KindCount, LevelSelection
@@ -216,6 +216,11 @@ async def choose(run: Run) -> Counts:
     seed, ready = run.config.generate.seed, run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
         known = run.earlier.traits() if run.earlier else None
+        if known is None:
+            known = Traits.unknown(len(run.chunks))
+        step.advance(len(run.chunks) - len(unseen(known)))
+        with workers_for(run.config) as workers:
+            look_at_chunks(run.chunks, known, workers, seed=seed, ready=ready, advance=step.advance)
         run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell, known=known)
     run.place.traits.write_bytes(run.selection.traits.packed())
     rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import regex
@@ -55,7 +55,10 @@ class Analysis:
     def __init__(self, texts: Sequence[str]) -> None:
         self._languages = _languages(texts[:LANGUAGE_SAMPLE])
         self._lexicon = Lexicon(run for text in texts for run in _runs(text))
+        self.pairs: dict[tuple[str, str], int] = {}
+        """The number of each form with its stem, from 0, in the order in which `numbers` met them."""
         self._stems: dict[str | None, dict[str, str]] = defaultdict(dict)
+        self._known: dict[str | None, _Numbers] = {}
 
     def tokens(self, text: str) -> list[Token]:
         """Return the words of a text of at most ``LONGEST_TEXT`` characters, in order."""
@@ -69,17 +72,21 @@ class Analysis:
                 found.append(Token(piece.start(), piece.end(), form, self._stem(form, language)))
         return found
 
-    def word_counts(self, text: str) -> Iterator[tuple[str, str, int]]:
-        """Yield each form among the `tokens`, in order of first place, its stem, and how often they occur together."""
+    def numbers(self, text: str) -> Iterable[int]:
+        """Return the number in `pairs` of each of the `tokens`, in order; -1 stands for a word that is too long."""
         if not is_plain(text) or any(mark in text for mark in _ADDRESS_MARKS):
-            pairs = Counter((token.form, token.stem) for token in self.tokens(text))
-            yield from ((form, stem, count) for (form, stem), count in pairs.items())
-            return
+            return [self._number(token.form, token.stem) for token in self.tokens(text)]
         language = self.language_of(text)
-        forms = Counter([word.lower() for word in _PLAIN_WORD.findall(text) if len(word) <= LONGEST_WORD])
-        known = self._stems[language]
-        for form, count in forms.items():
-            yield form, known.get(form) or self._stem(form, language), count
+        if language not in self._known:
+            self._known[language] = _Numbers(lambda form: self._number(form, self._stem(form, language)))
+        if text.isascii():  # only there has the word in lower case as many letters
+            forms = _PLAIN_WORD.findall(text.lower())
+        else:
+            forms = [word.lower() if len(word) <= LONGEST_WORD else "" for word in _PLAIN_WORD.findall(text)]
+        return map(self._known[language].__getitem__, forms)
+
+    def _number(self, form: str, stem: str) -> int:
+        return self.pairs.setdefault((form, stem), len(self.pairs))
 
     def content(self, text: str) -> list[Token]:
         """Return the words that carry meaning: no function words, numbers or single letters."""
@@ -111,6 +118,18 @@ class Analysis:
         if form not in known:
             known[form] = stems([form], language)[0]
         return known[form]
+
+
+class _Numbers(dict[str, int]):
+    """The number of each form of one language, found when it is first asked for."""
+
+    def __init__(self, number: Callable[[str], int]) -> None:
+        self._number = number
+
+    def __missing__(self, form: str) -> int:
+        is_long = len(form) > LONGEST_WORD and form.isascii()  # others were measured before they were in lower case
+        self[form] = -1 if is_long or not form else self._number(form)
+        return self[form]
 
 
 def _carries_meaning(form: str) -> bool:

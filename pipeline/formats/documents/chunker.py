@@ -1,20 +1,28 @@
-"""Documents to chunks, whose passages are found in the processes that touch documents."""
+"""Documents to chunks, and chunks to what the selection knows of them, in the processes that touch documents."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import compress
 from typing import Any
+
+import numpy as np
 
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
 from goldbench.pipeline.formats.documents.worker_pool import Task, Workers
+from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.stages.chunk import check_sizes, chunks_of
+from goldbench.pipeline.stages.select import Traits, unseen
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.corpus import Chunk, Document
 
 _BATCH, _BATCH_CHARACTERS = 1024, 256 * 2**10
 """Most documents that are sent to a process at once, and their characters, unless one alone has more."""
+_WORTH_PROCESSES = 2_000
+"""Chunks from which they are looked at in other processes, each of which prepares for a third of a second."""
 
 
 def cut_documents(
@@ -66,3 +74,56 @@ def _tasks(documents: Iterable[Document], sent: deque[Document], settings: dict[
         size += len(text)
     if items:
         yield Task("chunk", items, settings, size, size / _BATCH_CHARACTERS)
+
+
+def look_at_chunks(
+    chunks: RecordFile[Chunk],
+    traits: Traits,
+    workers: Workers,
+    *,
+    seed: int,
+    ready: bool,
+    advance: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Enter what the selection knows of each chunk; a few chunks, and what fails, are left to the selection itself.
+
+    Args:
+        chunks: All chunks.
+        traits: One row per chunk; rows that are known already stay.
+        workers: Who looks at the chunks.
+        seed: As in ``select``.
+        ready: As in ``select``.
+        advance: Called with the number of chunks that were looked at.
+    """
+    new = unseen(traits)
+    if len(new) < _WORTH_PROCESSES:
+        return
+    wanted = np.zeros(len(chunks), np.bool_)
+    wanted[new] = True
+    sent: deque[int] = deque()
+    position = 0
+    tasks = _look_tasks(compress(chunks.lines(), wanted.tolist()), sent, {"seed": seed, "ready": ready})
+    with contextlib.closing(workers.answers(tasks)) as answers:
+        for answer in answers:
+            (found,) = answer
+            count = sent.popleft()
+            rows = Traits.unpacked(base64.b64decode(found.get("traits", "")), count)
+            if rows is not None:
+                traits.put(np.array(new[position : position + count], np.int32), rows)
+                advance(count)
+            position += count
+
+
+def _look_tasks(lines: Iterable[bytes], sent: deque[int], settings: dict[str, Any]) -> Iterator[Task]:
+    batch: list[str] = []
+    size = 0
+    for line in lines:
+        if batch and size + len(line) > _BATCH_CHARACTERS:
+            sent.append(len(batch))
+            yield Task("look", [{"lines": batch}], settings, size, size / _BATCH_CHARACTERS)
+            batch, size = [], 0
+        batch.append(line.decode("utf-8", "surrogatepass"))
+        size += len(line)
+    if batch:
+        sent.append(len(batch))
+        yield Task("look", [{"lines": batch}], settings, size, size / _BATCH_CHARACTERS)

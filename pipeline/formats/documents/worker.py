@@ -1,4 +1,4 @@
-"""The process that touches documents for ``worker_pool.py``: it reads files and finds the passages of texts.
+"""The process that touches documents for ``worker_pool.py``: it reads files, finds passages, and looks at chunks.
 
 It may be killed at any time. It reaches no network, starts no program, takes no more memory than a request allows,
 prints nothing, and ends when its input ends, also amid its work, or when nothing was asked for some seconds. Its start
@@ -10,6 +10,7 @@ the items of the request, and None after the last answer to each item.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import select
@@ -142,7 +143,7 @@ def answers(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[byt
 
     Args:
         item: ``path`` (bytes in hexadecimal), ``kind``, ``suffix``, ``source`` and ``encoding`` (None recognises it) of
-            a file; or ``text``.
+            a file; or ``text``; or ``lines``, which are chunks in JSON.
         request: The request that it is part of.
     """
     try:
@@ -162,6 +163,12 @@ def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict
         from goldbench.pipeline.text.cuts import passages
 
         yield {"passages": passages(item["text"], **settings)}
+    elif request["kind"] == "look":
+        from goldbench.pipeline.stages.select import traits_of
+        from goldbench.schemas.corpus import Chunk
+
+        traits = traits_of([Chunk.model_validate_json(line) for line in item["lines"]], **settings)
+        yield {"traits": base64.b64encode(traits.packed()).decode("ascii")}
     elif item["kind"] == "table":
         from goldbench.pipeline.formats.documents.fields import ReadOptions
         from goldbench.pipeline.formats.documents.rows import file_rows
@@ -211,7 +218,7 @@ def _problem(error: Exception, item: Mapping[str, Any], memory_megabytes: int) -
     if isinstance(error, MemoryError):
         problem = f"needs more than {memory_megabytes:,} MB of memory: raise documents.memory_megabytes"
         return {"problem": problem, "spent": True}
-    if "text" in item:
+    if "path" not in item:
         return {"problem": f"cannot be cut into chunks ({type(error).__name__})"}
     return {"problem": f"is damaged, or not a {item['suffix']} file ({type(error).__name__})"}
 

@@ -59,7 +59,7 @@ class Task:
     """What a process is asked at once.
 
     Args:
-        kind: ``read`` or ``chunk``; see ``worker.py``.
+        kind: ``read``, ``chunk`` or ``look``; see ``worker.py``.
         items: What is answered, one after another; JSON values.
         settings: What holds for all of them; JSON values.
         size: Their bytes, or the characters of their texts; the time that they may take grows with it.
@@ -94,7 +94,7 @@ def environment_without_keys() -> dict[str, str]:
 
 
 class Workers:
-    """Processes that read documents and cut them into chunks; started when they are needed.
+    """Processes that read documents, cut them into chunks and look at these; started when they are needed.
 
     Args:
         budget: What one document may take.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,12 +21,14 @@ from goldbench.pipeline.stages.select.traits import UNKNOWN, Traits
 from goldbench.pipeline.text.draws import number_of
 from goldbench.schemas.corpus import Chunk
 
-__all__ = ["READY", "Limits", "Selection", "Traits", "chunk_fault", "draw_of", "fault", "select"]
+__all__ = ["READY", "Limits", "Selection", "Traits", "chunk_fault", "draw_of", "fault", "select", "traits_of", "unseen"]
 
 
 OPENING = 80
 """Characters of a chunk, with single spaces for all white space, that say how it begins."""
 _BY_ID = 2**20 - 1
+_NAMES = (*(name for name, _ in RULES), *PAGE_RULES)
+"""The rules in the order of their numbers, which begin at 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,39 +76,69 @@ def select(
         seed: Any whole number; another seed draws other chunks.
         ready: Whether the chunks are rows of a table, for which shorter texts are allowed.
         limits: Thresholds of the rules; by default `READY` or `Limits()`, depending on ``ready``.
-        advance: Called with the number of chunks that were looked at.
+        advance: Called with the number of chunks that were looked at, of those that are not known.
         tell: Takes a line on how far the comparison of near-duplicates is.
-        known: What is known of some chunks from an earlier selection with the same seed, ``ready`` and limits.
+        known: What is known of some chunks from `traits_of` with the same seed, ``ready`` and limits; it is completed.
     """
-    limits = limits or (READY if ready else Limits())
-    count = len(chunks)
-    names = [*(name for name, _ in RULES), *PAGE_RULES]
-    traits = known if known and known.holds_rules(len(names)) else Traits.unknown(count)
-    new = np.flatnonzero(traits.faults == UNKNOWN).tolist()
-    if advance:
-        advance(count - len(new))
-    for position, chunk in enumerate(chunks) if len(new) == count else ((one, chunks.at(one)) for one in new):
-        found = chunk_fault(chunk, limits, ready=ready)
-        traits.faults[position] = names.index(found) + 1 if found else 0
-        traits.draws[position] = draw_of(chunk, seed=seed)
-        traits.sources[position] = number_of(chunk.span.doc_id)
-        write_sketch(chunk.text, traits.sketches, position)
-        if advance:
-            advance(1)
+    traits = known if known is not None else Traits.unknown(len(chunks))
+    new = unseen(traits)
+    every = enumerate(chunks) if len(new) == len(chunks) else ((position, chunks.at(position)) for position in new)
+    _look(every, traits, seed=seed, ready=ready, limits=limits, advance=advance)
     draws, faults = traits.draws, traits.faults
     clusters = Clusters(
         traits.sketches, text_at=lambda position: chunks.at(position).text, among=faults == 0, tell=tell
     )
     eligible = np.flatnonzero(faults == 0).astype(np.int32)
     chosen = _firsts(draws, clusters.labels, eligible)
-    counts = np.bincount(faults, minlength=len(names) + 1).tolist()
+    counts = np.bincount(faults, minlength=len(_NAMES) + 1).tolist()
     return Selection(
         order=_drawing_order(draws, traits.sources, chosen),
-        ineligible=Counter({name: n for name, n in zip(names, counts[1:], strict=True) if n}),
+        ineligible=Counter({name: n for name, n in zip(_NAMES, counts[1:], strict=True) if n}),
         near_duplicates=len(eligible) - len(chosen),
         clusters=clusters,
         traits=traits,
     )
+
+
+def traits_of(chunks: Sequence[Chunk], *, seed: int, ready: bool, limits: Limits | None = None) -> Traits:
+    """Return what the selection knows of each of some chunks, which depends on no other chunk.
+
+    Args:
+        chunks: The chunks.
+        seed: As in `select`.
+        ready: As in `select`.
+        limits: As in `select`.
+    """
+    traits = Traits.unknown(len(chunks))
+    _look(enumerate(chunks), traits, seed=seed, ready=ready, limits=limits)
+    return traits
+
+
+def unseen(traits: Traits) -> list[int]:
+    """Return the positions of the chunks that were not looked at yet, of all if a fault has the number of no rule."""
+    if not traits.holds_rules(len(_NAMES)):
+        traits.faults[:] = UNKNOWN
+    return np.flatnonzero(traits.faults == UNKNOWN).tolist()
+
+
+def _look(
+    chunks: Iterable[tuple[int, Chunk]],
+    into: Traits,
+    *,
+    seed: int,
+    ready: bool,
+    limits: Limits | None,
+    advance: Callable[[int], None] | None = None,
+) -> None:
+    limits = limits or (READY if ready else Limits())
+    for position, chunk in chunks:
+        found = chunk_fault(chunk, limits, ready=ready)
+        into.faults[position] = _NAMES.index(found) + 1 if found else 0
+        into.draws[position] = draw_of(chunk, seed=seed)
+        into.sources[position] = number_of(chunk.span.doc_id)
+        write_sketch(chunk.text, into.sketches, position)
+        if advance:
+            advance(1)
 
 
 def chunk_fault(chunk: Chunk, limits: Limits, *, ready: bool) -> str | None:

@@ -49,6 +49,17 @@ class Traits:
         sketches = Sketches(rows["digest"].astype(np.uint64), np.ascontiguousarray(rows["signature"]))
         return cls(rows["fault"].copy(), rows["draw"].astype(np.uint64), rows["source"].astype(np.uint64), sketches)
 
+    def put(self, positions: npt.NDArray[np.int32], rows: Traits) -> None:
+        """Replace the rows at some positions.
+
+        Args:
+            positions: The positions.
+            rows: As many rows.
+        """
+        self.faults[positions], self.draws[positions], self.sources[positions] = rows.faults, rows.draws, rows.sources
+        self.sketches.digests[positions] = rows.sketches.digests
+        self.sketches.signatures[positions] = rows.sketches.signatures
+
     def packed(self) -> bytes:
         """Return the rows as bytes, equal on every machine."""
         rows = np.zeros(len(self.faults), _ROW)
@@ -63,13 +74,8 @@ class Traits:
     def at(self, positions: npt.NDArray[np.int32]) -> Traits:
         """Return the rows at these positions, an unknown one for each that is negative."""
         found = Traits.unknown(len(positions))
-        known = np.flatnonzero(positions >= 0)
+        known = np.flatnonzero(positions >= 0).astype(np.int32)
         rows = positions[known]
-        found.faults[known], found.draws[known], found.sources[known] = (
-            self.faults[rows],
-            self.draws[rows],
-            self.sources[rows],
-        )
-        found.sketches.digests[known] = self.sketches.digests[rows]
-        found.sketches.signatures[known] = self.sketches.signatures[rows]
+        digests, signatures = self.sketches.digests[rows], self.sketches.signatures[rows]
+        found.put(known, Traits(self.faults[rows], self.draws[rows], self.sources[rows], Sketches(digests, signatures)))
         return found

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,10 +20,12 @@ import pytest
 
 from goldbench.pipeline.errors import UnreadableDocument
 from goldbench.pipeline.formats.documents import worker_pool
-from goldbench.pipeline.formats.documents.chunker import cut_documents
+from goldbench.pipeline.formats.documents.chunker import cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.sources import find_files
 from goldbench.pipeline.formats.documents.worker_pool import Budget, Workers, _Process
-from goldbench.schemas.corpus import Chunk, Document
+from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.stages.select import Traits, select, traits_of, unseen
+from goldbench.schemas.corpus import Chunk, Document, Span
 from tests.conftest import posix
 from tests.formats.documents.reading import documents_of, read
 from tests.formats.documents.test_office import pdf
@@ -199,6 +202,54 @@ def test_a_process_that_is_killed_changes_nothing(tmp_path: Path) -> None:
     calm, disturbed = fingerprint(murderous=False), fingerprint(murderous=True)
     assert disturbed[0] == calm[0]
     assert disturbed[1] >= 1
+
+
+def stored_chunks(folder: Path, count: int) -> RecordFile[Chunk]:
+    kinds = (
+        "It says {}. It is said again in other words, which nobody reads twice.\n",
+        "| {} | 1 |\n",
+        "\u65e5\u672c{} ",
+    )
+    texts = [kinds[number % 3].format(number) * (number % 11 + 1) for number in range(count)]
+    spans = [Span(doc_id=f"d{number % 7}", start=0, end=len(text)) for number, text in enumerate(texts)]
+    chunks = (
+        Chunk(chunk_id=f"c{n}", span=span, text=text) for n, (span, text) in enumerate(zip(spans, texts, strict=True))
+    )
+    return RecordFile.write(folder / "chunks.jsonl", Chunk, chunks)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("murderous", [False, True])
+def test_chunks_are_looked_at_as_in_one_process(tmp_path: Path, jobs: int, murderous: bool) -> None:
+    chunks = stored_chunks(tmp_path, 6_000)
+    expected = traits_of(list(chunks), seed=3, ready=False)
+    found, looked, killed = Traits.unknown(len(chunks)), 0, 0
+    kept = np.arange(0, 6_000, 5, np.int32)
+    found.put(kept, expected.at(kept))
+
+    def advance(count: int) -> None:
+        nonlocal looked, killed
+        looked += count
+        for child in children() if murderous and not killed else ():
+            child.kill()
+            killed += 1
+
+    with Workers(Budget(), jobs) as workers:
+        look_at_chunks(chunks, found, workers, seed=3, ready=False, advance=advance)
+    assert found.packed() == expected.packed()
+    assert looked == 4_800
+    assert killed >= murderous
+
+
+def test_chunks_that_a_process_cannot_look_at_are_left_to_the_selection(tmp_path: Path) -> None:
+    chunks = stored_chunks(tmp_path, 3_000)
+    found = Traits.unknown(len(chunks))
+    with Workers(Budget(seconds=0.0, memory_megabytes=1), 1) as workers:
+        workers.answers = lambda tasks: (iter([{"problem": "failed"}]) for _ in tasks)  # type: ignore[method-assign, assignment, return-value]
+        look_at_chunks(chunks, found, workers, seed=3, ready=False)
+    assert len(unseen(found)) == 3_000
+    selection = select(chunks, seed=3, known=found)
+    assert selection.traits.packed() == traits_of(list(chunks), seed=3, ready=False).packed()
 
 
 def test_one_bad_file_among_500_costs_itself_alone(tmp_path: Path) -> None:

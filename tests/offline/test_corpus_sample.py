@@ -1,0 +1,41 @@
+"""The statistics of a sample, against counting word by word."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+
+import pytest
+
+from goldbench.pipeline.offline import corpus_sample
+from goldbench.pipeline.offline.analysis import Analysis
+from goldbench.pipeline.offline.corpus_sample import Pool
+
+WORDS = [
+    *["Hello", "it's", "walked", "walking", "WALKS", "a.b-c", "123", "don’t", "www.a.de", "x@y.com", "İstanbul"],
+    *["ẞtraße", "Ωmega", "日本語の文章", "ภาษาไทย", "Привет", "ǅ"],
+    *["Q" * 40, "q" * 50, "İ" + "w" * 39, "İ" + "w" * 40],
+]
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 2**20])
+def test_stems_and_forms_are_those_of_counting_each_word(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(corpus_sample, "_AT_ONCE", at_once)
+    chance = random.Random(5)
+    texts = [" ".join(chance.choices(WORDS, k=chance.randint(0, 30))) for _ in range(60)] + ["", "...", "walk walk"]
+    analysis = Analysis(texts)
+    pool = Pool([(f"c{number}", text) for number, text in enumerate(texts)], analysis)
+    forms: dict[str, Counter[str]] = defaultdict(Counter)
+    texts_with: Counter[str] = Counter()
+    for text in texts:
+        tokens = analysis.tokens(text)
+        texts_with.update({token.stem for token in tokens})
+        for token in tokens:
+            forms[token.stem][token.form] += 1
+    assert {stem: dict(pool.forms_of(stem)) for stem in forms} == forms
+    assert {stem: pool.share(stem) for stem in texts_with} == {
+        stem: pytest.approx(count / len(texts)) for stem, count in texts_with.items()
+    }
+    assert pool.forms_of("q" * 50) == {}
+    for stem, count in texts_with.items():
+        assert pool.neighbourhood("other", {stem: 1}, 100).shared[stem] == count
