@@ -75,11 +75,12 @@ class Found:
     calls: frozenset[str]
 
     def work(self, text: str) -> None:
+        given = text.encode("latin-1", "replace") if isinstance(self.pattern.pattern, bytes) else text
         if self.calls and self.calls <= {"match", "fullmatch"}:
             for call in self.calls:
-                getattr(self.pattern, call)(text)
+                getattr(self.pattern, call)(given)
             return
-        for _ in self.pattern.finditer(text):
+        for _ in self.pattern.finditer(given):
             pass
 
 
@@ -113,7 +114,7 @@ def held(value: Any, depth: int = 3) -> Iterator[Any]:
             yield from held(kept, depth)
 
 
-def written(tree: ast.AST) -> Iterator[tuple[str, str, str]]:
+def written(tree: ast.AST) -> Iterator[tuple[str | bytes, str, str]]:
     """Yield the literal patterns of calls such as ``re.sub(r"...", ...)``, the name of the call and the library."""
     for node in ast.walk(tree):
         if (
@@ -126,7 +127,7 @@ def written(tree: ast.AST) -> Iterator[tuple[str, str, str]]:
                 node.func.value.id in {"re", "regex"}
                 and node.func.attr in CALLED
                 and isinstance(given, ast.Constant)
-                and isinstance(given.value, str)
+                and isinstance(given.value, str | bytes)
             ):
                 yield given.value, node.func.attr, node.func.value.id
 
@@ -139,7 +140,7 @@ def patterns() -> list[Found]:
         for name, value in vars(module).items():
             if getattr(value, "__module__", module.__name__) != module.__name__ and not isinstance(value, KINDS):
                 continue
-            seen = [one for one in held(value) if isinstance(one.pattern, str)]
+            seen = list(held(value))
             if not seen:
                 continue
             direct = frozenset(re.findall(rf"\b{re.escape(name)}\.({CALLS})\b", source))
@@ -159,7 +160,7 @@ def patterns() -> list[Found]:
 
 def parsed(pattern: Any) -> Any:
     text = pattern.pattern
-    if isinstance(pattern, regex.Pattern):
+    if isinstance(pattern, regex.Pattern) and isinstance(text, str):
         text = re.sub(r"\\p\{[^}]*\}", "é", text)
     try:
         with warnings.catch_warnings(action="ignore"):  # on a letter that stands for a class
@@ -358,9 +359,16 @@ def test_a_quadratic_pattern_and_a_quadratic_scanner_are_found() -> None:
     assert slow_scan(len, is_bytes=False, size=2000) is None
 
 
+def test_a_quadratic_pattern_of_bytes_is_found() -> None:
+    for bad in (rb"[A-Za-z][\x80-\xff]+|[\x80-\xff]+(?=[A-Za-z])", rb"\xe4+(?=a)"):
+        assert any(slow_texts(Found("here", re.compile(bad), frozenset())) for _ in range(3)), bad
+    assert slow_texts(Found("here", re.compile(rb"[\x80-\xff]++(?=a)|\n"), frozenset({"match"}))) is None
+
+
 def test_patterns_are_found_wherever_they_stand() -> None:
     places = {one.place for one in patterns()}
     assert len(places) > 100
+    assert any(place.endswith("mixed_lines._AMID") for place in places)
     assert any(place.endswith("page_kinds._words") for place in places)
     assert any(": search(" in place for place in places)
     assert len(scanners()) > 20

@@ -21,7 +21,7 @@ from goldbench.pipeline.formats.encoding_guess import confidence, evidence, gues
 from goldbench.pipeline.text.display import amount
 
 _HIGH = re.compile(rb"[\x80-\xff]+")
-_AMID = re.compile(rb"[A-Za-z][\x80-\xff]+|[\x80-\xff]+(?=[A-Za-z])")
+_AMID = re.compile(rb"[A-Za-z][\x80-\xff]+|(?<![\x80-\xff])[\x80-\xff]++(?=[A-Za-z])")
 _CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]"
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"

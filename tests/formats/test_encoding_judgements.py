@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from goldbench.pipeline.formats.charsets import decoded, judged_file
 from goldbench.pipeline.formats.encoding_guess import reads_oddly
 from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.formats.mixed_lines import Mixture
 from goldbench.pipeline.formats.tables import open_table
 from tests.formats.test_encodings import LATIN
 
@@ -262,3 +264,10 @@ def test_marked_utf_16_without_any_character_of_ascii_is_read(text: str) -> None
 def test_text_in_cp1251_is_not_taken_for_kazakh(text: str) -> None:
     found = decoded(text.encode("cp1251"))
     assert (found.text, found.judgement.encoding) == (text, "cp1251")
+
+
+def test_a_long_line_without_ascii_takes_time_in_proportion_to_its_length() -> None:
+    line = (CHINESE.replace(",", "") * 4000).encode("gb18030")
+    started = time.process_time()
+    Mixture().add(line)
+    assert time.process_time() - started < 1  # a quadratic search took minutes
