@@ -33,7 +33,11 @@ _SINGLE, _PAIRS = 0.001, 0.15
 _AMIDST, _STRAY = 0.3, ("narrow", "wide")
 _CLEAR = 5.0
 """The logarithm of how many times likelier a mixture must be: 150 times."""
-_RUNS, _SAMPLE, _LONGEST = 10_000, 200_000, 8
+_RUNS, _LONGEST = 10_000, 8
+_SAMPLE = 200_000
+"""Most bytes of one line, and of all stray lines of a sort, that are examined."""
+_CONTEXT = 50
+"""Bytes before the first one above 127 with which the examined part of a longer line begins."""
 _SHORT = 8
 """Bytes above 127 below which a narrow stray line is taken for cp1252, the commonest code page."""
 
@@ -89,16 +93,16 @@ class Mixture:
             sort = _sort(line)
             self.counts[sort] += 1
             if self._sizes[sort] < _SAMPLE:
-                self.strays[sort].append(line[:_SAMPLE])
+                self.strays[sort].append(_sample(line))
                 self._sizes[sort] += len(line)
         else:
             sort = "valid"
             self.utf_8 += 1
-        start, runs = line[:_SAMPLE], self.runs["invalid" if sort in _STRAY else sort]
+        sample, runs = _sample(line), self.runs["invalid" if sort in _STRAY else sort]
         if len(runs) < _RUNS:
-            runs.update((_CHARACTER if sort == "damaged" else _HIGH).findall(start))
+            runs.update((_CHARACTER if sort == "damaged" else _HIGH).findall(sample))
         if sort != "damaged" and len(amid := self.amid["invalid" if sort in _STRAY else sort]) < _RUNS:
-            amid.update(run.strip(_LETTERS) for run in _AMID.findall(start))
+            amid.update(run.strip(_LETTERS) for run in _AMID.findall(sample))
 
     def encodings(self) -> LineEncodings | None:
         """Return how the lines are read, None if the text is not a mixture with UTF-8."""
@@ -136,8 +140,9 @@ class Mixture:
         odds = -math.log(by_chance) * sum(min(_LONGEST, len(run) / 2) for run in valid)
         odds -= math.log(max(by_chance, _PAIRS)) * sum(min(_LONGEST, len(run) / 2) for run in damaged)
         odds -= math.log((_AMIDST + len(self.amid["invalid"])) / (1 + len(invalid))) * len(self.amid["valid"])
-        one = min(len(valid), self.utf_8) + len(damaged)
-        other = min(len(invalid) + self.counts["damaged"], sum(self.counts.values()))
+        # The sample of a damaged line may hold none of its characters; each count is at least 1.
+        one = max(1, min(len(valid), self.utf_8) + len(damaged))
+        other = max(1, min(len(invalid) + self.counts["damaged"], sum(self.counts.values())))
         share = other / (one + other)
         return odds + one * math.log(1 - share) + other * math.log(share)
 
@@ -145,6 +150,12 @@ class Mixture:
         """Return how often runs of the code page begin with valid UTF-8, as long as few are seen near `_PAIRS`."""
         runs = [run for run in self.runs["invalid"] if len(run) >= 4]
         return (_PAIRS + sum(bool(_CHARACTER.match(run)) for run in runs)) / (1 + len(runs))
+
+
+def _sample(line: bytes) -> bytes:
+    """Return the part of a line that is examined: of a long one, from shortly before its first byte above 127."""
+    first = _HIGH.search(line) if len(line) > _SAMPLE else None
+    return line[max(0, first.start() - _CONTEXT) :][:_SAMPLE] if first else line
 
 
 def _sort(line: bytes) -> str:

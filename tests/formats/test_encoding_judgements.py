@@ -271,3 +271,23 @@ def test_a_long_line_without_ascii_takes_time_in_proportion_to_its_length() -> N
     started = time.process_time()
     Mixture().add(line)
     assert time.process_time() - started < 1  # a quadratic search took minutes
+
+
+@pytest.mark.parametrize("late", ["utf-8", "cp1251"])
+@pytest.mark.parametrize("suffix", ["txt", "jsonl"])
+def test_a_line_whose_only_accents_stand_beyond_its_first_200_kb_is_read(
+    tmp_path: Path, suffix: str, late: str
+) -> None:
+    early = "cp1251" if late == "utf-8" else "utf-8"
+    texts = [(RUSSIAN, early)] * 3 + [("plain words " * 20_000 + RUSSIAN, late)]
+    lines = [('{"text": "%s"}' % text if suffix == "jsonl" else text, name) for text, name in texts]  # noqa: UP031
+    path = tmp_path / f"a.{suffix}"
+    path.write_bytes(b"".join((line + "\n").encode(name) for line, name in lines))
+    if suffix == "txt":
+        found = decoded(path.read_bytes())
+        assert found.text.splitlines() == [text for text, _ in texts]
+        judgement = found.judgement
+    else:
+        assert [row.values["text"] for row in open_table(path, megabytes=1).rows()] == [text for text, _ in texts]
+        judgement = judged_file(path)
+    assert judgement.encoding == "utf-8+cp1251"
