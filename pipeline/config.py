@@ -16,7 +16,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from goldbench.pipeline.errors import ConfigError, plain_file
-from goldbench.pipeline.llm.server_settings import Model
+from goldbench.pipeline.llm.server_settings import Model, holds_key
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.corpus import TitleUse
@@ -414,6 +414,8 @@ def config_of(data: dict[str, Any], given: Mapping[str, Any], *, path: Path | No
     except ValidationError as error:
         known = {one["loc"] for one in wrong}
         wrong += [one for one in error.errors(include_url=False) if one["loc"] not in known]
+    else:
+        wrong += _key_as_model(config)
     if not wrong:
         return config
     in_file = any(_source(item, sources) is None for item in wrong)
@@ -426,6 +428,14 @@ def _no_numbers(data: Mapping[str, Any]) -> Iterator[dict[str, object]]:
         value = _value_at(data, one.path)
         if one.type in {int, float} and isinstance(value, bool | str):
             yield {"type": "not_a_number", "loc": one.path, "input": value, "msg": "not a number"}
+
+
+def _key_as_model(config: Config) -> Iterator[dict[str, object]]:
+    """Yield, in the form of pydantic but without the value, each name of a model that holds the API key."""
+    for name in ("name", "embedding"):
+        if holds_key(getattr(config.model, name) or "", config.api_key()):
+            message = f"holds the API key: name a model here, and leave the key in {config.model.api_key_env}"
+            yield {"type": "value_error", "loc": ("model", name), "msg": message}
 
 
 def _merge(table: dict[str, Any], given: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from goldbench.pipeline.errors import GoldbenchError, ModelUnavailable
 from goldbench.pipeline.llm.bodies import TooLong, bound_body, parsed
 from goldbench.pipeline.llm.certificates import chain, trouble, trusted
 from goldbench.pipeline.llm.proxies import proxy_for
-from goldbench.pipeline.llm.server_settings import address_of, headers_of_key, shown_address, usual_header
+from goldbench.pipeline.llm.server_settings import address_of, headers_of_key, holds_key, shown_address, usual_header
 from goldbench.pipeline.llm.wire import redirected_to
 
 LOCAL_SERVERS = {
@@ -83,7 +83,7 @@ async def _models(base_url: str, api_key: str | None, key_header: str) -> dict[s
     if not isinstance(items, list):
         raise ModelUnavailable("does not list models as an OpenAI-compatible server does")
     found = {str(item["id"]): _context(item) for item in items if isinstance(item, dict) and "id" in item}
-    return {name: found[name] for name in sorted(found) if not api_key or api_key not in name}
+    return {name: found[name] for name in sorted(found) if not holds_key(name, api_key)}
 
 
 def _context(item: dict[str, Any]) -> int | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -213,8 +213,9 @@ class ModelSettings(Model):
         """
         known = {name: value for name, value in table if value is not None}
         given = {**known, "name": table.name or "", "api_key": table.key_from_environment(), **changes}
-        if _is_secret(given["api_key"]) and given["api_key"] in given["name"]:
-            raise UsageError("model settings: name: holds the API key")
+        for field in ("name", "embedding"):
+            if holds_key(given.get(field) or "", given["api_key"]):
+                raise UsageError(f"model settings: {field}: holds the API key")
         file = table.file_of(given["name"])
         if file is not None:
             given |= {"file": file, "base_url": OPENAI, "api_key": None, "embedding": None}
@@ -300,6 +301,23 @@ def _is_secret(key: str | None) -> bool:
     return key is not None and len(key) >= (_SHORT_SECRET if key.startswith("sk-") else _SECRET)
 
 
+def holds_key(text: str, key: str | None) -> bool:
+    """Return whether a text holds the key, as it is or percent-encoded, in whatever case of letters.
+
+    Args:
+        text: The text.
+        key: The key, None for none; a short word that only stands for a key is never found.
+    """
+    return _without_key(text, key) != text
+
+
+def _without_key(text: str, key: str | None) -> str:
+    if not key or not _is_secret(key):
+        return text
+    forms = "|".join(map(re.escape, {key, quote(key), quote(key, safe="")}))
+    return re.sub(forms, _HIDDEN, text, flags=re.IGNORECASE)
+
+
 def shown_address(url: str, key: str | None = None) -> str:
     """Return an address without user name, password and query, in which a secret may stand, and without the key.
 
@@ -309,4 +327,4 @@ def shown_address(url: str, key: str | None = None) -> str:
     """
     parts = urlsplit(url)
     shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
-    return re.sub(re.escape(key), _HIDDEN, shown, flags=re.IGNORECASE) if key and _is_secret(key) else shown
+    return _without_key(shown, key)

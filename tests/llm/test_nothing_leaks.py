@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from goldbench.pipeline.errors import GoldbenchError, UsageError
 from goldbench.pipeline.llm.probe import probe
 from goldbench.pipeline.llm.server_settings import Model as ModelTable
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.server_settings import ModelSettings, holds_key, shown_address
+from tests.conftest import Goldbench
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -51,6 +54,33 @@ def test_a_model_called_like_the_key_is_refused_without_showing_it(monkeypatch: 
     with pytest.raises(UsageError) as caught:
         ModelSettings.of(ModelTable(name=f"x/{LONG_KEY}"))
     assert str(caught.value) == "model settings: name: holds the API key"
+    with pytest.raises(UsageError, match=r"^model settings: embedding: holds the API key$"):
+        ModelSettings.of(ModelTable(name="m", embedding=LONG_KEY.lower()))
+
+
+@pytest.mark.parametrize("table", [
+    {"name": LONG_KEY}, {"name": f"x/{LONG_KEY.lower()}"}, {"name": "m", "embedding": LONG_KEY},
+])  # fmt: skip
+def test_the_doctor_does_not_print_a_key_given_as_a_model(
+    goldbench_inside: Goldbench, tmp_path: Path, table: dict[str, str]
+):
+    lines = "".join(f'{name} = "{value}"\n' for name, value in table.items())
+    (tmp_path / "goldbench.toml").write_text(f"[model]\n{lines}", encoding="utf-8")
+    done = goldbench_inside("doctor", "--config", "goldbench.toml", OPENAI_API_KEY=LONG_KEY)
+    assert done.returncode == 2
+    assert f"model.{list(table)[-1]}: holds the API key: name a model here" in done.stderr
+    assert LONG_KEY.lower() not in (done.stdout + done.stderr).lower()
+
+
+def test_a_percent_encoded_key_in_the_path_is_not_shown():
+    key = "AbC+dEf/gHi=jKl0123456789"
+    for form in (key, key.lower(), quote(key), quote(key, safe=""), quote(key, safe="").lower()):
+        assert shown_address(f"http://host/{form}/v1", key) == "http://host/********/v1"
+
+
+def test_a_short_word_that_stands_for_a_key_is_no_key():
+    assert not holds_key("ollama/llama", "ollama")
+    assert not holds_key("any model", None)
 
 
 @pytest.mark.parametrize("rule", FAULTS, ids=lambda rule: str(rule["do"])[:40])
