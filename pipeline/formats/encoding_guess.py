@@ -37,6 +37,8 @@ _CJK = frozenset({"Han", "Hiragana", "Katakana"})
 _NO_TEXT = frozenset({"Cn", "Co", "Cs", "Cc"})
 _NO_LETTERS = bytes(byte for byte in range(256) if not (byte == 32 or (byte < 128 and chr(byte).isalpha())))
 _FEWEST_HAN = 8
+_FEW_BYTES = 32
+"""Bytes below which text in UTF-16 may well look like letters of ASCII, or like kana of Shift JIS."""
 _ALIKE, _WEAK, _NOTHING = 0.02, 0.15, 0.05
 _WINDOW = 200_000
 _PIECE = re.compile(rb"[\r\n]+|(?<=[.!?>;])(?= )")  # at bytes that are part of no other character
@@ -225,13 +227,14 @@ def is_utf_16(data: bytes, encoding: str) -> bool:
         encoding: ``utf-16-le`` or ``utf-16-be``.
     """
     sample = data[: _WINDOW // 2 * 2]
-    if sample.count(0):
-        return True
-    if 10 * len(sample.translate(None, _NO_LETTERS)) > 7 * len(sample):
+    is_short = len(sample) < _FEW_BYTES
+    if 10 * len(sample.translate(None, _NO_LETTERS)) > 7 * len(sample) and not (is_short and not sample.isascii()):
         return False
     text = sample.decode(encoding, "ignore")
     rows = Counter(ord(char) >> 8 for char in set(text) if "\u4e00" <= char <= "\u9fff")
-    if rows.total() >= _FEWEST_HAN and 3 * max(rows.values()) > rows.total():  # kana of Shift JIS begin with one byte
+    if (
+        not is_short and rows.total() >= _FEWEST_HAN and 3 * max(rows.values()) > rows.total()
+    ):  # kana of Shift JIS begin with one byte
         return False
     counts = Counter("private" if unicodedata.category(char) in _NO_TEXT else _family(char) for char in text)
     del counts["common"]

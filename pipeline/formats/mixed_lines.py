@@ -32,7 +32,9 @@ _SINGLE, _PAIRS = 0.001, 0.15
 """How often two bytes of a code page are valid UTF-8 by chance: accented letters, pairs of Chinese bytes."""
 _AMIDST, _STRAY = 0.3, ("narrow", "wide")
 _CLEAR = 5.0
-"""The logarithm of how many times likelier a mixture must be: 150 times."""
+"""The logarithm of how many times likelier a mixture must be to be read as one: 150 times."""
+_DOUBTFUL = 2.0
+"""The same to be told as a doubt: 7 times."""
 _RUNS, _LONGEST = 10_000, 8
 _SAMPLE = 200_000
 """Most bytes of one line, and of all stray lines of a sort, that are examined."""
@@ -116,7 +118,7 @@ class Mixture:
     def doubt(self) -> str:
         """Return in words that some lines may be UTF-8, for a text that is not read as a mixture; "" if none may be."""
         lines = self.utf_8 + self.counts["damaged"]
-        return f"{amount(lines, 'line')} of it may be UTF-8" if lines and self._odds() > 0 else ""
+        return f"{amount(lines, 'line')} of it may be UTF-8" if lines and self._odds() > _DOUBTFUL else ""
 
     def confidence(self) -> float:
         """Return how sure the encodings of the stray lines are, as of a file in one of them."""

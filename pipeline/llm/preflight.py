@@ -25,7 +25,6 @@ PROMPT, STAGE = "preflight.v1", "preflight"
 _TOKENS = 200
 _ATTEMPTS = 5
 """Attempts of the one request; with no other call beside it, a server that fails would be tried for minutes."""
-"""Errors that waiting does not mend, unlike those of a server that starts or has too much to do."""
 _FORMATS = {
     "json_schema": "JSON Schema",
     "json_object": "a JSON object; the schema stands in the prompt",
@@ -123,7 +122,7 @@ def _unusual(traits: list[Trait]) -> str:
 def _traits(settings: ModelSettings, lessons: Lessons, fault: CallFailed | None) -> list[Trait]:
     dialect, heard = lessons.dialect, lessons.heard
     found = [Trait("answer", "fits its schema" if fault is None else str(fault), good=fault is None)]
-    if not lessons.settled or (fault is not None and not text_of(heard or {})):
+    if not lessons.settled or (fault is not None and not _says_something(heard or {})):
         return found  # nothing was answered, so nothing else is known
     found += [_format(dialect), Trait("parameters", _parameters(dialect))]
     if settings.file is None and settings.api_key:
@@ -131,6 +130,11 @@ def _traits(settings: ModelSettings, lessons: Lessons, fault: CallFailed | None)
     if dialect.stream:
         found.append(Trait("stream", "the server only streams; its events are put together"))
     return [*found, *_of_reply(heard, dialect)] if heard is not None else found
+
+
+def _says_something(heard: Mapping[str, Any]) -> bool:
+    """Whether a reply holds text or thoughts, as one does that was cut off while the model was thinking."""
+    return bool(text_of(heard) or thoughts_of(heard))
 
 
 def _format(dialect: Dialect) -> Trait:

@@ -100,7 +100,7 @@ def _meaning(error: Exception) -> str:
     if isinstance(error, httpx2.DecodingError):
         return "answers with another encoding than its headers say"
     if isinstance(error, httpx2.RemoteProtocolError):
-        return "answers with something that is not HTTP, or with too many headers"
+        return "breaks off the connection, or answers with something that is not HTTP or has too many headers"
     return f"cannot be reached ({type(error).__name__})"
 
 

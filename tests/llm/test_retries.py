@@ -108,6 +108,26 @@ async def test_a_server_that_asks_two_calls_to_wait_for_long_gets_no_others(
     assert model_server.stats()["requests"] == 2
 
 
+async def test_a_wait_as_long_as_a_call_waits_in_all_is_waited_for(open_path: Opener, model_server: ServerHandle):
+    wait = {"status": 429, "headers": {"retry-after": "1"}}
+    model_server.script({"when": {"times": 2}, "do": wait})
+    async with open_path(retry_s=2.0) as path:
+        await path.complete(verdict_request(0))
+    assert model_server.stats()["requests"] == 3
+
+
+async def test_waits_that_are_too_long_together_put_off_the_calls_to_come(
+    open_path: Opener, model_server: ServerHandle
+):
+    model_server.script({"do": {"status": 429, "headers": {"retry-after": "1"}}})
+    async with open_path(retry_s=1.5) as path:
+        for number in range(2):
+            with pytest.raises(CallFailed, match=r"asks to wait 1 s \(HTTP 429\) \(2 attempts\)"):
+                await path.complete(verdict_request(number))
+        with pytest.raises(ModelUnavailable, match="asks to wait 1 s"):
+            await path.complete(verdict_request(2))
+
+
 async def test_a_single_long_wait_ends_one_call(open_path: Opener, model_server: ServerHandle):
     model_server.script(
         {"when": {"contains": "number 1."}, "do": {"status": 429, "headers": {"retry-after": "3600"}}},

@@ -96,7 +96,7 @@ class Encodings:
             has_manifest: Whether a manifest lists the files, so that only the first of those in doubt are named.
         """
         lines = [
-            f"documents.encodings: no file matches {shown(pattern)!r}; a pattern is compared with the path below the "
+            f"documents.encodings: no file matches '{shown(pattern)}'; a pattern is compared with the path below the "
             "folder given, and with the path as given"
             for pattern in self._unmatched
         ]

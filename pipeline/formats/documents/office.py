@@ -62,12 +62,18 @@ def office_to_text(data: bytes, kind: str) -> tuple[str | None, str]:
     """
     if kind != ".pdf":
         check_archive(io.BytesIO(data), kind)
-    elif b"%PDF-" not in data[:_PDF_STARTS_WITHIN]:
-        raise Fault("is not a PDF file: its first 1,024 bytes hold no %PDF-")
     if kind != ".xlsx":
         _import_markitdown()
-    title, text = _CONVERTERS[kind](data)
+    is_named = kind != ".pdf" or b"%PDF-" in data[:_PDF_STARTS_WITHIN]
+    try:
+        title, text = _CONVERTERS[kind](data)
+    except Exception:
+        if is_named:
+            raise
+        title, text = None, ""
     text = tidy(_SURROGATE.sub("\ufffd", text))
+    if not text.strip() and not is_named:
+        raise Fault("is not a PDF file: its first 1,024 bytes hold no %PDF-")
     if not text.strip():
         hint = ": if its pages are pictures of text, recognise it (OCR) first" if kind == ".pdf" else ""
         raise Fault(f"holds no text{hint}")

@@ -32,7 +32,6 @@ Answer = dict[str, Any]
 """A part of what a table holds: ``keys`` or ``rows``."""
 _KEYS_AT_ONCE = 2**16
 _CHARACTERS_AT_ONCE = 2**16
-"""How many times the size of its file the text of a table may have, if that is more than `Budget.megabytes`."""
 _ID = regex.compile(ID_PATTERN)
 
 

@@ -86,8 +86,8 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Call
     if failed.kind == "timeout":
         gate.gave_up(failed.after_s)
         meaning = f"no answer came within {failed.after_s:g} s"
-    if failed.kind == "rate-limit" and (failed.retry_after_s or 0.0) > gate.settings.retry_s:
-        gate.put_off(label(), failed.retry_after_s or 0.0)
+    if failed.kind == "rate-limit" and failed.retry_after_s and patience.is_too_long:
+        gate.put_off(label(), failed.retry_after_s)
         meaning = f"the server asks to wait {failed.retry_after_s:,.0f} s (HTTP 429)"
     tried = gate.how_asked() if failed.kind.startswith("http-") else ""
     message = f"{label()}: {meaning}{tried} ({amount(attempts, 'attempt')})"
@@ -118,10 +118,16 @@ class _Patience:
             return 0.0
         self.attempts += 1
         self._timeouts += failed.kind == "timeout"
-        seconds = 0.0 if failed.kind == "timeout" else self._pause_s(failed.retry_after_s)
-        self._waited_s += seconds
+        asked_s = failed.retry_after_s
+        seconds = 0.0 if failed.kind == "timeout" else self._pause_s(asked_s)
+        self._waited_s += seconds if asked_s is None or not seconds else asked_s  # so that 300 s may be waited for
         left = self._gate.budget.remaining_s()  # past the deadline the gate refuses the next attempt
         return seconds if left is None else min(seconds, max(0.0, left))
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the waits, the one that is due included, are longer than a call waits in all."""
+        return self._waited_s > self._settings.retry_s
 
     def is_spent(self, _: RetryCallState) -> bool:
         """Whether the attempt just taken in was the last."""
@@ -129,7 +135,7 @@ class _Patience:
             self._lessons >= _LESSONS
             or self.attempts >= self._settings.max_attempts
             or self._timeouts >= _MOST_TIMEOUTS
-            or self._waited_s > self._settings.retry_s
+            or self.is_too_long
         )
 
     def _pause_s(self, asked_s: float | None) -> float:
