@@ -48,9 +48,11 @@ _ENOUGH = 20
 """Fewest bytes above 127 with which statistics contradict a declaration."""
 
 
-_BEYOND_ASCII_OR_LINE = re.compile("[^\x00-\x7f]|\n")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 _LOOKED_AT, _FEWEST_ODD = 20_000, 2
 _QUOTES = frozenset("„‚“”«»")  # but not the apostrophes, which stand within words
+_JOINING = frozenset("×→®™")
+"""Signs that stand between letters in texts that are read rightly: ``A→B``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,34 +77,34 @@ def guessed(data: bytes, position: int) -> Guess | None:
     scores = _scores(telling) or _scores(data[:_WINDOW])
     readable = [name for name in scores if reads(data, name)]
     declared = declared_charset(data)
-    sure = confidence(0 if _are_weak(data, scores) else evidence(telling))
+    sure = confidence(0 if _are_weak(data, telling, scores) else evidence(telling))
     told = declared if declared is not None and reads(data, declared) else None
     if told is None and not readable:
         # The names are in order of their scores; reading says what is wrong with the first.
         first = next(iter(scores), None)
         return None if first is None else Guess(first, sure, declared)
     best = readable[0] if readable else None
-    if told is None or (best is not None and _speak_against(data, telling, told, best, scores)):
+    if told is None or (best is not None and _speak_against(telling, told, best, scores)):
         assert best is not None
         return Guess(best, sure, declared)
     return Guess(told, sure)
 
 
-def _are_weak(data: bytes, scores: dict[str, float]) -> bool:
+def _are_weak(data: bytes, telling: bytes, scores: dict[str, float]) -> bool:
     """Whether scores are low, and another encoding is half as likely that reads the bytes as other characters."""
     names = [name for name in scores if reads(data, name)]
     best = scores[names[0]] if names else 1.0
     if best >= _WEAK or names[0] == "cp1252":  # the commonest by far; its texts have low scores
         return False
     near = [name for name in names if 2 * scores[name] > best or best < _NOTHING]
-    return len({data[:_WINDOW].decode(name, "replace") for name in near}) > 1
+    return len({telling.decode(name, "replace") for name in near}) > 1
 
 
-def _speak_against(data: bytes, telling: bytes, told: str, best: str, scores: dict[str, float]) -> bool:
+def _speak_against(telling: bytes, told: str, best: str, scores: dict[str, float]) -> bool:
     """Whether the bytes say clearly that a declared encoding is not theirs."""
     if evidence(telling) < _ENOUGH or 2 * scores.get(told, 0.0) > scores[best]:
         return False
-    return data[:_WINDOW].decode(told, "replace") != data[:_WINDOW].decode(best, "replace")
+    return telling.decode(told, "replace") != telling.decode(best, "replace")
 
 
 def _scores(sample: bytes) -> dict[str, float]:
@@ -151,13 +153,13 @@ def reads_oddly(text: str) -> bool:
     """
     odd, beyond = Counter[int](), Counter[int]()
     line = 0
-    for found in islice(_BEYOND_ASCII_OR_LINE.finditer(text), _LOOKED_AT):
-        place, character = found.start(), found[0]
-        if character == "\n":
-            line += 1
-            continue
+    last = 0
+    for found in islice(_BEYOND_ASCII.finditer(text), _LOOKED_AT):
+        place = found.start()
+        line += text.count("\n", last, place)
+        last = place
         beyond[line] += 1
-        odd[line] += _is_odd(character, text[place - 1 : place], text[place + 1 : place + 2])
+        odd[line] += _is_odd(found[0], text[place - 1 : place], text[place + 1 : place + 2])
     every = odd.total() >= _FEWEST_ODD and 10 * odd.total() >= beyond.total()
     return every or any(count >= _FEWEST_ODD and 10 * count >= beyond[line] for line, count in odd.items())
 
@@ -167,9 +169,13 @@ def _is_odd(character: str, before: str, after: str) -> bool:
         return True
     if "\u0370" <= character <= "\u052f":
         return before.isascii() and before.isalpha() and after.isascii() and after.isalpha()
-    if character in _QUOTES or unicodedata.category(character)[0] == "S":
-        return before.isalpha() and after.isalpha()
+    if character in _QUOTES or (unicodedata.category(character)[0] == "S" and character not in _JOINING):
+        return _has_case(before) and _has_case(after)  # Chinese puts no space before a quotation mark
     return False
+
+
+def _has_case(letter: str) -> bool:
+    return letter.lower() != letter.upper()
 
 
 def declared_charset(data: bytes) -> str | None:

@@ -37,6 +37,21 @@ def test_ascii_utf_8_and_a_mark_that_fits_are_certain(data: bytes) -> None:
     assert (judgement.confidence, judgement.remark, judgement.is_doubtful) == (1.0, "", False)
 
 
+def test_a_wrong_guess_is_told_however_many_plain_lines_come_first() -> None:
+    german = "Der Wächter und das Mädchen im Gästehaus am Königsplatz, Schlösser öffnen früh. L'été "
+    for plain in (10, 25_000):
+        judgement = decoded(("a plain line of words\n" * plain + f"{german}\n" * 30).encode("mac_roman")).judgement
+        assert judgement.confidence == 0.5
+        assert "stand within words" in judgement.remark
+
+
+@pytest.mark.parametrize(
+    "line", ["老师问：“谁”和“何时”才是重点？", "他说“是”。她说“不”。", "Höhe×Breite×Länge", "Übergang A→B→C"]
+)
+def test_quotation_marks_between_chinese_words_and_signs_between_terms_are_not_odd(line: str) -> None:
+    assert not reads_oddly(line)
+
+
 @pytest.mark.parametrize("text", [GERMAN, "L'été dernier, l'élève a dû être arrêté à côté de la forêt. "])
 def test_text_in_an_encoding_that_is_never_guessed_is_in_doubt(text: str) -> None:
     found = decoded((text * 9).encode("mac_roman"))
