@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from goldbench.pipeline.build.writers import with_local_models
 from goldbench.pipeline.errors import InputError, ModelUnavailable
 from goldbench.pipeline.goldset.publication import sha256_of
+from goldbench.pipeline.retrieval.system_settings import INDEX_REVISION
 from goldbench.pipeline.systems.resolution import reached
-from goldbench.schemas.earlier_name import EARLIER_NAME
 
 if TYPE_CHECKING:
     from goldbench.pipeline.bench.bench_file import Bench
@@ -42,7 +42,8 @@ def fingerprint_of(
         config = with_local_models(config, runs=False)
     model = config.model.model_dump(mode="json")
     shaping = {
-        EARLIER_NAME: version("goldbench"),  # so that runs from before are used again
+        "goldbench": version("goldbench"),
+        "index": INDEX_REVISION,
         "settings": own,
         "files": [_contents(one, bench.folder) for one in own.values()],
         "model": {key: model[key] for key in ("name", "base_url", "embedding", "dimensions")},

@@ -1,7 +1,7 @@
 """Indexes kept in a folder for the next command, which maps them into memory instead of making them again.
 
-An index is found by a digest of the corpus, the settings and the versions of what cuts texts into terms, so that it is
-never out of date.
+An index is found by a digest of the corpus, the settings, `INDEX_REVISION`, and the versions of goldbench, of Unicode
+and of packages that cut texts into terms. It is out of date only if terms or scores changed under the same revision.
 Whatever goes wrong with the folder costs time alone: the index is then made anew.
 """
 
@@ -15,6 +15,7 @@ import re
 import shutil
 import tempfile
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,6 +24,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from goldbench.pipeline.retrieval.system_settings import INDEX_REVISION
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Index = TypeVar("Index")
@@ -91,7 +94,7 @@ class SavedIndexes:
 
     def _digest_of(self, passages: Mapping[str, str]) -> str:
         if passages is not self._passages:
-            digest = hashlib.blake2b(" ".join(map(_version, _CUTTERS)).encode(), digest_size=16)
+            digest = hashlib.blake2b(_versions().encode(), digest_size=16)
             for doc_id, text in passages.items():
                 part = json.dumps(doc_id).encode() + b"\n" + text.encode("utf-8", "surrogatepass")
                 digest.update(len(part).to_bytes(8, "big") + part)
@@ -131,6 +134,11 @@ class SavedIndexes:
             elif _PLACE.fullmatch(folder.name) and folder not in self._used:
                 others.append(folder)
         yield from others[max(0, _KEPT - len(self._used)) :]
+
+
+def _versions() -> str:
+    """Return everything but the settings and the texts that decides on terms and scores."""
+    return " ".join([str(INDEX_REVISION), unicodedata.unidata_version, *map(_version, _CUTTERS)])
 
 
 def _version(package: str) -> str:

@@ -14,6 +14,11 @@ from pydantic import AfterValidator, Field, model_validator
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer, IndexKind, Normalisation, known_language
 from goldbench.schemas.record import Record
 
+INDEX_REVISION = 1
+"""The version of terms and scores: raise it whenever the same settings give others.
+
+It is part of the digests by which a saved index and the run of an experiment are used again.
+"""
 RRF_K = 60
 RRF_DEPTH = 100
 

@@ -17,6 +17,7 @@ import ir_measures
 import jsonschema
 import pytest
 
+from goldbench.pipeline.bench import fingerprints
 from goldbench.pipeline.bench.bench_file import load_bench
 from goldbench.pipeline.bench.fingerprints import fingerprint_of
 from goldbench.pipeline.errors import GoldbenchError
@@ -187,6 +188,14 @@ def test_a_function_beside_the_file_is_searched_again_where_its_package_changed(
     assert fingerprint() == before
     (tmp_path / changed).write_text("def f(query, k):\n    return [1]\n", encoding="utf-8")
     assert fingerprint() != before
+
+
+def test_a_run_is_made_again_when_scores_have_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = load_bench(write(tmp_path, "depth = 100\n"), level=1, systems=["bm25"])
+    settings = resolve(["bm25"], bench.described, folder=bench.folder)
+    before = fingerprint_of(bench, settings, bench.points[0], queries="", corpus="")
+    monkeypatch.setattr(fingerprints, "INDEX_REVISION", fingerprints.INDEX_REVISION + 1)
+    assert fingerprint_of(bench, settings, bench.points[0], queries="", corpus="") != before
 
 
 def test_a_run_that_is_written_out_is_known_by_what_the_file_here_holds(

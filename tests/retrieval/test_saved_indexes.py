@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -130,6 +131,20 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, made: Made, monkeypatch: p
         again.index(passages)
         assert tokens.texts == 60, f"{file.name}: {name}"
         assert again.search(QUERIES, k=20) == first.search(QUERIES, k=20)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [(saved_indexes, ("INDEX_REVISION", 0)), (saved_indexes.unicodedata, ("unidata_version", "0"))]
+)
+def test_an_index_of_other_terms_or_scores_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: ModuleType, value: tuple[str, object]
+) -> None:
+    monkeypatch.setattr(saved_indexes, "_WORTH_SAVING", 1)
+    passages, tokens = corpus(size=30), Counting()
+    bm25(tmp_path / FOLDER, tokens).index(passages)
+    monkeypatch.setattr(place, *value)
+    bm25(tmp_path / FOLDER, tokens).index(passages)
+    assert tokens.texts == 60
 
 
 def test_of_many_indexes_those_that_were_used_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
