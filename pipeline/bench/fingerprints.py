@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from goldbench.pipeline.build.writers import with_local_models
 from goldbench.pipeline.errors import InputError, ModelUnavailable
 from goldbench.pipeline.goldset.publication import sha256_of
-from goldbench.pipeline.retrieval.system_settings import INDEX_REVISION
+from goldbench.pipeline.retrieval.system_settings import REVISIONS
 from goldbench.pipeline.systems.resolution import reached
+from goldbench.schemas.earlier_name import EARLIER_NAME
 
 if TYPE_CHECKING:
     from goldbench.pipeline.bench.bench_file import Bench
@@ -42,8 +43,7 @@ def fingerprint_of(
         config = with_local_models(config, runs=False)
     model = config.model.model_dump(mode="json")
     shaping = {
-        "goldbench": version("goldbench"),
-        "index": INDEX_REVISION,
+        EARLIER_NAME: version("goldbench"),  # so that runs from before are used again
         "settings": own,
         "files": [_contents(one, bench.folder) for one in own.values()],
         "model": {key: model[key] for key in ("name", "base_url", "embedding", "dimensions")},
@@ -51,6 +51,8 @@ def fingerprint_of(
         "queries": queries,
         "corpus": corpus,
     }
+    if revisions := {one["kind"]: REVISIONS[one["kind"]] for one in own.values() if one["kind"] in REVISIONS}:
+        shaping["revisions"] = revisions
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
 """Indexes kept in a folder for the next command, which maps them into memory instead of making them again.
 
-An index is found by a digest of the corpus, the settings, `INDEX_REVISION`, and the versions of goldbench, of Unicode
+An index is found by a digest of the corpus, the settings, `REVISIONS`, and the versions of goldbench, of Unicode
 and of packages that cut texts into terms. It is out of date only if terms or scores changed under the same revision.
 Whatever goes wrong with the folder costs time alone: the index is then made anew.
 """
@@ -25,7 +25,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.pipeline.retrieval.system_settings import INDEX_REVISION
+from goldbench.pipeline.retrieval.system_settings import REVISIONS
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Index = TypeVar("Index")
@@ -138,7 +138,7 @@ class SavedIndexes:
 
 def _versions() -> str:
     """Return everything but the settings and the texts that decides on terms and scores."""
-    return " ".join([str(INDEX_REVISION), unicodedata.unidata_version, *map(_version, _CUTTERS)])
+    return " ".join([json.dumps(REVISIONS), unicodedata.unidata_version, *map(_version, _CUTTERS)])
 
 
 def _version(package: str) -> str:

@@ -6,6 +6,7 @@ record as it is. This module imports nothing heavy, so a command line can know e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self, get_args
 
@@ -14,8 +15,8 @@ from pydantic import AfterValidator, Field, model_validator
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer, IndexKind, Normalisation, known_language
 from goldbench.schemas.record import Record
 
-INDEX_REVISION = 1
-"""The version of terms and scores: raise it whenever the same settings give others.
+REVISIONS: Mapping[str, int] = {"lsi": 1, "ngrams": 1}
+"""How often the terms or scores of a kind of system changed: raise it whenever the same settings give others.
 
 It is part of the digests by which a saved index and the run of an experiment are used again.
 """

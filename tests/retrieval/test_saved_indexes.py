@@ -134,7 +134,7 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, made: Made, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("place", "value"), [(saved_indexes, ("INDEX_REVISION", 0)), (saved_indexes.unicodedata, ("unidata_version", "0"))]
+    ("place", "value"), [(saved_indexes, ("REVISIONS", {})), (saved_indexes.unicodedata, ("unidata_version", "0"))]
 )
 def test_an_index_of_other_terms_or_scores_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: ModuleType, value: tuple[str, object]
