@@ -94,7 +94,7 @@ def html_to_text(html: str) -> tuple[str | None, str]:
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read as HTML on purpose
         # The parser lxml ends <li>, <p> and <td> that a page leaves open; html.parser nests them.
         page = without_internal_subset(html.replace("\0", ""))
-        soup = BeautifulSoup(page, "lxml", element_classes={Tag: _Element})
+        soup = BeautifulSoup(page, "lxml", element_classes={Tag: _Element}, multi_valued_attributes=None)
     title = soup.title.get_text() if soup.title else None
     return (title or "").strip() or None, tidy(_without_bars(tidy(_Text().convert_soup(main_content(soup)))))
 

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import islice
 
 from bs4 import BeautifulSoup, Tag
-from bs4.element import NavigableString, PreformattedString
+from bs4.element import NavigableString, PageElement, PreformattedString
 
 from goldbench.pipeline.formats.documents.deep_elements import flatten
 from goldbench.pipeline.text import table
@@ -189,7 +189,7 @@ def _turning_bars(links: Iterable[Tag]) -> list[Tag]:
 
 
 def _turns(link: Tag) -> bool:
-    rel = link.get("rel") or ()
+    rel = str(link.get("rel", "")).split()
     return "prev" in rel or "next" in rel
 
 
@@ -208,7 +208,7 @@ def _only_leads(row: Tag) -> bool:
         size += len(node)
         if size > _MAX_BAR or number > _MAX_BAR:
             return False
-        if node.find_parent("a") is None:
+        if not _is_within(node, "a"):
             words += _words_of(str(node))
     turn, place = site_words()
     return all(word in turn or word in place for word in words)
@@ -329,7 +329,7 @@ def _is_labelled(tag: Tag, sizes: _Sizes) -> bool:
     """Whether an element is a row of links with a short label before it."""
     if sizes.plain(tag) > _MAX_LABEL or len(tag.find_all("a", limit=2)) < 2:
         return False
-    outside = "".join(text for text in tag.find_all(string=True) if text.find_parent("a") is None)
+    outside = "".join(text for text in tag.find_all(string=True) if not _is_within(text, "a"))
     return re.fullmatch(r"[^:：]+[:：][\s|·•,/]*", outside) is not None
 
 
@@ -348,7 +348,7 @@ def _is_turning(tag: Tag, links: list[Tag]) -> bool:
     words = {word for label in labels for word in _words_of(label)} - {"?"}
     if arrows and words <= turn | place:
         return True
-    outside = {word for text in tag.find_all(string=True) if text.find_parent("a") is None for word in _words_of(text)}
+    outside = {word for text in tag.find_all(string=True) if not _is_within(text, "a") for word in _words_of(text)}
     return not turn.isdisjoint(outside) and outside <= turn | place
 
 
@@ -356,23 +356,30 @@ def _is_trail(tag: Tag, links: list[Tag]) -> bool:
     """Whether a row names the pages above this one, the outermost first."""
     if len(links) < 2 or tag.name == "table":
         return False
-    between = [text for text in tag.find_all(string=True) if text.strip() and text.find_parent("a") is None]
+    between = [text for text in tag.find_all(string=True) if text.strip() and not _is_within(text, "a")]
     return len(between) >= len(links) - 1 and all(map(_CRUMBS.fullmatch, between[: len(links) - 1]))
 
 
 def _mark_code(root: Tag) -> None:
     """Make ``pre`` of other forms of code: lines of ``div``, and tables that hold line numbers beside it."""
-    for block in root.find_all("div", class_="fragment"):
-        if block.find("div", class_="line"):
+    for block in root.find_all("div"):
+        if _is_called(block, "fragment") and any(_is_called(line, "line") for line in block.find_all("div")):
             block.name = "pre"
     frames = {id(frame): frame for block in root.find_all("pre") if (frame := block.find_parent("table"))}
     for frame in frames.values():
         texts = frame.find_all(string=lambda text: text is not None and not text.isspace())
-        if all(text.find_parent("pre") for text in texts):
+        if all(_is_within(text, "pre") for text in texts):
             frame.insert_before(*(block.extract() for block in frame.find_all("pre")))
             frame.extract()
 
 
+def _is_within(node: PageElement, name: str) -> bool:
+    return any(parent.name == name for parent in node.parents)
+
+
+def _is_called(element: Tag, name: str) -> bool:
+    return name in str(element.get("class", "")).split()
+
+
 def _names(element: Tag) -> str:
-    names: str | list[str] = element.get("class") or []
-    return f"{element.get('id', '')} {names if isinstance(names, str) else ' '.join(names)}"
+    return f"{element.get('id', '')} {' '.join(str(element.get('class', '')).split())}"

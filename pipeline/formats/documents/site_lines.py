@@ -58,6 +58,7 @@ _LONGEST_STAMP = 300
 _LAST_LINES = 3
 """Lines at the end of a page, blank lines and rules not counted, among which a line may say when the page was made."""
 _ITEM = re.compile(r"\s*(?:[-*+:]|\d+[.)])\s")
+_WORD = re.compile(r"[^\W_]")
 _SENTENCE = re.compile(r"[.!?…。！？؟।][\"'”’»*_)\s]*\Z")
 _FEWEST_WORDS = 6
 """Fewest words of a sentence that stays on the first page."""
@@ -126,9 +127,10 @@ class SitePages:
             self._waiting.write(json.dumps([page.problem]) + "\n")
             return
         self._waiting.write(json.dumps(page) + "\n")
-        hashes = np.array([zlib.crc32(line.encode()) for line in _counted(page)], np.uint32)
         lines = page.text.split("\n")
-        stamps = {form for _, form in _stamps(lines, _kinds(lines))}
+        kinds = _kinds(lines)
+        hashes = np.array([zlib.crc32(line.encode()) for line in _counted(page.title, lines, kinds)], np.uint32)
+        stamps = {form for _, form in _stamps(lines, kinds)}
         for folder in _folders(file):
             if (buckets := self._buckets.get(folder)) is not None:
                 buckets[np.unique(hashes % np.uint32(len(buckets)))] += 1
@@ -146,8 +148,9 @@ class SitePages:
         exact: dict[Folder, Counter[str]] = {folder: Counter() for folder in full}
         if full:
             for file, page in zip(files, self._again(), strict=True):
-                lines = () if isinstance(page, Fault) else _counted(page)
-                hashes = [(line, zlib.crc32(line.encode())) for line in lines]
+                lines = [] if isinstance(page, Fault) else page.text.split("\n")
+                counted = set() if isinstance(page, Fault) else _counted(page.title, lines, _kinds(lines))
+                hashes = [(line, zlib.crc32(line.encode())) for line in counted]
                 for folder in _folders(file):
                     if (buckets := full.get(folder)) is not None:
                         exact[folder].update(line for line, number in hashes if buckets[number % len(buckets)])
@@ -211,7 +214,7 @@ def without_lines(text: str, common: frozenset[str], kept: set[str] | None = Non
     _keep_headings(lines, kinds, gone)
     rest = "\n".join(line for line, left_out in zip(lines, gone, strict=True) if not left_out)
     rest = re.sub(r"\n{3,}", "\n\n", rest).strip("\n")
-    if not re.search(r"[^\W_]", rest):
+    if not _WORD.search(rest):
         return text, []
     if kept is not None:
         kept |= added
@@ -249,12 +252,10 @@ def normal_line(line: str) -> str:
     return " ".join(line.casefold().split())
 
 
-def _counted(page: Converted) -> set[str]:
+def _counted(title: str | None, lines: Sequence[str], kinds: Sequence[str]) -> set[str]:
     """Return what is counted of a page: its lines outside code that hold a word, and the parts of its title."""
-    lines = page.text.split("\n")
-    kinds = _kinds(lines)
     found = {normal_line(line) for line, kind in zip(lines, kinds, strict=True) if kind}
-    parts = [part for part, _ in _parts(page.title or "")]
+    parts = [part for part, _ in _parts(title or "")]
     found.update(_numbered(part) for part in parts[1:][-1:] if _VERSION.search(part))
     return found | {_PART_OF_TITLE + normal_line(part) for part in parts}
 
@@ -300,7 +301,7 @@ def _kinds(lines: Sequence[str]) -> list[str]:
             found.append("")
         elif line.lstrip().startswith("|"):
             found.append("row")
-        elif not re.search(r"[^\W_]", line):
+        elif not _WORD.search(line):
             found.append("")
         else:
             found.append("heading" if _HEADING.match(line) else "text")
