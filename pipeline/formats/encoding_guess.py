@@ -152,8 +152,7 @@ def reads_oddly(text: str) -> bool:
     read rightly hardly any is.
     """
     odd, beyond = Counter[int](), Counter[int]()
-    line = 0
-    last = 0
+    line = last = 0
     for found in islice(_BEYOND_ASCII.finditer(text), _LOOKED_AT):
         place = found.start()
         line += text.count("\n", last, place)
@@ -238,9 +237,8 @@ def is_utf_16(data: bytes, encoding: str) -> bool:
         return False
     text = sample.decode(encoding, "ignore")
     rows = Counter(ord(char) >> 8 for char in set(text) if "\u4e00" <= char <= "\u9fff")
-    if (
-        not is_short and rows.total() >= _FEWEST_HAN and 3 * max(rows.values()) > rows.total()
-    ):  # kana of Shift JIS begin with one byte
+    # Kana of Shift JIS begin with one byte.
+    if not is_short and rows.total() >= _FEWEST_HAN and 3 * max(rows.values()) > rows.total():
         return False
     counts = Counter("private" if unicodedata.category(char) in _NO_TEXT else _family(char) for char in text)
     del counts["common"]
