@@ -130,4 +130,4 @@ LOCK = $(COMPILE) --universal
 
 clean: ## Remove environment, caches and example run (asks if people judged it; YES=1); other runs and stored answers stay
 	@$(PYTHON) .ci/ask-before-clean data/runs/example $(YES)
-	rm -rf $(VENV) .venv-floors data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-bench .venv-floors data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,7 +1,4 @@
-"""``python -m tests.benchmarks [NAME ...]``: every measurement of ``MEASUREMENTS``, or those named.
-
-Ratios first, seconds beside.
-"""
+"""``python -m tests.benchmarks [NAME ...]``: every measurement of ``MEASUREMENTS``, or those named."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ from tests.benchmarks import (
     published,
     read_speed,
     refresh_speed,
+    rows,
     score_speed,
     significance_speed,
 )
@@ -41,6 +39,7 @@ def main() -> None:
     unknown = [name for name in wanted if name not in MEASUREMENTS]
     if unknown:
         sys.exit(f"unknown: {', '.join(unknown)}; there are {', '.join(MEASUREMENTS)}")
+    print(rows.machine(), flush=True)
     for name in wanted:
         MEASUREMENTS[name]()
 
