@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import itertools
 import os
 import signal
 import subprocess
@@ -28,8 +29,23 @@ SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "GOLDBENCH_DEB
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the signals, pipes, links or permissions of POSIX systems")
 
 
+@pytest.hookimpl(trylast=True)  # after those are gone that are not to run
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: "test_docs" not in item.nodeid)  # the longest first: nobody waits for it at the end
+    """Put the files whose tests may take longest first, in turns at the start and in the middle.
+
+    Two workers begin there, and nobody waits at the end for a test of minutes. The tests of a file stay together.
+    """
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    ordered = sorted(files.values(), key=lambda tests: -max(map(_longest, tests)))
+    items[:] = itertools.chain.from_iterable((*ordered[::2], *ordered[1::2]))
+
+
+def _longest(item: pytest.Item) -> float:
+    """Return the seconds after which a test is ended, 0 for the limit of all tests."""
+    marker = item.get_closest_marker("timeout")
+    return marker.args[0] if marker and marker.args else 0.0
 
 
 def pytest_runtest_setup() -> None:

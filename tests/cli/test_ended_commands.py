@@ -32,9 +32,8 @@ from tests.review.conftest import events_of
 from tests.review.made_set import event, ledger_of, make_set
 
 State = dict[str, bytes]
-ENDS = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 130, signal.SIGINT: 130}
 MOST = 20
-"""Moments at which each signal is sent; fewer for commands that take long."""
+"""Moments at which a command is killed, and as many at which it is interrupted; fewer for commands that take long."""
 SIZES = 8
 """Sizes of the disk, from one without room to one that holds all twice."""
 
@@ -235,6 +234,14 @@ def _is_plain(ended: Ended) -> bool:
     return "Traceback" not in ended.said and "internal error" not in ended.said and bool(lines)
 
 
+def _signals(ended: Bench) -> Iterator[tuple[int, signal.Signals]]:
+    """Yield writing operations with the signal before each; SIGTERM and SIGINT take turns, as one handler has both."""
+    for moment in moments(ended.operations, ended.case.moments):
+        yield moment, signal.SIGKILL
+    for turn, moment in enumerate(moments(ended.operations, min(MOST, ended.case.moments))):
+        yield moment, (signal.SIGTERM, signal.SIGINT)[turn % 2]
+
+
 @posix
 @pytest.mark.slow
 @pytest.mark.timeout(580)
@@ -242,23 +249,20 @@ def _is_plain(ended: Ended) -> bool:
 def test_a_signal_at_any_moment_leaves_the_old_state_or_the_new_one(ended: Bench, model_server: ServerHandle) -> None:
     seen = set()
     events = events_of(ended.work / "gold") if "apply" in ended.command else []
-    for sent, code in ENDS.items():
-        for number, moment in enumerate(
-            moments(ended.operations, ended.case.moments if sent == signal.SIGKILL else min(MOST, ended.case.moments))
-        ):
-            ended.restore()
-            model_server.reset()
-            stopped = ended.nursery.run(*ended.command, operation=moment, sent=sent)
-            assert stopped.code == code, (sent, moment, stopped.said)
-            assert sent == signal.SIGKILL or _is_plain(stopped), (sent, moment, stopped.said)
-            if sent != signal.SIGKILL:
-                assert stopped.said.splitlines()[-1].startswith("goldbench: interrupted; "), stopped.said
-            seen.add(ended.check())
-            if events:
-                assert events_of(ended.work / "gold") == events
-            if number % (4 if sent == signal.SIGKILL else 9) == 0:
-                ended.again()
-                assert model_server.stats()["repeated"] <= 8, "an answer that was stored is asked again"
+    for number, (moment, sent) in enumerate(_signals(ended)):
+        ended.restore()
+        model_server.reset()
+        stopped = ended.nursery.run(*ended.command, operation=moment, sent=sent)
+        assert stopped.code == (-sent if sent == signal.SIGKILL else 130), (sent, moment, stopped.said)
+        if sent != signal.SIGKILL:
+            assert _is_plain(stopped), (sent, moment, stopped.said)
+            assert stopped.said.splitlines()[-1].startswith("goldbench: interrupted; "), stopped.said
+        seen.add(ended.check())
+        if events:
+            assert events_of(ended.work / "gold") == events
+        if number % (4 if sent == signal.SIGKILL else 9) == 0:
+            ended.again()
+            assert model_server.stats()["repeated"] <= 8, "an answer that was stored is asked again"
     assert False in seen
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.build.test_build import corpus
 from tests.conftest import ROOT, Goldbench
 from tests.grade.graded_sets import artifacts
 from tests.llm.local.installed import needs_local_model
@@ -20,8 +21,8 @@ def test_the_bundled_model_fails_the_judge_checks_and_the_set_stays_as_it_was(
     goldbench: Goldbench, tmp_path: Path
 ) -> None:
     needs_local_model()
-    documents = ROOT / "data" / "example" / "documents"
-    goldbench("build", documents, "--out", "set", "--queries", 5, "--model", "local")
+    corpus(tmp_path / "docs")  # short passages: the model reads a judge check in a third of the time
+    goldbench("build", "docs", "--out", "set", "--queries", 2, "--generator", "simulated")
     before = artifacts(tmp_path / "set")
     grade = [sys.executable, "-m", "goldbench", "grade", "set", "--model", "local"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

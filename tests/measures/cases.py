@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from math import log2
 
 import numpy as np
 from hypothesis import strategies as st
 
 IDS = ["a", "b", "B", "1", "10", "9", "é", "日本", "\U0001f600", "\uffee", "d-1", "d.1"]
-SCORES = st.one_of(
-    st.sampled_from(
-        [0.0, -0.0, 1.0, 2.0, 0.5, -1.0, 20.0000001, 20.0000002, 1e-46, 2e-46, 1e39, 2e39, 0.1, 0.1 + 1e-9]
-    ),
-    st.floats(-1e6, 1e6),
-)
+SPECIAL = [0.0, -0.0, 1.0, 2.0, 0.5, -1.0, 20.0000001, 20.0000002, 1e-46, 2e-46, 1e39, 2e39, 0.1, 0.1 + 1e-9]
+SCORES = st.one_of(st.sampled_from(SPECIAL), st.floats(-1e6, 1e6))
+RETRIEVED = [*IDS, *(f"u{i}" for i in range(8))]
 QUERY_IDS = ["q1", "q2", "q10", "é"]
 
 
@@ -29,8 +27,28 @@ def qrels(draw: st.DrawFn, lowest: int = -2) -> dict[str, dict[str, int]]:
 
 
 def runs() -> st.SearchStrategy[dict[str, dict[str, float]]]:
-    documents = st.dictionaries(st.sampled_from([*IDS, *(f"u{i}" for i in range(8))]), SCORES, min_size=1)
+    documents = st.dictionaries(st.sampled_from(RETRIEVED), SCORES, min_size=1)
     return st.dictionaries(st.sampled_from([*QUERY_IDS, "unjudged"]), documents, min_size=1)
+
+
+def drawn(chance: random.Random) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Judgments and a run as `qrels` and `runs` give them, in a tenth of the time and without shrinking."""
+
+    def some(values: list[str]) -> list[str]:
+        return chance.sample(values, chance.randint(1, len(values)))
+
+    judged = {
+        query_id: {**{one: chance.randint(-2, 3) for one in some(IDS)}, chance.choice(IDS): chance.randint(1, 3)}
+        for query_id in some(QUERY_IDS)
+    }
+    near = chance.uniform(-1e6, 1e6)
+    run = {
+        query_id: {
+            one: chance.choice((*SPECIAL, near, np.nextafter(near, 0), chance.gauss())) for one in some(RETRIEVED)
+        }
+        for query_id in some([*QUERY_IDS, "unjudged"])
+    }
+    return judged, run
 
 
 def order(documents: dict[str, float], *, single: bool) -> list[str]:

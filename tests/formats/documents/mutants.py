@@ -58,15 +58,18 @@ def originals(collections: Path | None) -> list[tuple[str, bytes]]:
 
 
 def mutants(seed: int, numbers: range, sources: list[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the content of the changed files with these numbers."""
-    light = [one for one in sources if one[0] not in _HEAVY]
-    heavy = [one for one in sources if one[0] in _HEAVY]
+    """Yield the name and the content of the changed files with these numbers, as many of one suffix as of another."""
+    by_suffix: dict[str, list[bytes]] = {}
+    for suffix, data in sources:
+        by_suffix.setdefault(suffix, []).append(data)
+    heavy, light = sorted(by_suffix.keys() & _HEAVY), sorted(by_suffix.keys() - _HEAVY)
     for number in numbers:
         chance = random.Random(f"{seed}-{number}")
-        suffix, data = chance.choice(heavy if chance.random() < 0.06 else light)
+        suffix = chance.choice(heavy if chance.random() < 0.06 else light)
+        data = chance.choice(by_suffix[suffix])
         for _ in range(chance.choice((1, 1, 2, 4))):
             data = chance.choice(_CHANGES)(data, chance, sources)[:_LONGEST]
-        if chance.random() < 0.05:
+        if chance.random() < 0.1:
             suffix = chance.choice(sorted(KINDS))
         yield f"{number:05}{suffix}", data
 

@@ -74,7 +74,7 @@ async def test_a_reply_depends_neither_on_order_nor_on_neighbours_nor_on_the_pro
 ) -> None:
     monkeypatch.setattr(local_wire, "children_at_once", lambda _: 2)
     other = "You are a painter who names colours in one word, and knows the names of four hundred of them."
-    requests = [_request(number, system=system) for number in range(8) for system in ("You name colours.", other)]
+    requests = [_request(number, system=system) for number in range(4) for system in ("You name colours.", other)]
 
     async def replies(order: list[int], settings: ModelSettings) -> list[str]:
         async with open_model(settings) as path:
