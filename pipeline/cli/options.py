@@ -22,15 +22,6 @@ if TYPE_CHECKING:
 DONE_WITH_FAILURES = 3
 """The exit code of a command that finished its work, though parts of it failed."""
 
-GO_ON = "run the same command again to continue"
-
-
-class Interrupted(Exception):
-    """The user ended the command; the message says how to go on."""
-
-    exit_code = 130
-
-
 PANELS = (
     "Arguments",
     "Input",

@@ -27,7 +27,7 @@ OURS = "hit@10 p@10 r@10 f1@10 rr@10 ap@100 ndcg@10"
 GOLDBENCH = f"""
 MEASURES = {OURS!r}
 import sys
-from goldbench.pipeline.cli.app import main
+from goldbench.pipeline.cli.process import main
 sys.argv = ["goldbench", "score", sys.argv[1], "--run", "A=" + sys.argv[2], "--measure", MEASURES]
 main()
 """

@@ -147,7 +147,7 @@ def test_a_build_is_scored_by_its_folder(goldbench: Goldbench, tmp_path: Path) -
 
 def test_a_small_run_is_scored_without_loading_numpy_polars_or_pandas(files: Path) -> None:
     code = (
-        "import sys; from goldbench.pipeline.cli.app import main\n"
+        "import sys; from goldbench.pipeline.cli.process import main\n"
         "sys.argv = ['goldbench', 'score', 'gold.qrels', '--run', 'a.trec']\n"
         "try: main()\n"
         "finally: print('loaded:', {'numpy', 'polars', 'pandas', 'scipy', 'rich.table'} & set(sys.modules))"
