@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from goldbench.pipeline.cli.command_list import COMMANDS, SUMMARY, VERSION_HELP, overview
 from goldbench.pipeline.cli.options import GroupedCommand, complete
-from goldbench.pipeline.cli.overview import COMMANDS, SUMMARY, VERSION_HELP, overview
 
 
 class _Commands(TyperGroup):

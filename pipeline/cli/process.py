@@ -55,7 +55,7 @@ def _run(arguments: Sequence[str]) -> int | None:
         print(f"goldbench {own_version()}")
         return 0
     if arguments == ["--help"]:
-        from goldbench.pipeline.cli.overview import overview
+        from goldbench.pipeline.cli.command_list import overview
 
         print(overview(), end="")
         return 0

@@ -24,7 +24,7 @@ from goldbench.pipeline.formats.benchmarks.kinds import open_collection
 from goldbench.pipeline.goldset.importer import Imported, Options, import_collection
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.score.runs import load_gold
-from goldbench.schemas.judgment import RELEVANT
+from goldbench.schemas.relevance import RELEVANT
 from tests.conftest import ROOT, Goldbench
 
 
