@@ -41,13 +41,22 @@ def read_record(path: Path, kind: type[R]) -> R:
     Raises:
         InputError: The file is missing or cannot be read, or is not such a record.
     """
+    with in_file(path):
+        return parsed(plain_file(path).read_bytes(), kind)
+
+
+def parsed(block: bytes, kind: type[R]) -> R:
+    """Return the record in the bytes of a JSON file.
+
+    Raises:
+        Fault: They hold no such record.
+    """
     from pydantic import ValidationError
 
-    with in_file(path):
-        try:
-            return kind.model_validate_json(plain_file(path).read_bytes())
-        except ValidationError as error:
-            raise Fault(f"is not a {kind.__name__.lower()}: {explain(error)}") from None
+    try:
+        return kind.model_validate_json(block)
+    except ValidationError as error:
+        raise Fault(f"is not a {kind.__name__.lower()}: {explain(error)}") from None
 
 
 def write_record(path: Path, record: Record) -> None:
