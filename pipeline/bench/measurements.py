@@ -17,7 +17,7 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.runs.trec import read_run
 from goldbench.pipeline.measures.assessment import assess
 from goldbench.pipeline.measures.names import parse_measure
-from goldbench.pipeline.measures.ranks.judged_ranks import place_mapping
+from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
 from goldbench.pipeline.measures.ranks.text_match import TextMatch
 from goldbench.pipeline.measures.statistics.comparison import aligned, systems_of, warnings
 from goldbench.pipeline.measures.statistics.holm import holm
