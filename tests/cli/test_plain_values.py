@@ -18,7 +18,7 @@ LINES = (
     ("score", SCORE),
     ("score", [*SCORE, "--run", "B=b", "--measure", "mrr", "--measure", "p@5", "--k", "1,3", "--html", "x/y.html"]),
     ("score", [*SCORE, "--missing", "skip", "--scores", "float32", "--format", "json", "--calibrated"]),
-    ("score", [*SCORE, "--weight", "traffic", "--per-query", ""]),
+    ("score", [*SCORE, "--weight", "traffic", "--per-query", "values.csv"]),
     ("gate", [*GATE, "--baseline", "b.json", "--init", "--junit", "-"]),
     ("gate", [*GATE, "--seed", "3", "--alpha", "0.1", "--permutations", "0x10"]),
     ("gate", [*GATE, "--seed", "1.0", "--alpha", "1", "--target", "general", "--max-drop", "5%"]),
