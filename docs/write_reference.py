@@ -13,7 +13,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from goldbench.pipeline.bench.bench_file import BenchFile
-from goldbench.pipeline.cli.app import COMMANDS, built
+from goldbench.pipeline.cli.app import built
+from goldbench.pipeline.cli.command_list import COMMANDS
 from goldbench.pipeline.cli.options import PANELS, rows_by_title
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.retrieval.system_settings import KINDS, PRESETS

@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """Run the command line; an interrupt while it is being imported is quiet."""
     try:
-        from goldbench.pipeline.cli.app import main as run
+        from goldbench.pipeline.cli.process import main as run
     except KeyboardInterrupt:
         sys.exit(130)
     run()

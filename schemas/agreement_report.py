@@ -6,8 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from goldbench.schemas.earlier_name import VersionedRecord
-from goldbench.schemas.record import Record
+from goldbench.schemas.record import Record, VersionedRecord
 
 
 class Estimate(Record):

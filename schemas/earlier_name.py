@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import model_validator
-
-from goldbench.schemas.record import Record
-
 EARLIER_NAME = "goldset"
 """Key of the version in records, of fields in exported tasks and of fingerprints, prefix of the tables of ledgers."""
 
@@ -22,12 +18,3 @@ def with_present_name(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields in their order, the one of the earlier name called goldbench unless there is one already."""
     old = EARLIER_NAME if "goldbench" not in fields else None
     return {("goldbench" if name == old else name): value for name, value in fields.items()}
-
-
-class VersionedRecord(Record):
-    """A record that names the version which wrote it as ``goldbench``; the earlier name is read, too."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_earlier_name(cls, found: Any) -> Any:  # noqa: ANN401  before validation
-        return with_present_name(found) if isinstance(found, dict) else found

@@ -8,8 +8,8 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from goldbench.schemas.corpus import Evidence, Span, TitlePart
-from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.record import Id, Record
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.settings import Setting
 
 

@@ -7,8 +7,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.record import Id, Record
+from goldbench.schemas.relevance import Relevance
 
 
 class Lane(StrEnum):

@@ -8,8 +8,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from goldbench.schemas.earlier_name import VersionedRecord
-from goldbench.schemas.record import Record
+from goldbench.schemas.record import Record, VersionedRecord
 
 
 class GoldReference(Record):

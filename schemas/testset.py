@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from goldbench.schemas.earlier_name import with_present_name
-from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.query import Turn
 from goldbench.schemas.record import Id, Record
+from goldbench.schemas.relevance import RELEVANT, Relevance
 
 
 class Cited(Record):

@@ -211,7 +211,8 @@ def test_each_file_of_the_run_folder_is_named_in_one_place() -> None:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Every command with its words, groups among them."""
-    from goldbench.pipeline.cli.app import COMMANDS, built
+    from goldbench.pipeline.cli.app import built
+    from goldbench.pipeline.cli.command_list import COMMANDS
 
     def walk(words: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield words, command

@@ -230,7 +230,7 @@ def _held(given: object, name: str) -> Run:
 def _score_held(gold: Gold, run: Run, name: str, how: Scoring) -> Result:
     from goldbench.pipeline.measures.evaluation import evaluate
     from goldbench.pipeline.measures.needed_passages import with_all_needed
-    from goldbench.pipeline.measures.ranks.judged_ranks import place_mapping
+    from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
     from goldbench.pipeline.score.runs import without_unanswerable
 
     with _called(name):

@@ -170,7 +170,7 @@ def scoring(
         raise UsageError("compare: give the systems by name in one mapping, as {'a': f, 'b': g}")
     cuts = _cutoffs(cutoffs)
     if measures is None and compares and not cuts:
-        from goldbench.pipeline.score.scorecards import DECIDING as DEFAULT
+        from goldbench.pipeline.score.several_runs import DECIDING as DEFAULT
 
         measures = DEFAULT
     asked = measures_of(default_measures(cuts) if measures is None else measures, rel, cutoffs=cuts)

@@ -17,12 +17,13 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.runs.trec import read_run
 from goldbench.pipeline.measures.assessment import assess
 from goldbench.pipeline.measures.names import parse_measure
-from goldbench.pipeline.measures.ranks.judged_ranks import place_mapping
+from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
 from goldbench.pipeline.measures.ranks.text_match import TextMatch
 from goldbench.pipeline.measures.statistics.comparison import aligned, systems_of, warnings
+from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.pipeline.measures.statistics.published_tables import differences
-from goldbench.pipeline.measures.statistics.significance import compare, holm
+from goldbench.pipeline.measures.statistics.significance import compare
 from goldbench.pipeline.score.runs import load_run, without_unanswerable
 from goldbench.pipeline.score.scorecards import notice_of, reference
 from goldbench.pipeline.score.searched_queries import conversations, told_of_conversations

@@ -21,9 +21,10 @@ from goldbench.pipeline.stages.check import (
     query_id,
 )
 from goldbench.pipeline.stages.generate import names_moment
-from goldbench.schemas.judgment import RELEVANT, Judgment
+from goldbench.schemas.judgment import Judgment
 from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Candidate
+from goldbench.schemas.relevance import RELEVANT
 
 MOMENT = "moment"
 """The rule that a query breaks if it should name a date or a version and does not."""

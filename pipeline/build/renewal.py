@@ -23,9 +23,9 @@ from goldbench.pipeline.goldset.inheritance import Estate, Inheritance, Kept, Re
 from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.goldset.whereabouts import Corpus, Part
 from goldbench.schemas.corpus import Chunk
-from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.manifest import Grading, KindCount, LevelSelection, Manifest, Renewed
 from goldbench.schemas.query import Query, RetiredQuery
+from goldbench.schemas.relevance import RELEVANT, Relevance
 
 OF_USERS = "holds users' queries: give the documents and the log again, with goldbench build --queries-from"
 RECHUNKED = "was made by goldbench rechunk: refresh the set that it came from, and rechunk that again"

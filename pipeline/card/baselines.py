@@ -22,7 +22,7 @@ from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.formats.documents.worker_pool import environment_without_keys, usable_processors
 from goldbench.pipeline.measures.assessment import assess
 from goldbench.pipeline.measures.names import parse_measure
-from goldbench.pipeline.measures.ranks.judged_ranks import place_mapping
+from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.systems import open_systems
 

@@ -12,11 +12,9 @@ from goldbench.pipeline.cli.build_of_users import built_of_users, users_order
 from goldbench.pipeline.cli.grade import show as show_grading
 from goldbench.pipeline.cli.options import (
     DONE_WITH_FAILURES,
-    GO_ON,
     Answers,
     Batch,
     DryRun,
-    Interrupted,
     Replay,
     console_for,
     input_option,
@@ -25,6 +23,7 @@ from goldbench.pipeline.cli.options import (
     takes,
 )
 from goldbench.pipeline.cli.people_asked import Yes, ask_before_replacing
+from goldbench.pipeline.cli.process import GO_ON, Interrupted
 from goldbench.pipeline.cli.review_files import LedgerOption, decisions_kept
 from goldbench.pipeline.errors import GoldbenchError, UsageError
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.cli.grade import show as show_grading
-from goldbench.pipeline.cli.options import GO_ON, Interrupted, console_for
+from goldbench.pipeline.cli.options import console_for
+from goldbench.pipeline.cli.process import GO_ON, Interrupted
 from goldbench.pipeline.goldset.file_names import DATASET, UNLABELLED
 
 if TYPE_CHECKING:

@@ -54,7 +54,8 @@ def compare(
     from goldbench.pipeline.formats.runs.scorecard_files import write_record
     from goldbench.pipeline.goldset.gold_path import check_apart
     from goldbench.pipeline.score.runs import load_gold, named_runs
-    from goldbench.pipeline.score.scorecards import DECIDING, card_of, notice_of, score_all, to_compare
+    from goldbench.pipeline.score.scorecards import card_of, notice_of, to_compare
+    from goldbench.pipeline.score.several_runs import DECIDING, score_all
     from goldbench.schemas.scorecard import Method
 
     check_alpha(alpha)

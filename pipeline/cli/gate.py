@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.names import Measure
     from goldbench.pipeline.measures.statistics.regression import Check
     from goldbench.pipeline.score.demands import Demands
+    from goldbench.pipeline.score.earlier_scores import EarlierScores
     from goldbench.pipeline.score.runs import Gold
-    from goldbench.schemas.scorecard import Baseline
 
 FAILED = 1
 
@@ -78,7 +80,7 @@ def gate(
     from goldbench.pipeline.score.common_queries import comparable
     from goldbench.pipeline.score.demands import Demands, allowed_drops, checks_of, differences, lowest_means
     from goldbench.pipeline.score.runs import load_gold, named_runs
-    from goldbench.pipeline.score.scorecards import baseline_of, score_all
+    from goldbench.pipeline.score.several_runs import score_all
     from goldbench.pipeline.text.display import queries
 
     check_alpha(alpha)
@@ -106,6 +108,8 @@ def gate(
     warn(loaded)
     passed = all(check.passed for check in checks)
     if baseline and (init or (update and passed)):
+        from goldbench.pipeline.score.scorecards import baseline_of
+
         write_record(baseline, baseline_of(loaded, system, result, list(before.values if before else measures)))
         typer.echo(f"Baseline of {queries(len(result.query_ids))} written to {baseline}")
     if not passed:
@@ -115,7 +119,7 @@ def gate(
 def _measures(demands: Demands, asked: Sequence[str], level: int, *, init: bool) -> dict[str, Measure]:
     """Return the measures to score by name: those that are checked, and those that a new baseline keeps."""
     from goldbench.pipeline.measures.names import parse_measure
-    from goldbench.pipeline.score.scorecards import DECIDING
+    from goldbench.pipeline.score.several_runs import DECIDING
 
     measures = {one.name: one for one in demands.measures()}
     if init:
@@ -126,10 +130,9 @@ def _measures(demands: Demands, asked: Sequence[str], level: int, *, init: bool)
     return measures
 
 
-def _earlier(path: Path | None, *, init: bool, update: bool) -> Baseline | None:
+def _earlier(path: Path | None, *, init: bool, update: bool) -> EarlierScores | None:
     """Return the baseline to compare with, or None."""
-    from goldbench.pipeline.formats.runs.scorecard_files import read_record
-    from goldbench.schemas.scorecard import Baseline
+    from goldbench.pipeline.score.earlier_scores import read_baseline
 
     if path is None:
         if init or update:
@@ -143,7 +146,7 @@ def _earlier(path: Path | None, *, init: bool, update: bool) -> Baseline | None:
         return None
     if not path.exists():
         raise UsageError(f"--baseline: file {path} not found; make it with --init")
-    return read_record(path, Baseline)
+    return read_baseline(path)
 
 
 def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit: Path | None, github: bool) -> None:
@@ -153,16 +156,23 @@ def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit:
     from goldbench.pipeline.text.display import printable
 
     texts = gold.queries() if any(check.fallen for check in checks) else {}
-    console = console_for(wide=True)
     for check in checks:
-        console.print(printable(shown.line(check)), style=None if check.passed else "red")
+        _print(printable(shown.line(check)), failed=not check.passed)
         if not check.passed:
             for line in shown.fallen(check, texts):
-                console.print(f"  {line}")
+                typer.echo(f"  {line}")
     for note in notes:
-        console.print(f"Note: {note}.")
+        typer.echo(f"Note: {note}.")
     if junit:
         write_whole(junit, shown.junit(checks, texts, notes))
     if github:
         for line in shown.github(checks, texts):
             typer.echo(line)
+
+
+def _print(line: str, *, failed: bool) -> None:
+    """Print the result of a check, a failed one in red where colours are shown."""
+    if failed and (sys.stdout.isatty() or os.environ.get("FORCE_COLOR")):
+        console_for(wide=True).print(line, style="red")
+    else:
+        typer.echo(line)

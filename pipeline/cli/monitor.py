@@ -69,7 +69,8 @@ def record(
     from goldbench.pipeline.measures.names import parse_measure
     from goldbench.pipeline.score.demands import lowest_means
     from goldbench.pipeline.score.runs import load_gold, named_runs
-    from goldbench.pipeline.score.scorecards import DECIDING, entry_of, score_all
+    from goldbench.pipeline.score.scorecards import entry_of
+    from goldbench.pipeline.score.several_runs import DECIDING, score_all
     from goldbench.pipeline.score.webhook import check_address
     from goldbench.schemas.scorecard import Baseline
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from goldbench.pipeline.cli.plain_values import spare_conversions
 from goldbench.pipeline.goldset.file_names import ANSWERS
 
 if TYPE_CHECKING:
@@ -21,15 +22,6 @@ if TYPE_CHECKING:
 
 DONE_WITH_FAILURES = 3
 """The exit code of a command that finished its work, though parts of it failed."""
-
-GO_ON = "run the same command again to continue"
-
-
-class Interrupted(Exception):
-    """The user ended the command; the message says how to go on."""
-
-    exit_code = 130
-
 
 PANELS = (
     "Arguments",
@@ -161,6 +153,10 @@ def subcommands(summary: str, *, cls: type[TyperGroup] = TyperGroup) -> typer.Ty
 
 class GroupedCommand(TyperCommand):
     """A command whose help shows its options under titles."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  typer keeps these classes to itself
+        """Return the parameters, which take plain values without typer's conversion."""
+        return spare_conversions(self, super().get_params(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer keeps these classes to itself
         """Write the options of each title, titles in the order of ``PANELS``."""

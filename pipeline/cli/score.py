@@ -139,7 +139,7 @@ def _write_page(
 ) -> None:
     from goldbench.pipeline.report.charts import check_installed
     from goldbench.pipeline.score.page_data import write_report
-    from goldbench.pipeline.score.scorecards import DECIDING
+    from goldbench.pipeline.score.several_runs import DECIDING
 
     check_installed()
     shown = chosen(list(DECIDING), None, gold) if named is None else named

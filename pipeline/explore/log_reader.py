@@ -32,9 +32,10 @@ from goldbench.pipeline.ports import Progress, Retriever
 from goldbench.pipeline.score.runs import Gold
 from goldbench.pipeline.stages.canaries import TRAPS, Findings, Planted, findings, how_many, plant, tally
 from goldbench.pipeline.text.injection import tells_how_to_judge
-from goldbench.schemas.judgment import RELEVANT, Canary
+from goldbench.schemas.judgment import Canary
 from goldbench.schemas.manifest import CanaryVerdict
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import RELEVANT
 
 DEPTH = 10
 """Passages read for an undecided query by default, before their neighbours."""

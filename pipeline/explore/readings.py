@@ -11,8 +11,9 @@ from goldbench.pipeline.grade.slots import Answered
 from goldbench.pipeline.stages.judge import of_one_mind
 from goldbench.pipeline.text.display import amount
 from goldbench.pipeline.text.injection import tells_how_to_judge
-from goldbench.schemas.judgment import RELEVANT, Flag, settled
+from goldbench.schemas.judgment import Flag
 from goldbench.schemas.manifest import CanaryVerdict, Failure, StageUsage
+from goldbench.schemas.relevance import RELEVANT, settled
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from goldbench.pipeline.formats.interchange_names import (
 )
 from goldbench.pipeline.text.display import amount, one_line, queries
 from goldbench.pipeline.text.markdown import escaped, markdown_row
-from goldbench.schemas.judgment import RELEVANT, RUBRIC, Relevance
+from goldbench.schemas.relevance import RELEVANT, RUBRIC, Relevance
 
 Columns = Mapping[str, "str | Columns | tuple[Columns]"]
 """The type of every column of a table; a mapping is a column with fields of its own, a tuple of one a list of such."""

@@ -41,9 +41,9 @@ from goldbench.pipeline.goldset.reference_answers import reference_answers
 from goldbench.pipeline.text.asked_query import AskedQuery
 from goldbench.pipeline.text.title_path import text_below, title_path, titled
 from goldbench.schemas.corpus import Chunk, Evidence, Span, TitleUse
-from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.query import Query
 from goldbench.schemas.record import Record
+from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.testset import Answer, TestSet
 
 

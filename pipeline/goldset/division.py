@@ -35,9 +35,10 @@ from goldbench.pipeline.text.display import shown
 from goldbench.pipeline.text.draws import number_of
 from goldbench.pipeline.text.similarity import normal
 from goldbench.schemas.corpus import Chunk, Evidence
-from goldbench.schemas.judgment import Judgment, Pooled, Relevance
+from goldbench.schemas.judgment import Judgment, Pooled
 from goldbench.schemas.manifest import KindCount, Manifest, StageReport
 from goldbench.schemas.query import DroppedQuery, Query, QueryKind
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.testset import TestSet
 
 STAGE, ELSEWHERE = "split", "in-another-part"

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.errors import InputError, OutputError, plain_file
-from goldbench.pipeline.formats.dataset_card import declares_level
 from goldbench.pipeline.formats.interchange_names import (
     BEIR_CARD,
     BEIR_CORPUS,
@@ -28,7 +27,6 @@ from goldbench.pipeline.formats.runs.judgments import Grades, level_of, read_jud
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, MEMBERS, QRELS, QUERIES, TREC, UNLABELLED
 from goldbench.pipeline.text.display import shown
-from goldbench.pipeline.text.title_path import titled
 from goldbench.schemas.earlier_name import with_present_name
 
 METADATA = '"metadata": '
@@ -67,7 +65,12 @@ def _is_copy(judgments: Path) -> bool:
     """Whether a file of judgments is one of the copies written with a gold set, by the set's manifest or its card."""
     folders = judgments.resolve().parents[:_DEPTH]
     of_a_run = any((folder / MANIFEST).is_file() and _belongs(judgments, folder) for folder in folders)
-    return of_a_run or any(declares_level(folder / BEIR_CARD) for folder in folders[:2])
+    cards = [card for card in (folder / BEIR_CARD for folder in folders[:2]) if card.is_file()]
+    if of_a_run or not cards:
+        return of_a_run
+    from goldbench.pipeline.formats.dataset_card import declares_level
+
+    return any(map(declares_level, cards))
 
 
 def _read_folder(folder: Path) -> tuple[Grades, int]:
@@ -179,6 +182,8 @@ def each_document(path: Path) -> Iterator[tuple[str, str]]:
     if found is None:
         yield from _strings(_dataset(path), "corpus").items()
     else:
+        from goldbench.pipeline.text.title_path import titled
+
         yield from ((doc_id, titled(title, text)) for doc_id, text, title in _texts(found))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from goldbench.schemas.judgment import Flag, Judgment, Origin, Pooled, settled
+from goldbench.schemas.judgment import Flag, Judgment, Origin, Pooled
 from goldbench.schemas.manifest import Grading
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import settled
 
 
 def recounted(

@@ -35,9 +35,9 @@ from goldbench.pipeline.goldset.set_versions import Making, origin_of
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.corpus import Chunk, Evidence
-from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.manifest import Manifest, Origin, StageReport
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import RELEVANT, Relevance
 
 
 @dataclass(frozen=True, slots=True)

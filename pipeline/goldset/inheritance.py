@@ -21,8 +21,9 @@ from typing import TypeAlias, TypeVar
 from goldbench.pipeline.goldset.whereabouts import Corpus, Key, Whereabouts, key_of
 from goldbench.pipeline.stages.project import Cuts, holding, judged_passage
 from goldbench.schemas.corpus import Evidence, TitlePart
-from goldbench.schemas.judgment import RELEVANT, Judgment, Pooled, Relevance
+from goldbench.schemas.judgment import Judgment, Pooled
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import RELEVANT, Relevance
 
 _Pair = TypeVar("_Pair", Pooled, Judgment)
 Labels: TypeAlias = Mapping[str, Mapping[str, Relevance]]

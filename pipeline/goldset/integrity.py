@@ -28,9 +28,9 @@ from goldbench.pipeline.goldset.file_names import (
 )
 from goldbench.pipeline.goldset.folder import GoldFolder, is_graded
 from goldbench.schemas.corpus import Chunk, Document, Evidence, TitleUse
-from goldbench.schemas.judgment import Relevance, settled
 from goldbench.schemas.manifest import Manifest, SetVersion
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import Relevance, settled
 from goldbench.schemas.testset import TestSet
 
 

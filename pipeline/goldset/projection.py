@@ -21,9 +21,9 @@ from goldbench.pipeline.stages.chunk import check_sizes
 from goldbench.pipeline.stages.project import Cuts, Projection, judged_passage, project
 from goldbench.pipeline.text.title_path import titled
 from goldbench.schemas.corpus import Chunk, Span
-from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.manifest import Failure, Manifest, StageReport
 from goldbench.schemas.query import JudgedPassage, Query, Rejection, TextRelevance
+from goldbench.schemas.relevance import RELEVANT, Relevance
 
 NOT_PROJECTED = "not-projected"
 

@@ -20,8 +20,8 @@ from goldbench.pipeline.goldset.gold_path import (
 )
 from goldbench.pipeline.text.display import shown
 from goldbench.pipeline.text.similarity import wording_digest
-from goldbench.schemas.judgment import RELEVANT
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import RELEVANT
 
 Labels = Mapping[str, Mapping[str, int]]
 

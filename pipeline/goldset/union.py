@@ -18,9 +18,9 @@ from goldbench.pipeline.goldset.dataset import title_use
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.text.similarity import wording_digest
 from goldbench.schemas.corpus import Chunk, Evidence
-from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.manifest import Manifest
 from goldbench.schemas.query import DroppedQuery, Query
+from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.testset import TestSet
 
 Grades = dict[str, dict[str, Relevance]]

@@ -26,9 +26,9 @@ from goldbench.pipeline.stages.check.single_checks import query_id
 from goldbench.pipeline.stages.pool import language_of
 from goldbench.pipeline.text.evidence import find_quote
 from goldbench.schemas.corpus import Document, Evidence
-from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.manifest import StageReport
 from goldbench.schemas.query import Query, UnlabelledQuery
+from goldbench.schemas.relevance import Relevance
 
 Relevant = dict[str, dict[str, Relevance]]
 

@@ -16,9 +16,10 @@ from goldbench.pipeline.grade.slots import Answered, Answers, Slot
 from goldbench.pipeline.measures.statistics.shares import wilson
 from goldbench.pipeline.stages.canaries import REFUTED_ABOVE, findings, tally
 from goldbench.pipeline.stages.judge import Pair, escalates, of_one_mind
-from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Relevance
+from goldbench.schemas.judgment import Canary, Flag, Judgment
 from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import RELEVANT, Relevance
 
 SOURCES_FIRST = 20
 """How many queries' sources are asked about before other passages: a judge that finds nothing in them is given up."""

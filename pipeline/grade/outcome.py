@@ -12,9 +12,10 @@ from goldbench.pipeline.grade.gradable_set import GradableSet
 from goldbench.pipeline.grade.retriever_pool import Pool
 from goldbench.pipeline.grade.slots import Answers
 from goldbench.pipeline.stages.canaries import findings, tally
-from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Origin, Pooled, Relevance, settled
+from goldbench.schemas.judgment import Canary, Flag, Judgment, Origin, Pooled
 from goldbench.schemas.manifest import CanaryCount, Grading, StageReport
 from goldbench.schemas.query import DroppedQuery, Query
+from goldbench.schemas.relevance import RELEVANT, Relevance, settled
 
 TOO_MANY, TOO_MUCH = 8, 0.40
 """A query is too broad with this many relevant chunks in its pool, or with more than this share (0.40 = 40 %)."""

@@ -10,9 +10,10 @@ from goldbench.pipeline.grade.panel import CANARY, CHECK, GRADING
 from goldbench.pipeline.grade.retriever_pool import Pool
 from goldbench.pipeline.stages.canaries import Planted, how_many, plant
 from goldbench.pipeline.stages.pool import shuffled
-from goldbench.schemas.judgment import Canary, Judgment, Origin, Relevance
+from goldbench.schemas.judgment import Canary, Judgment, Origin
 from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import Relevance
 
 
 @dataclass(frozen=True, slots=True)

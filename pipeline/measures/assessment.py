@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Literal
 
 from goldbench.pipeline.errors import InputError, UsageError
@@ -69,7 +70,9 @@ def assess(
     rows = []
     no_relevant = tied = holes = 0
     for query_id in query_ids:
-        judged = sorted((grade for grade in qrels[query_id].values() if grade >= 0), reverse=True)
+        judged = sorted(qrels[query_id].values(), reverse=True)
+        while judged and judged[-1] < 0:
+            judged.pop()
         no_relevant += not judged or judged[0] < level
         at = placed.get(query_id, _NOTHING)
         key = (at.retrieved, tuple(at.hits), *judged)
@@ -95,7 +98,7 @@ def _one_query(
     ranked = Ranked([hit.rank for hit in at.hits], [hit.grade for hit in at.hits], at.retrieved, judged)
     hole = bisect_right(ranked.ranks, deepest) < min(deepest, at.retrieved)
     ties = any(hit.equal > 1 and hit.above < deepest for hit in at.hits)
-    return [kernel(ranked) for kernel in kernels], hole, ties and _depends_on_ties(at.hits, ranked, kernels)
+    return [kernel(ranked) for kernel in kernels], hole, ties and _depends_on_ties(at.hits, ranked, kernels, deepest)
 
 
 def _depth(measure: Measure) -> int:
@@ -103,11 +106,12 @@ def _depth(measure: Measure) -> int:
     return measure.k if measure.k is not None and FAMILIES[measure.family].cutoff != "none" else UNCUT
 
 
-def _depends_on_ties(hits: Sequence[Hit], ranked: Ranked, kernels: Sequence[Kernel]) -> bool:
-    """Return whether a value differs between the best and the worst order of equal scores."""
+def _depends_on_ties(hits: Sequence[Hit], ranked: Ranked, kernels: Sequence[Kernel], deepest: int) -> bool:
+    """Return whether a value differs between the best and the worst order of equal scores above ``deepest``."""
+    end = bisect_left(hits, deepest, key=attrgetter("above"))
     best, worst = (
-        Ranked(*_reordered(hits, best_first=best_first), ranked.retrieved, ranked.judged)
-        for best_first in (True, False)
+        Ranked(ranks + ranked.ranks[end:], grades + ranked.grades[end:], ranked.retrieved, ranked.judged)
+        for ranks, grades in (_reordered(hits[:end], best_first=best_first) for best_first in (True, False))
     )
     return any(kernel(best) != kernel(worst) for kernel in kernels)
 
@@ -116,9 +120,9 @@ def _reordered(hits: Sequence[Hit], *, best_first: bool) -> tuple[list[int], lis
     """Return ranks and grades with equal scores in the best order (by grade, unjudged last) or in the worst."""
     ranks: list[int] = []
     grades: list[int] = []
-    for above, group in groupby(hits, key=lambda hit: hit.above):
+    for above, group in groupby(hits, key=attrgetter("above")):
         tied = list(group)
         first = above + 1 if best_first else above + tied[0].equal - len(tied) + 1
         ranks += range(first, first + len(tied))
-        grades += sorted((hit.grade for hit in tied), reverse=best_first)
+        grades += sorted((hit.grade for hit in tied), reverse=best_first) if len(tied) > 1 else [tied[0].grade]
     return ranks, grades

@@ -11,16 +11,13 @@ from typing import Any, Literal, get_args
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.measures.assessment import Missing, assess
 from goldbench.pipeline.measures.names import DEFAULT, Measure, parse_measures
-from goldbench.pipeline.measures.ranks.judged_ranks import (
-    GRADES,
-    HIGHEST_GRADE,
-    BadScore,
-    DuplicateDocument,
-    Scores,
-    place_mapping,
-)
+from goldbench.pipeline.measures.ranks.judged_ranks import GRADES, HIGHEST_GRADE, BadScore, DuplicateDocument, Scores
+from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
 from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.text.display import shown
+
+_MANY = 8
+"""From more judgments of a query on they are looked at together, which takes less time than one by one."""
 
 
 def evaluate(
@@ -124,6 +121,9 @@ def _read_qrels(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  a map
     for query_id, judged in qrels.items():
         _check_id(query_id, "query")
         documents = judged if isinstance(judged, Mapping) else _listed(judged, query_id, lambda _: 1)
+        if len(documents) > _MANY and _are_plain(documents):
+            grades[query_id] = dict(documents)
+            continue
         grades[query_id] = checked = {}
         for doc_id, grade in documents.items():
             if type(doc_id) is not str:
@@ -131,6 +131,13 @@ def _read_qrels(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  a map
             plain = type(grade) is int and -HIGHEST_GRADE <= grade <= HIGHEST_GRADE
             checked[doc_id] = grade if plain else _grade(grade, query_id)
     return grades
+
+
+def _are_plain(documents: Mapping[Any, Any]) -> bool:
+    """Return whether all documents are strings and all grades whole numbers that are allowed."""
+    values = documents.values()
+    kinds = {str}.issuperset(map(type, documents)) and {int}.issuperset(map(type, values))
+    return kinds and -HIGHEST_GRADE <= min(values) <= max(values) <= HIGHEST_GRADE
 
 
 def _read_run(run: Mapping[Any, Any]) -> Mapping[str, Mapping[str, float]]:

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, isnan
 
+ROUNDING = 1e-9
+"""Values of measures closer than this are equal: rounding alone can set them apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from xml.etree import ElementTree
 
 from goldbench.pipeline.measures.statistics.regression import Check
-from goldbench.pipeline.report.scorecard_text import p_value
+from goldbench.pipeline.report.text_tables import p_value
 from goldbench.pipeline.text.display import amount, printable
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -47,6 +46,8 @@ def junit(checks: Sequence[Check], texts: Mapping[str, str], notes: Sequence[str
         texts: The queries' texts by id.
         notes: Lines for the output of the suite.
     """
+    from xml.etree import ElementTree
+
     failures = sum(not check.passed for check in checks)
     suites = ElementTree.Element("testsuites", tests=str(len(checks)), failures=str(failures), errors="0")
     suite = ElementTree.SubElement(

@@ -23,12 +23,11 @@ from goldbench.pipeline.report.scorecard_text import (
     best,
     leaderboard_rows,
     method_line,
-    p_value,
     pair_row,
     sentences,
     unbeaten,
 )
-from goldbench.pipeline.report.text_tables import Rows
+from goldbench.pipeline.report.text_tables import Rows, p_value
 from goldbench.pipeline.report.trust import Trust, facts
 from goldbench.schemas.scorecard import Comparison, Scorecard, Verdict
 

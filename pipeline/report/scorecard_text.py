@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.report.text_tables import markdown_table, terminal_table, with_interval
+from goldbench.pipeline.report.text_tables import markdown_table, p_value, terminal_table, with_interval
 from goldbench.pipeline.text.display import queries
 from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.scorecard import Comparison, GoldReference, Score, Scorecard, Verdict
@@ -145,11 +145,6 @@ def sentence(found: Comparison, *, alpha: float, claims: bool = True) -> str:
     if not claims:
         return f"{better} scores higher than {worse} by {found.measure} on these simulated queries ({figures})."
     return f"{better} is better than {worse} by {found.measure} ({figures}, level {alpha:g})."
-
-
-def p_value(p: float) -> str:
-    """Return a p-value with four decimals, smaller ones in scientific notation; never 0."""
-    return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
 
 
 def best(card: Scorecard) -> str | None:

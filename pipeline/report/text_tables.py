@@ -71,3 +71,8 @@ def with_interval(value: float, low: float | None, high: float | None, *, places
     """
     ends = "" if low is None or high is None else f" [{low:.{places}f}, {high:.{places}f}]"
     return f"{value:.{places}f}{ends}"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value with four decimals, smaller ones in scientific notation; never 0."""
+    return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"

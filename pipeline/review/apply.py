@@ -32,8 +32,8 @@ from goldbench.pipeline.review.unreviewed import (
     unreviewed_set,
     with_waiting,
 )
-from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.manifest import Manifest, StageReport
+from goldbench.schemas.relevance import Relevance
 
 STAGE = "review"
 

@@ -17,7 +17,7 @@ from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.review.state import Pair, State
 from goldbench.pipeline.text.display import amount
 from goldbench.schemas.agreement_report import PairFigures
-from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.review_event import EventKind, Lane, Review
 from goldbench.schemas.review_report import StopRule
 

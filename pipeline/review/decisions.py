@@ -11,8 +11,8 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.review.meanings import next_version
 from goldbench.pipeline.review.people import Grades, Reviewed, lineage
 from goldbench.pipeline.review.unreviewed import Unreviewed
-from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.query import NOWHERE, DroppedQuery, Query
+from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.review_event import Event, EventKind
 
 REJECTED, BAD, UNANSWERED = "rejected", "bad-query", "unanswered"

@@ -27,7 +27,7 @@ from goldbench.pipeline.review.queue import stratum_of
 from goldbench.pipeline.review.translation import Stray
 from goldbench.pipeline.text.display import amount
 from goldbench.schemas.agreement_report import PairFigures, RaterPair
-from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.review_event import EventKind, Lane, Review
 from goldbench.schemas.review_report import Annotator, Between, NotApplied, ReviewReport, StopRule
 

@@ -21,8 +21,8 @@ from goldbench.pipeline.review.people import load_reviewed
 from goldbench.pipeline.review.reviewable_set import load_reviewable
 from goldbench.pipeline.review.settled_decisions import lacks_texts
 from goldbench.pipeline.review.unreviewed import BY_QUERY, keep, unreviewed_set
-from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.manifest import Manifest
+from goldbench.schemas.relevance import Relevance
 
 
 @dataclass(frozen=True, slots=True)

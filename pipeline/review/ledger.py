@@ -27,7 +27,7 @@ from goldbench.pipeline.review.recorded_meanings import (
 )
 from goldbench.pipeline.review.translation import Translation, is_about, translate
 from goldbench.pipeline.text.display import shown
-from goldbench.schemas.judgment import RUBRIC
+from goldbench.schemas.relevance import RUBRIC
 from goldbench.schemas.review_event import Event
 
 _RUBRIC_TEXT = "\n".join(f"{grade:d} {RUBRIC[grade]}" for grade in sorted(RUBRIC))

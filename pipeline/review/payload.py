@@ -17,7 +17,8 @@ from goldbench.pipeline.review.reviewable_set import Place, ReviewableSet
 from goldbench.pipeline.review.state import Pair
 from goldbench.pipeline.text.asked_query import SEVERAL, AskedQuery
 from goldbench.pipeline.text.words import content_terms, index_terms, word_spans
-from goldbench.schemas.judgment import Judgment, Relevance, settled
+from goldbench.schemas.judgment import Judgment
+from goldbench.schemas.relevance import Relevance, settled
 from goldbench.schemas.review_event import Event, EventKind, Review
 
 LONGEST = 50_000

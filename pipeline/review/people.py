@@ -20,7 +20,8 @@ from goldbench.pipeline.review.meanings import Meanings, SetMeanings
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.pipeline.review.state import State, fold
 from goldbench.pipeline.review.translation import Stray
-from goldbench.schemas.judgment import Origin, Pooled, settled
+from goldbench.schemas.judgment import Origin, Pooled
+from goldbench.schemas.relevance import settled
 from goldbench.schemas.review_event import Event, Lane, Review
 
 Grades = dict[str, dict[str, int]]

@@ -16,7 +16,8 @@ from fractions import Fraction
 from typing import Any
 
 from goldbench.pipeline.review.state import Pair
-from goldbench.schemas.judgment import RELEVANT, Judgment, Origin, Pooled, Relevance, settled
+from goldbench.schemas.judgment import Judgment, Origin, Pooled
+from goldbench.schemas.relevance import RELEVANT, Relevance, settled
 from goldbench.schemas.review_event import Lane
 
 Runs = Mapping[str, Mapping[str, Sequence[str]]]

@@ -17,7 +17,8 @@ from goldbench.pipeline.goldset.gold_path import notes_of_queries
 from goldbench.pipeline.text.asked_query import AskedQuery, asked_queries
 from goldbench.pipeline.text.words import content_terms, index_terms
 from goldbench.schemas.corpus import Chunk, Span
-from goldbench.schemas.judgment import Judgment, Origin, Pooled, Relevance, settled
+from goldbench.schemas.judgment import Judgment, Origin, Pooled
+from goldbench.schemas.relevance import Relevance, settled
 
 Pair = tuple[str, str]
 

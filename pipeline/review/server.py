@@ -25,7 +25,7 @@ from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewa
 from goldbench.pipeline.review.security import Links, Rates, Sessions, key_note, session_key
 from goldbench.pipeline.review.web import Door, create_app
 from goldbench.pipeline.text.display import shown
-from goldbench.schemas.judgment import RELEVANT
+from goldbench.schemas.relevance import RELEVANT
 
 DEEPEST = 100
 """Results of a run that count for a pair's impact; nobody looks at lower ranks."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.review_event import BadQuery, Event, EventKind, Review
 
 Pair = tuple[str, str]

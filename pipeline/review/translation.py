@@ -16,7 +16,7 @@ from goldbench.pipeline.review.meanings import Meanings, PassageMeaning, QueryMe
 from goldbench.pipeline.review.state import Pair, Stack, State, fold
 from goldbench.pipeline.stages.lineage import Passage, successors
 from goldbench.pipeline.text.similarity import wording_digest
-from goldbench.schemas.judgment import RELEVANT
+from goldbench.schemas.relevance import RELEVANT
 from goldbench.schemas.review_event import Event, EventKind
 
 _MARKS = {EventKind.UNDO, EventKind.REDO}

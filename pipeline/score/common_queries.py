@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum, isnan
 from pathlib import Path
@@ -19,8 +19,8 @@ from goldbench.pipeline.text.display import printable, queries
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
+    from goldbench.pipeline.score.earlier_scores import EarlierScores
     from goldbench.pipeline.score.runs import Gold
-    from goldbench.schemas.scorecard import Baseline
 
 _SHOWN = 3
 """Measures whose mean over the common queries is told in a line."""
@@ -98,7 +98,7 @@ def query_digests(gold: Gold) -> dict[str, str]:
     return {query_id: digest for query_id, digest in found.items() if query_id in gold.qrels}
 
 
-def comparable(baseline: Baseline, gold: Gold, *, across: bool) -> Baseline:
+def comparable(baseline: EarlierScores, gold: Gold, *, across: bool) -> EarlierScores:
     """Return a baseline as far as it can be compared with judgments: of another version, the common queries alone.
 
     Args:
@@ -126,7 +126,7 @@ def comparable(baseline: Baseline, gold: Gold, *, across: bool) -> Baseline:
     return _common(baseline, query_digests(gold), f"has no query as it is in version {version}; {again}")
 
 
-def told(baseline: Baseline, gold: Gold) -> str:
+def told(baseline: EarlierScores, gold: Gold) -> str:
     """Return in words how many queries are compared across two versions.
 
     Args:
@@ -140,11 +140,11 @@ def told(baseline: Baseline, gold: Gold) -> str:
     )
 
 
-def _named(version: str | None, baseline: Baseline) -> str:
+def _named(version: str | None, baseline: EarlierScores) -> str:
     return f"version {version}" + (" with another content" if version == baseline.gold.version else "")
 
 
-def _common(baseline: Baseline, digests: Mapping[str, str], nothing: str) -> Baseline:
+def _common(baseline: EarlierScores, digests: Mapping[str, str], nothing: str) -> EarlierScores:
     """Return the baseline of the queries with equal digests, under the ids that these have now."""
     before = list(zip(baseline.query_ids, baseline.query_sha256, strict=False))
     same = {one for one, digest in before if digests.get(one) == digest}
@@ -162,7 +162,7 @@ def _common(baseline: Baseline, digests: Mapping[str, str], nothing: str) -> Bas
         raise InputError("--baseline", nothing)
     values = {name: [column[row] for row in rows] for name, column in baseline.values.items()}
     kept = [baseline.query_sha256[row] for row in rows]
-    return baseline.model_copy(update={"query_ids": now, "query_sha256": kept, "values": values})
+    return replace(baseline, query_ids=now, query_sha256=kept, values=values)
 
 
 def _rows(folder: Path) -> dict[str, tuple[str, str]]:

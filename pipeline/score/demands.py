@@ -15,8 +15,8 @@ from goldbench.pipeline.score.common_queries import told
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.names import Measure
     from goldbench.pipeline.measures.result import Result
+    from goldbench.pipeline.score.earlier_scores import EarlierScores
     from goldbench.pipeline.score.runs import Gold
-    from goldbench.schemas.scorecard import Baseline
 
 DEFAULT_DROP = Drop(0.05, relative=True)
 
@@ -61,7 +61,7 @@ def lowest_means(given: Sequence[str], target: str | None, level: int, *, option
     return {parse_measure(name, rel=level).name: bound for name, bound in named}
 
 
-def allowed_drops(given: Sequence[str], baseline: Baseline, only: Sequence[str], level: int) -> dict[str, Drop]:
+def allowed_drops(given: Sequence[str], baseline: EarlierScores, only: Sequence[str], level: int) -> dict[str, Drop]:
     """Return how far each measure of the baseline may fall.
 
     Args:
@@ -134,7 +134,7 @@ def _number(text: str) -> float | None:
     return number if isfinite(number) and "_" not in text else None
 
 
-def checks_of(result: Result, baseline: Baseline | None, demands: Demands) -> list[Check]:
+def checks_of(result: Result, baseline: EarlierScores | None, demands: Demands) -> list[Check]:
     """Return every check of the run, lowest means first.
 
     Args:
@@ -162,7 +162,7 @@ def checks_of(result: Result, baseline: Baseline | None, demands: Demands) -> li
         raise InputError("--baseline", f"{error}: it belongs to other judgments; write a new one with --init") from None
 
 
-def differences(baseline: Baseline, gold: Gold, result: Result) -> Iterator[str]:
+def differences(baseline: EarlierScores, gold: Gold, result: Result) -> Iterator[str]:
     """Yield one line for each reason why the run and the baseline are not fully comparable.
 
     Args:

@@ -20,8 +20,9 @@ from goldbench.pipeline.report.scorecard_page import Details, Found, hardest, pa
 from goldbench.pipeline.report.special_text import tables, unanswerable_lines
 from goldbench.pipeline.report.trust import Trust
 from goldbench.pipeline.score.runs import Gold, Match, Run, top_documents
-from goldbench.pipeline.score.scorecards import card_of, notice_of, score_all
+from goldbench.pipeline.score.scorecards import card_of, notice_of
 from goldbench.pipeline.score.searched_queries import conversations
+from goldbench.pipeline.score.several_runs import score_all
 from goldbench.pipeline.score.special_queries import special_of
 from goldbench.schemas.agreement_report import Agreement
 from goldbench.schemas.record import Record

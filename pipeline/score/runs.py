@@ -18,14 +18,8 @@ from goldbench.pipeline.goldset.file_names import UNLABELLED
 from goldbench.pipeline.measures.assessment import Missing, assess
 from goldbench.pipeline.measures.names import Measure
 from goldbench.pipeline.measures.needed_passages import with_all_needed
-from goldbench.pipeline.measures.ranks.judged_ranks import (
-    BadScore,
-    DuplicateDocument,
-    Placed,
-    Scores,
-    place_mapping,
-    single_precision,
-)
+from goldbench.pipeline.measures.ranks.judged_ranks import BadScore, DuplicateDocument, Placed, Scores, single_precision
+from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
 from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.text.display import queries, shown

@@ -18,17 +18,12 @@ from goldbench.pipeline.measures.names import Measure, parse_measure
 from goldbench.pipeline.measures.statistics.comparison import scorecard
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, score_of, weighted_intervals
 from goldbench.pipeline.score.common_queries import query_digests
-from goldbench.pipeline.score.runs import Gold, Match, Run, score_run
+from goldbench.pipeline.score.runs import Gold
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.scorecard import Baseline, GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
 
 if TYPE_CHECKING:
-    from goldbench.pipeline.measures.assessment import Missing
-    from goldbench.pipeline.measures.ranks.judged_ranks import Scores
     from goldbench.pipeline.measures.result import Result
-
-DECIDING = ("ndcg@10", "mrr@10", "r@10")
-"""The measures of a comparison that names none: few, so that the correction for many comparisons costs little."""
 
 
 def reference(gold: Gold) -> GoldReference:
@@ -54,30 +49,6 @@ def reference(gold: Gold) -> GoldReference:
 def notice_of(gold: Gold) -> str | None:
     """Return the gold set's warning, or None."""
     return said_of(gold.path)
-
-
-def score_all(
-    gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, missing: Missing, scores: Scores, match: Match
-) -> dict[str, Result]:
-    """Return the result of every run.
-
-    Args:
-        gold: The judgments.
-        runs: The runs by name.
-        measures: The measures to compute.
-        missing: As in `score_run`.
-        scores: As in `score_run`.
-        match: As in `score_run`.
-
-    Raises:
-        InputError: A run or the judgments cannot be used.
-        UsageError: The name of a run has characters that cannot be shown.
-    """
-    if not all(name.isprintable() for name in runs):
-        raise UsageError("--run: the name of a run has characters that cannot be shown; name it with NAME=FILE")
-    return {
-        name: score_run(gold, run, measures, missing=missing, scores=scores, match=match) for name, run in runs.items()
-    }
 
 
 def to_compare(measures: Sequence[Measure]) -> tuple[list[Measure], Measure]:

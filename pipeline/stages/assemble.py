@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from goldbench.pipeline.ports import Stored
 from goldbench.schemas.corpus import Chunk
-from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import Relevance
 
 
 def label(

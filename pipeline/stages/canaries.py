@@ -15,9 +15,10 @@ from goldbench.pipeline.text.display import amount
 from goldbench.pipeline.text.draws import number_of
 from goldbench.pipeline.text.words import content_terms, index_terms, word_count, word_spans
 from goldbench.schemas.corpus import Chunk
-from goldbench.schemas.judgment import RELEVANT, Canary, Judgment, Relevance
+from goldbench.schemas.judgment import Canary, Judgment
 from goldbench.schemas.manifest import CanaryVerdict
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import RELEVANT, Relevance
 
 TRAPS = (Canary.QUERY_WORDS, Canary.CLAIMED_RELEVANT, Canary.UNRELATED)
 """Planted fakes: pairs that deserve no grade of 2."""

@@ -18,7 +18,8 @@ from goldbench.pipeline.text.evidence import find_quote
 from goldbench.pipeline.text.injection import delimiter, tells_how_to_judge
 from goldbench.pipeline.text.words import word_count
 from goldbench.prompts.loader import Prompt
-from goldbench.schemas.judgment import RELEVANT, Canary, Flag, Judgment, Relevance
+from goldbench.schemas.judgment import Canary, Flag, Judgment
+from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.replies import Grade, Grades, PassageGrade
 
 A = TypeVar("A", bound=BaseModel)

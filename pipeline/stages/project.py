@@ -14,8 +14,8 @@ from itertools import chain
 
 from goldbench.pipeline.text.evidence import find_quote
 from goldbench.schemas.corpus import Chunk, Evidence, Span
-from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.query import JudgedPassage, Query, TextRelevance
+from goldbench.schemas.relevance import RELEVANT, Relevance
 
 
 @dataclass(frozen=True, slots=True)

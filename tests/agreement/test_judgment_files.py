@@ -10,7 +10,8 @@ import pytest
 from goldbench.pipeline.agreement.judgment_files import read_labels
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.runs.score_tables import read_scores
-from goldbench.schemas.judgment import Canary, Judgment, Relevance
+from goldbench.schemas.judgment import Canary, Judgment
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import Lane, Review
 
 

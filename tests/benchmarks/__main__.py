@@ -17,9 +17,11 @@ from tests.benchmarks import (
     rows,
     score_speed,
     significance_speed,
+    start_speed,
 )
 
 MEASUREMENTS = {
+    "start": start_speed.main,
     "reading": read_speed.main,
     "corpus": build_speed.main,
     "refresh": refresh_speed.main,

@@ -36,7 +36,8 @@ def child(folder: str, place: str) -> None:
     from goldbench.pipeline.grade.retriever_pool import Pools, pool_of
     from goldbench.pipeline.grade.slots import Answered, Answers, Slot
     from goldbench.pipeline.systems import open_systems
-    from goldbench.schemas.judgment import Judgment, Relevance
+    from goldbench.schemas.judgment import Judgment
+    from goldbench.schemas.relevance import Relevance
 
     started, clock = time.process_time(), Clock()
     home = GoldFolder(Path(folder))
@@ -100,9 +101,9 @@ def _write(folder: Path, size: int) -> None:
     from goldbench.pipeline.goldset.publication import publish, staging
     from goldbench.pipeline.stages.chunk import chunk_documents
     from goldbench.schemas.corpus import Chunk, Document
-    from goldbench.schemas.judgment import Relevance
     from goldbench.schemas.manifest import Manifest
     from goldbench.schemas.query import Query
+    from goldbench.schemas.relevance import Relevance
     from tests.benchmarks.synthetic_text import documents
 
     def cut() -> Iterator[Chunk]:

@@ -1,42 +1,50 @@
-"""From a run on disk to ``hit p r f1 rr @10, ap@100, ndcg@10``: goldbench beside the scorers of the field.
+"""The scorer beside the scorers of the field: from dicts, from a file, and from a packed file, to seven measures.
 
-Every tool is a process of its own, all of them in turn, several times over; the medians are compared, so that what else
-the machine does falls on all alike. trec_eval takes part where it is on the PATH, ir_measures where it is installed,
-ranx where ``RANX_PYTHON`` names a Python that has it. ``SHAPES`` names the shapes to measure, ``ROUNDS`` how often.
+Dicts are scored by goldbench and pytrec_eval in one process, in turn. From files every tool is a process of its own.
+The anchor of files is trec_eval's C program where it is on the PATH, else pytrec_eval, which is that program behind a
+reader in Python: no package that can be installed here brings the program or its source.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import gzip
 import json
-import os
-import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from tests.benchmarks.environments import python_with
+from tests.benchmarks.rows import TIMES, Taken, heading, in_turn, process, row
 from tests.benchmarks.score_data import SHAPES, Shape, write_qrels, write_run
+from tests.benchmarks.start_speed import COMMAND, KEPT
 
 OURS = "hit@10 p@10 r@10 f1@10 rr@10 ap@100 ndcg@10"
+DICTS = {"small": 2.0, "dl": 2.0, "marco": 5.0}
+"""How often faster than pytrec_eval the dicts of a shape are to be scored."""
 
-GOLDBENCH = f"""
-MEASURES = {OURS!r}
-import sys
-from goldbench.pipeline.cli.app import main
-sys.argv = ["goldbench", "score", sys.argv[1], "--run", "A=" + sys.argv[2], "--measure", MEASURES]
-main()
-"""
-
-PARSING = """
-import sys
+FROM_DICTS = f"""
+import json, statistics, sys, time
+import pytrec_eval
 from goldbench.pipeline.formats.packed_files import Source
-from goldbench.pipeline.formats.runs.trec_frames import run_frames
-sum(frame.height for frame in run_frames(Source(sys.argv[2])))
+from goldbench.pipeline.formats.runs.trec import read_qrels, read_run
+from goldbench.pipeline.measures import evaluate
+from goldbench.pipeline.measures.names import parse_measures
+qrels, run = read_qrels(Source(sys.argv[1])), read_run(Source(sys.argv[2]))
+measures = parse_measures([{OURS!r}])
+names = {{"success.10", "P.10", "recall.10", "map_cut.100", "ndcg_cut.10", "recip_rank"}}
+tools = (lambda: evaluate(qrels, run, measures), lambda: pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run))
+taken = ([], [])
+for turn in range(int(sys.argv[3]) + 1):
+    for tool, times in zip(tools, taken):
+        calls = max(1, round(0.2 / times[0])) if turn else 1
+        started = time.process_time()
+        for _ in range(calls):
+            tool()
+        times.append((time.process_time() - started) / calls)
+print(json.dumps([statistics.median(times[1:]) for times in taken]))
 """
 
 PYTREC_EVAL = """
@@ -51,13 +59,6 @@ for v in found.values():
 print({m: sum(v[m] for v in found.values()) / len(found) for m in next(iter(found.values()))})
 """
 
-IR_MEASURES = """
-import sys, ir_measures
-from ir_measures import AP, P, R, RR, Success, nDCG
-qrels, run = ir_measures.read_trec_qrels(sys.argv[1]), ir_measures.read_trec_run(sys.argv[2])
-print(ir_measures.calc_aggregate([Success@10, P@10, R@10, RR@10, AP@100, nDCG@10], qrels, run))
-"""
-
 RANX = """
 import sys
 from ranx import Qrels, Run, evaluate
@@ -70,106 +71,73 @@ TREC_EVAL = ["trec_eval", "-c", "-m", "success.10", "-m", "P.10", "-m", "recall.
              "-m", "map_cut.100", "-m", "ndcg_cut.10"]  # fmt: skip
 
 
-def commands() -> dict[str, list[str]]:
-    """The command of each tool that is here; judgments and run are to follow."""
-    python = [sys.executable, "-c"]
-    found = {
-        "goldbench": [*python, GOLDBENCH],
-        "only reading": [*python, PARSING],
-        "pytrec_eval": [*python, PYTREC_EVAL],
+def from_dicts(folder: Path, name: str) -> None:
+    """Score the dicts of a shape in one process and print a row."""
+    arguments = [str(folder / f"{name}.qrels"), str(folder / f"{name}.run"), str(TIMES)]
+    command = [sys.executable, "-c", FROM_DICTS, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    ours, theirs = json.loads(done.stdout)
+    ratio = f"{theirs / ours:.1f} times as fast as pytrec_eval ({theirs * 1000:.1f} ms)"
+    bar = f"at least {DICTS[name]:g} times"
+    row(f"dicts, {_size(SHAPES[name])}", f"{ours * 1000:.1f} ms of CPU", ratio, bar, met=theirs / ours >= DICTS[name])
+
+
+def from_files(folder: Path, name: str) -> None:
+    """Score the run of a shape from its file with every tool, and from a packed file, and print rows."""
+    qrels, run, packed = (str(folder / f"{name}.{ending}") for ending in ("qrels", "run", "run.gz"))
+    with Path(run).open("rb") as plain, gzip.open(packed, "wb", compresslevel=6) as file:
+        shutil.copyfileobj(plain, file)
+    score = [COMMAND, "score", qrels, "--measure", OURS, "--run"]
+    program = shutil.which("trec_eval")
+    anchor = "trec_eval" if program else "pytrec_eval"
+    commands = {
+        "goldbench": [*score, f"A={run}"],
+        "packed": [*score, f"A={packed}"],
+        "zcat": ["zcat", packed],
+        anchor: [*(TREC_EVAL if program else [sys.executable, "-c", PYTREC_EVAL]), qrels, run],
     }
-    if importlib.util.find_spec("ir_measures"):
-        found["ir_measures"] = [*python, IR_MEASURES]
-    if os.environ.get("RANX_PYTHON"):
-        found["ranx"] = [os.environ["RANX_PYTHON"], "-c", RANX]
-    if shutil.which("trec_eval"):
-        found["trec_eval"] = TREC_EVAL
-    return found
+    taken = in_turn({tool: partial(process, command, environment=KEPT) for tool, command in commands.items()})
+    size = _size(SHAPES[name])
+    _file_row(f"file, {size}", taken["goldbench"], taken[anchor], anchor, 4.0)
+    ours, unpacked = taken["packed"], taken["zcat"]
+    ratio = f"{ours.clock / unpacked.clock:.2f} times zcat, {ours.cpu / unpacked.cpu:.2f} of its CPU"
+    row(f"packed file, {size}", _seconds(ours), ratio, "at most 1.5 times", met=ours.clock <= 1.5 * unpacked.clock)
+    ranx = python_with("ranx", "ranx")
+    if isinstance(ranx, str):
+        print(f"ranx: {ranx}")
+        return
+    beside = in_turn({"ranx": partial(process, [str(ranx), "-c", RANX, qrels, run], environment=KEPT)}, times=1)["ranx"]
+    _file_row(f"file, {size}", taken["goldbench"], beside, "ranx (one run)", 1.0)
 
 
-def measured(command: list[str]) -> tuple[float, float, float]:
-    """Run a command; return its seconds by the clock, of the CPU, and its peak memory in MB."""
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    script = f"import resource, subprocess, sys, json; code = subprocess.call({command!r}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); print(json.dumps([code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss]))"  # noqa: E501
-    done = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=True)
-    wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
-    code, peak = json.loads(done.stdout)
-    if code:
-        raise SystemExit(f"{command[0]} ended with {code}")
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak / 1024
+def _file_row(what: str, ours: Taken, theirs: Taken, tool: str, bar: float) -> None:
+    faster, less = theirs.clock / ours.clock, theirs.cpu / ours.cpu
+    ratio = (
+        f"{faster:.1f} times as fast as {tool}, {less:.1f} times by CPU, {theirs.memory / ours.memory:.1f} by memory"
+    )
+    row(what, _seconds(ours), ratio, f"at least {bar:g} times, both", met=min(faster, less) >= bar)
 
 
-def race(title: str, tools: dict[str, list[str]], files: list[str], rounds: int) -> None:
-    """Let every tool score the same files in turn and print medians."""
-    times: dict[str, list[tuple[float, float, float]]] = {name: [] for name in tools}
-    for _ in range(rounds):
-        for name, command in tools.items():
-            times[name].append(measured([*command, *files]))
-    middle = {name: [statistics.median(column) for column in zip(*runs, strict=True)] for name, runs in times.items()}
-    ours = middle["goldbench"]
-    print(f"\n{title}; {rounds} rounds, load {os.getloadavg()[0]:.1f}")
-    print(f"{'':14} {'wall s':>8} {'CPU s':>8} {'peak MB':>8} {'wall':>7} {'CPU':>7} {'memory':>7}  (times goldbench)")
-    for name, (wall, cpu, peak) in middle.items():
-        ratios = f"{wall / ours[0]:7.2f} {cpu / ours[1]:7.2f} {peak / ours[2]:7.2f}"
-        print(f"{name:14} {wall:8.3f} {cpu:8.3f} {peak:8.0f} {ratios}")
+def _seconds(taken: Taken) -> str:
+    return f"{taken.clock:.2f} s, {taken.cpu:.2f} s of CPU, {taken.memory:.0f} MB"
 
 
-def dicts(shape: Shape, folder: Path, name: str) -> None:
-    """Score the same dicts in one process, as a program does."""
-    import pytrec_eval
-
-    from goldbench.pipeline.formats.packed_files import Source
-    from goldbench.pipeline.formats.runs.trec import read_qrels, read_run
-    from goldbench.pipeline.measures import evaluate
-    from goldbench.pipeline.measures.names import parse_measures
-
-    del shape
-    qrels, run = read_qrels(Source(folder / f"{name}.qrels")), read_run(Source(folder / f"{name}.run"))
-    measures = parse_measures([OURS])
-    names = {"success.10", "P.10", "recall.10", "map_cut.100", "ndcg_cut.10", "recip_rank"}
-    ours, theirs = [], []
-    for _ in range(5):
-        started = time.perf_counter()
-        evaluate(qrels, run, measures)
-        ours.append(time.perf_counter() - started)
-        started = time.perf_counter()
-        pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run)
-        theirs.append(time.perf_counter() - started)
-    mine, other = statistics.median(ours), statistics.median(theirs)
-    print(f"{name}, from dicts: ours {mine * 1000:.1f} ms, pytrec_eval {other * 1000:.1f} ms, {other / mine:.1f} times")
+def _size(shape: Shape) -> str:
+    return f"{shape.queries:,} queries of {shape.depth:,}"
 
 
 def main() -> None:
-    """Measure every shape and print tables."""
-    wanted = os.environ.get("SHAPES", "small,dl,marco,shuffled,dicts,linear").split(",")
-    rounds = int(os.environ.get("ROUNDS", "3"))
-    tools = commands()
+    """Measure dicts of every shape and the files of the largest, and print rows."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for name, shape in SHAPES.items():
-            if name in wanted or "dicts" in wanted or (name == "marco" and "shuffled" in wanted):
-                write_run(folder / f"{name}.run", shape)
-                write_qrels(folder / f"{name}.qrels", shape)
-            if name in wanted:
-                files = [str(folder / f"{name}.qrels"), str(folder / f"{name}.run")]
-                times = rounds if name == "marco" else 3 * rounds
-                race(f"{name}: {shape.queries:,} queries x {shape.depth:,} documents", tools, files, times)
-        if "shuffled" in wanted:
-            write_run(folder / "shuffled.run", SHAPES["marco"], shuffled=True)
-            two = {name: tools[name] for name in ("goldbench", "pytrec_eval")}
-            race("marco, lines shuffled", two, [str(folder / "marco.qrels"), str(folder / "shuffled.run")], rounds)
-        if "dicts" in wanted:
-            for name in ("small", "dl", "marco"):
-                dicts(SHAPES[name], folder, name)
-        if "linear" in wanted:
-            for queries in (70, 700, 7000, 70_000):
-                shape = replace(SHAPES["marco"], queries=queries)
-                write_run(folder / "linear.run", shape)
-                write_qrels(folder / "linear.qrels", shape)
-                wall, cpu, peak = measured(
-                    [*tools["goldbench"], str(folder / "linear.qrels"), str(folder / "linear.run")]
-                )
-                print(f"{queries * 1000:>12,} lines: {wall:7.2f} s by the clock, {cpu:7.2f} s CPU, {peak:6.0f} MB")
+            write_run(folder / f"{name}.run", shape)
+            write_qrels(folder / f"{name}.qrels", shape)
+        print("\nScores")
+        heading()
+        for name in DICTS:
+            from_dicts(folder, name)
+        from_files(folder, "marco")
 
 
 if __name__ == "__main__":

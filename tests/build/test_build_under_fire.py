@@ -306,7 +306,7 @@ def test_a_hostile_document_changes_no_other_query_and_no_file_outside_the_run(
 _LOGGED = """
 import logging, sys
 logging.basicConfig(level=1, filename="all.log", force=True)
-from goldbench.pipeline.cli.app import main
+from goldbench.pipeline.cli.process import main
 sys.argv = ["goldbench", *sys.argv[1:]]
 main()
 """

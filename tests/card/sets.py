@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from goldbench.schemas.judgment import Judgment, Origin, Pooled, Relevance
+from goldbench.schemas.judgment import Judgment, Origin, Pooled
+from goldbench.schemas.relevance import Relevance
 
 TOPICS = (
     "pump filter water valve pressure", "tractor harvest wheat field combine", "violin orchestra concerto bow string",

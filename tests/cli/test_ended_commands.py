@@ -18,7 +18,7 @@ import pytest
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.goldset.file_names import PARQUET_COPIES
 from goldbench.pipeline.goldset.integrity import validate
-from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import BadQuery, EventKind
 from tests.bench.bench_files import write_bench_gold
 from tests.bench.test_bench import TWO

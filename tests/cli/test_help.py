@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.cli.app import COMMANDS, built
+from goldbench.pipeline.cli.app import built
+from goldbench.pipeline.cli.command_list import COMMANDS
 from goldbench.pipeline.cli.options import PANELS
 from goldbench.pipeline.config import SETTINGS
 from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES

@@ -14,9 +14,10 @@ from goldbench.pipeline.explore.word_rules import State
 from goldbench.pipeline.grade.slots import Answered, Slot
 from goldbench.pipeline.grade.tryout import sample
 from goldbench.pipeline.score.runs import load_gold
-from goldbench.schemas.judgment import Flag, Judgment, Relevance
+from goldbench.schemas.judgment import Flag, Judgment
 from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import Relevance
 from tests.conftest import ROOT, Goldbench
 from tests.explore.test_drift import ANSWERED, PASSAGES, QUERIES, UNANSWERED
 from tests.grade.graded_sets import write_set

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.goldset.dataset import GoldContents, Passage, read_dataset, write_gold
 from goldbench.schemas.corpus import Evidence, Span
-from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.query import Query, Turn
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.testset import TestSet
 
 IDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zs", "Zl", "Zp")), min_size=1, max_size=12).filter(

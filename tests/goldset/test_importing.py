@@ -24,7 +24,7 @@ from goldbench.pipeline.formats.benchmarks.kinds import open_collection
 from goldbench.pipeline.goldset.importer import Imported, Options, import_collection
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.score.runs import load_gold
-from goldbench.schemas.judgment import RELEVANT
+from goldbench.schemas.relevance import RELEVANT
 from tests.conftest import ROOT, Goldbench
 
 
@@ -498,7 +498,7 @@ def test_a_hundred_thousand_passages_pass_through_in_bounded_memory(tmp_path: Pa
     (tmp_path / "in" / "queries.tsv").write_text("".join(f"{n}\tquery {n}\n" for n in range(1000)))
     (tmp_path / "in" / "qrels.tsv").write_text("".join(f"{n}\t0\t{n * 97}\t1\n" for n in range(1000)))
     script = (  # a process of its own: the peak of this one, or of its children, may be another test's
-        "from goldbench.pipeline.cli.app import main; from tests.peak_memory import peak_megabytes\n"
+        "from goldbench.pipeline.cli.process import main; from tests.peak_memory import peak_megabytes\n"
         "try: main()\n"
         "finally: print(peak_megabytes())\n"
     )

@@ -17,8 +17,9 @@ from goldbench.pipeline.goldset.inheritance import Estate, Inheritance, Kept, Re
 from goldbench.pipeline.goldset.whereabouts import TELLING, Corpus
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.schemas.corpus import Chunk, Document, Evidence, TitlePart
-from goldbench.schemas.judgment import RELEVANT, Canary, Judgment, Pooled, Relevance
+from goldbench.schemas.judgment import Canary, Judgment, Pooled
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import RELEVANT, Relevance
 from tests.conftest import ROOT
 from tests.document_edits import edited
 

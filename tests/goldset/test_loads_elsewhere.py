@@ -313,7 +313,7 @@ def test_a_hundred_thousand_passages_get_their_card_in_bounded_memory(tmp_path: 
 import sys
 from pathlib import Path
 from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
-from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.query import Query
 from tests.peak_memory import peak_megabytes
 def corpus():

@@ -19,7 +19,8 @@ from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset import projection
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.goldset.projection import rechunk, write_rechunked
-from goldbench.schemas.judgment import Judgment, Relevance
+from goldbench.schemas.judgment import Judgment
+from goldbench.schemas.relevance import Relevance
 from tests.conftest import ROOT, Goldbench, posix
 
 EXAMPLE = ROOT / "data" / "example" / "documents"

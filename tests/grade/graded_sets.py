@@ -26,9 +26,9 @@ from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.tokens import tokenizer
 from goldbench.pipeline.score.runs import load_run
 from goldbench.schemas.corpus import Chunk, Document, Evidence, Span
-from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.manifest import Manifest
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import Relevance
 from tests.benchmarks.build_speed import Clock
 from tests.model_server.fixture import ServerHandle
 

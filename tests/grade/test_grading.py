@@ -25,7 +25,7 @@ from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pools
 from goldbench.pipeline.grade.session import Work, plan_folder
 from goldbench.pipeline.report.grading_text import NOT_MEASURED, graded_lines, grading_warnings
-from goldbench.schemas.judgment import Relevance, settled
+from goldbench.schemas.relevance import Relevance, settled
 from tests.benchmarks.build_speed import Clock
 from tests.grade.graded_sets import TEXTS, KnownSet, artifacts, grade, retrievers, settings, write_set
 from tests.model_server.fixture import ServerHandle

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pandas as pd
 import polars as pl
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import strategies as st
 
 from goldbench.pipeline.measures import evaluate
 from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.measures.ranks import judged_ranks
+from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
+from goldbench.pipeline.measures.ranks.score_arrays import place_by_arrays
 from goldbench.pipeline.measures.result import Result
 from tests.measures.cases import order, plain, qrels, runs
 
@@ -47,12 +50,13 @@ def test_from_dicts(judgments, run, scores) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(qrels(), runs(), st.sampled_from(["float64", "float32"]))
-def test_from_dicts_by_numpy(judgments, run, scores) -> None:
+def test_from_dicts_in_plain_python(judgments, run, scores) -> None:
     if met(judgments, run):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(judged_ranks, "_MANY_DOCUMENTS", 0)
-            patch.setattr(judged_ranks, "_NUMPY_PAYS", 0)
-            check(judgments, run, evaluate(judgments, run, ASKED, scores=scores), single=scores == "float32")
+            patch.delitem(sys.modules, "numpy")
+            placed = place_mapping(judgments, run, scores=scores)
+        assert placed == place_by_arrays(judgments, run, single=scores == "float32")
+        check(judgments, run, evaluate(judgments, run, ASKED, scores=scores), single=scores == "float32")
 
 
 @settings(max_examples=200, deadline=None)

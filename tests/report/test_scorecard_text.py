@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from goldbench.pipeline.report.scorecard_text import best, markdown, p_value, sentence, words
+from goldbench.pipeline.report.scorecard_text import best, markdown, sentence, words
+from goldbench.pipeline.report.text_tables import p_value
 from goldbench.schemas.scorecard import (
     Comparison,
     GoldReference,

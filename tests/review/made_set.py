@@ -17,9 +17,10 @@ from goldbench.pipeline.review.meanings import SetMeanings
 from goldbench.pipeline.review.queue import Item, QueueSettings, plan
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.schemas.corpus import Chunk, Document, Evidence, Span
-from goldbench.schemas.judgment import Judgment, Origin, Pooled, Relevance
+from goldbench.schemas.judgment import Judgment, Origin, Pooled
 from goldbench.schemas.manifest import Manifest
 from goldbench.schemas.query import Query, QueryKind, QueryStyle
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import Event, EventKind, Lane
 
 Grades = dict[tuple[str, str], int]

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from goldbench.schemas.corpus import Chunk, Span
-from goldbench.schemas.judgment import Judgment, Origin, Pooled, Relevance
+from goldbench.schemas.judgment import Judgment, Origin, Pooled
+from goldbench.schemas.relevance import Relevance
 
 JUDGE, SYSTEM = "secret-model/grade.v1", "secret-system"
 RATIONALE = "a rationale nobody may see"

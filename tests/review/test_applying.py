@@ -14,8 +14,8 @@ from goldbench.pipeline.goldset.dataset import read_dataset
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.review.apply import apply_review
 from goldbench.pipeline.review.people import load_reviewed
-from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.query import DroppedQuery, Query, Turn
+from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.review_event import BadQuery, Event, EventKind
 from tests.conftest import Goldbench
 from tests.review.conftest import events_of

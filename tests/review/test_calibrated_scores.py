@@ -16,7 +16,7 @@ from goldbench.pipeline.measures.statistics.ppi import estimate
 from goldbench.pipeline.review.corrected_scores import Reading, calibrate
 from goldbench.pipeline.score.runs import Gold, load_gold, named_runs, score_run
 from goldbench.schemas.calibrated import Calibration
-from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import Event, EventKind, Lane
 from tests.conftest import Goldbench
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of

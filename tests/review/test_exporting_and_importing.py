@@ -18,7 +18,7 @@ from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger
 from goldbench.pipeline.review.people import load_reviewed
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.review.state import State, fold
-from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import BadQuery, EventKind, Lane
 from tests.conftest import Goldbench
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldbench.pipeline.review.queue import QueueSettings, error_scores, plan
-from goldbench.schemas.judgment import Canary, Judgment, Origin, Pooled, Relevance
+from goldbench.schemas.judgment import Canary, Judgment, Origin, Pooled
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import Lane
 
 

@@ -13,7 +13,7 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.measures.statistics.shares import wilson
 from goldbench.pipeline.review.findings import report
 from goldbench.pipeline.review.people import load_reviewed
-from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.review_event import EventKind, Lane
 from goldbench.schemas.review_report import ReviewReport
 from tests.conftest import Goldbench

@@ -22,7 +22,8 @@ from goldbench.pipeline.measures import evaluate
 from goldbench.pipeline.measures.statistics.ppi import estimate
 from goldbench.pipeline.review.queue import QueueSettings, plan
 from goldbench.pipeline.stages.judge import escalates, of_one_mind
-from goldbench.schemas.judgment import RELEVANT, Judgment, Pooled, Relevance, settled
+from goldbench.schemas.judgment import Judgment, Pooled
+from goldbench.schemas.relevance import RELEVANT, Relevance, settled
 from goldbench.schemas.review_event import Lane
 
 Floats = npt.NDArray[np.float64]

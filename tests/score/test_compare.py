@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics.significance import holm
+from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.schemas.published import schema_text
 from goldbench.schemas.scorecard import Scorecard, Verdict
 from tests.conftest import Goldbench

@@ -145,20 +145,6 @@ def test_a_build_is_scored_by_its_folder(goldbench: Goldbench, tmp_path: Path) -
         assert done.stdout.splitlines()[1].split(",")[1] == "1.0", done.stderr
 
 
-def test_a_small_run_is_scored_without_loading_numpy_polars_or_pandas(files: Path) -> None:
-    code = (
-        "import sys; from goldbench.pipeline.cli.app import main\n"
-        "sys.argv = ['goldbench', 'score', 'gold.qrels', '--run', 'a.trec']\n"
-        "try: main()\n"
-        "finally: print('loaded:', {'numpy', 'polars', 'pandas', 'scipy', 'rich.table'} & set(sys.modules))"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=files, capture_output=True, text=True, env=environment, check=True
-    )
-    assert done.stdout.splitlines()[-1] == "loaded: set()"
-
-
 @pytest.mark.parametrize("option", ["--html", "--per-query"])
 def test_nothing_that_is_read_is_written_over(goldbench: Goldbench, tmp_path: Path, option: str) -> None:
     (tmp_path / "gold.qrels").write_text("q1 0 a 1\n")

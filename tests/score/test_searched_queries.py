@@ -12,7 +12,8 @@ from goldbench import GoldSet, InputError, UsageError
 from goldbench.pipeline.measures.names import parse_measures
 from goldbench.pipeline.score.page_data import CUTOFFS, FAMILIES, details_of
 from goldbench.pipeline.score.runs import load_gold, load_run
-from goldbench.pipeline.score.scorecards import card_of, score_all
+from goldbench.pipeline.score.scorecards import card_of
+from goldbench.pipeline.score.several_runs import score_all
 from goldbench.schemas.scorecard import Method
 from tests.conftest import Goldbench
 

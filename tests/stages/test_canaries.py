@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from goldbench.pipeline.stages.canaries import TRAPS, findings, how_many, plant, tally
 from goldbench.pipeline.text.words import content_terms, index_terms
 from goldbench.schemas.corpus import Chunk, Evidence, Span
-from goldbench.schemas.judgment import Canary, Judgment, Relevance
+from goldbench.schemas.judgment import Canary, Judgment
 from goldbench.schemas.query import Query
+from goldbench.schemas.relevance import Relevance
 
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa")
 CHUNKS = [

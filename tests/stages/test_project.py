@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from goldbench.pipeline.stages.project import Cuts, Projection, holding, judged_passage, project
 from goldbench.schemas.corpus import Chunk, Evidence, Span
-from goldbench.schemas.judgment import RELEVANT, Relevance
 from goldbench.schemas.query import JudgedPassage, Query, TextRelevance
+from goldbench.schemas.relevance import RELEVANT, Relevance
 
 TEXT = "".join(f"word{number:03d} " for number in range(125))  # 1,000 characters
 

@@ -9,8 +9,8 @@ import pytest
 from goldbench.pipeline.stages.assemble import add_derived
 from goldbench.pipeline.stages.same_answers import same_answers
 from goldbench.schemas.corpus import Chunk, Span
-from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.query import Query, QueryKind
+from goldbench.schemas.relevance import Relevance
 
 TEXTS = {
     "source": "Harvard Stadium is located in Allston. It was built in 1903.",

@@ -30,7 +30,7 @@ from goldbench.pipeline.formats.annotations.exchange import (
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
 from goldbench.pipeline.formats.jsonl import as_line
 from goldbench.schemas.earlier_name import by_either_name
-from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import Review
 
 QUESTION = "grade"

@@ -17,7 +17,7 @@ from goldbench.pipeline.formats.faults import Fault, explain
 from goldbench.pipeline.formats.packed_files import decoded, without_mark
 from goldbench.pipeline.text.asked_query import FIELDS, AskedQuery
 from goldbench.schemas.earlier_name import EARLIER_NAME
-from goldbench.schemas.judgment import RUBRIC, Relevance
+from goldbench.schemas.relevance import RUBRIC, Relevance
 from goldbench.schemas.review_event import Review
 
 Pair = tuple[str, str]

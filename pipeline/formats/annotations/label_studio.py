@@ -27,7 +27,7 @@ from goldbench.pipeline.formats.annotations.exchange import (
 )
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
 from goldbench.schemas.earlier_name import by_either_name
-from goldbench.schemas.judgment import RUBRIC, Relevance
+from goldbench.schemas.relevance import RUBRIC, Relevance
 from goldbench.schemas.review_event import Review
 
 TASKS, CONFIG = "tasks.json", "config.xml"

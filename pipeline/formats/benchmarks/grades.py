@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from goldbench.pipeline.errors import UsageError
-from goldbench.schemas.judgment import RELEVANT, Relevance
+from goldbench.schemas.relevance import RELEVANT, Relevance
 
 Grading = dict[int, Relevance | None]
 """The grade in goldbench for each grade of the benchmark; None: unjudged."""

@@ -12,7 +12,7 @@ from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.text.display import shown
-from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.relevance import Relevance
 
 _MEMBERS = ("queries", "corpus", "relevant_docs")
 

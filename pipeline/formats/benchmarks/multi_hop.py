@@ -17,8 +17,8 @@ from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.lines import json_values
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.text.display import shown
-from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.query import QueryKind
+from goldbench.schemas.relevance import Relevance
 
 _NONE = QueryKind.UNANSWERABLE
 

@@ -18,7 +18,7 @@ from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.tables import open_table
 from goldbench.pipeline.text.display import shown
-from goldbench.schemas.judgment import Relevance
+from goldbench.schemas.relevance import Relevance
 
 MEGABYTES = 2048
 """The largest JSON file of a benchmark, in units of 2**20 bytes; JSON cannot be read in pieces."""

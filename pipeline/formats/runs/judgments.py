@@ -15,7 +15,7 @@ from goldbench.pipeline.formats.runs.run_tables import Kind, kind_of, per_query,
 from goldbench.pipeline.formats.runs.trec import duplicate, grade_of, is_grade, read_qrels
 from goldbench.pipeline.measures.ranks.columns import judgments
 from goldbench.pipeline.measures.ranks.judged_ranks import GRADES
-from goldbench.schemas.judgment import RELEVANT
+from goldbench.schemas.relevance import RELEVANT
 
 Grades = dict[str, dict[str, int]]
 Judged = tuple[int, str, str, int]

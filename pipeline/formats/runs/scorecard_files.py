@@ -8,17 +8,16 @@ import os
 import stat
 import time
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import TypeVar
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, TypeVar
 
 from goldbench.pipeline.errors import OutputError, plain_file
 from goldbench.pipeline.formats.faults import Fault, explain, in_file, reason
 from goldbench.pipeline.text.display import shown
-from goldbench.schemas.record import Record
 
-R = TypeVar("R", bound=Record)
+if TYPE_CHECKING:
+    from goldbench.schemas.record import Record
+
+R = TypeVar("R", bound="Record")
 
 _DRAFT = ".unfinished"
 _LEFT_S = 60
@@ -43,10 +42,21 @@ def read_record(path: Path, kind: type[R]) -> R:
         InputError: The file is missing or cannot be read, or is not such a record.
     """
     with in_file(path):
-        try:
-            return kind.model_validate_json(plain_file(path).read_bytes())
-        except ValidationError as error:
-            raise Fault(f"is not a {kind.__name__.lower()}: {explain(error)}") from None
+        return parsed(plain_file(path).read_bytes(), kind)
+
+
+def parsed(block: bytes, kind: type[R]) -> R:
+    """Return the record in the bytes of a JSON file.
+
+    Raises:
+        Fault: They hold no such record.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return kind.model_validate_json(block)
+    except ValidationError as error:
+        raise Fault(f"is not a {kind.__name__.lower()}: {explain(error)}") from None
 
 
 def write_record(path: Path, record: Record) -> None:
@@ -66,6 +76,8 @@ def write_whole(path: Path, content: bytes) -> None:
     Raises:
         OutputError: The file cannot be written.
     """
+    from tempfile import NamedTemporaryFile
+
     try:
         if _is_stream(path):
             path.write_bytes(content)

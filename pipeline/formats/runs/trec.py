@@ -11,7 +11,6 @@ from math import isfinite
 from pathlib import Path
 
 from goldbench.pipeline.formats.faults import Fault, in_file
-from goldbench.pipeline.formats.jsonl import write_texts
 from goldbench.pipeline.formats.packed_files import NOT_UTF8, Source
 from goldbench.pipeline.measures.ranks.judged_ranks import GRADES, HIGHEST_GRADE
 
@@ -153,6 +152,8 @@ def write_run(path: Path | None, run: Mapping[str, Mapping[str, float]], *, tag:
     Raises:
         OSError: The file cannot be written.
     """
+    from goldbench.pipeline.formats.jsonl import write_texts  # imports pydantic, which readers do without
+
     lines = (
         f"{query_id} Q0 {doc_id} {rank} {score!r} {tag}"
         for query_id, found in run.items()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,8 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.faults import Fault, in_file
 from goldbench.pipeline.formats.packed_files import Source, without_mark
 from goldbench.pipeline.formats.runs.trec import duplicate, run_rows
+
+T = TypeVar("T")
 
 _BLOCK = 8 * 2**20
 _IN_CACHE = 2**18
@@ -30,17 +33,21 @@ _SPACE, _TAB, _NEWLINE = b" \t\n"
 def run_frames(source: Source) -> Iterator[pl.DataFrame]:
     """Yield the rows of a run as frames with ``query``, ``doc`` and ``score``, in the order of the file, none empty.
 
-    The next frame is read while the last one is in use.
+    The next frame is made while the last one is in use, and the block after it is read and unpacked.
 
     Raises:
         InputError: A line is malformed; the message has its number.
     """
-    frames = _frames(source)
-    with ThreadPoolExecutor(1) as reader:
-        ahead = reader.submit(next, frames, None)
-        while (frame := ahead.result()) is not None:
-            ahead = reader.submit(next, frames, None)
-            yield frame
+    return _ahead(_frames(source, _ahead(_blocks(source))))
+
+
+def _ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield the items; the next one is made in another thread while the last one is in use."""
+    with ThreadPoolExecutor(1) as maker:
+        following = maker.submit(next, items, None)
+        while (item := following.result()) is not None:
+            following = maker.submit(next, items, None)
+            yield item
 
 
 def find_duplicate(source: Source, query_id: str, doc_id: str) -> InputError:
@@ -63,9 +70,9 @@ def find_duplicate(source: Source, query_id: str, doc_id: str) -> InputError:
     return duplicate(query_id, doc_id, *lines[:2]).of(source.name)
 
 
-def _frames(source: Source) -> Iterator[pl.DataFrame]:
+def _frames(source: Source, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
     number = 1
-    for block in _blocks(source):
+    for block in blocks:
         frame = _plain(block)
         if frame is None:
             with in_file(source.name):

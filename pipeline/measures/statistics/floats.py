@@ -1,4 +1,4 @@
-"""Arrays of floating-point numbers: their type, what counts as equal, and products without false alarms."""
+"""Arrays of floating-point numbers: their type, and products without false alarms."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-
-ROUNDING = 1e-9
-"""Values of measures closer than this are equal: rounding alone can set them apart."""
 
 
 def of_finite_numbers() -> np.errstate:

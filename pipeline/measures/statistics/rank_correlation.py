@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.pipeline.measures.statistics.floats import ROUNDING, Floats, of_finite_numbers
+from goldbench.pipeline.measures.result import ROUNDING
+from goldbench.pipeline.measures.statistics.floats import Floats, of_finite_numbers
 from goldbench.pipeline.measures.statistics.resamples import on_grid
 
 FEW_SYSTEMS = 8

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from math import fsum
+from typing import Literal, Protocol
 
-import numpy as np
+from goldbench.pipeline.measures.result import ROUNDING, Result
+from goldbench.pipeline.measures.statistics import few_queries
+from goldbench.pipeline.measures.statistics.holm import holm
 
-from goldbench.pipeline.measures.result import Result
-from goldbench.pipeline.measures.statistics.floats import ROUNDING, Floats
-from goldbench.pipeline.measures.statistics.significance import holm, sign_flip_p
-from goldbench.schemas.scorecard import Baseline
+Column = Sequence[float]
+"""The values of one measure, by query."""
 
 SHOWN = 10
 """Number of fallen queries to name per measure."""
@@ -60,6 +61,15 @@ class Check:
     fallen: Sequence[Fall] = ()
 
 
+class Before(Protocol):
+    """The run as it was: the values of each measure, in the order of the queries."""
+
+    @property
+    def query_ids(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def values(self) -> Mapping[str, Column]: ...  # noqa: D102
+
+
 def check_minimums(result: Result, minimums: Mapping[str, float]) -> list[Check]:
     """Return a check for each measure that has a lowest mean."""
     return [
@@ -71,7 +81,7 @@ def check_minimums(result: Result, minimums: Mapping[str, float]) -> list[Check]
 
 def check_drops(
     result: Result,
-    baseline: Baseline,
+    baseline: Before,
     drops: Mapping[str, Drop],
     *,
     significant_only: bool,
@@ -96,14 +106,13 @@ def check_drops(
     if not drops:
         return []
     query_ids, now, before = _both(result, baseline, list(drops))
-    scores = np.stack([now, before], axis=1)
-    p_values = holm(sign_flip_p(scores, [(0, 1)], permutations=permutations, seed=seed)[0].tolist())
+    p_values = holm(_p_values(now, before, permutations=permutations, seed=seed))
     checks = []
-    for column, (measure, drop) in enumerate(drops.items()):
-        value, reference = float(now[:, column].mean()), float(before[:, column].mean())
+    for (measure, drop), is_now, was, p in zip(drops.items(), now, before, p_values, strict=True):
+        value, reference = fsum(is_now) / len(is_now), fsum(was) / len(was)
         bound = reference - drop.allowed(reference)
         deep = value < bound - ROUNDING
-        chance = significant_only and deep and p_values[column] > alpha
+        chance = significant_only and deep and p > alpha
         checks.append(
             Check(
                 kind="drop",
@@ -112,27 +121,40 @@ def check_drops(
                 bound=bound,
                 passed=not deep or chance,
                 reference=reference,
-                p=p_values[column],
+                p=p,
                 excused=chance,
-                fallen=_fallen(query_ids, now[:, column], before[:, column]) if deep else (),
+                fallen=_fallen(query_ids, is_now, was) if deep else (),
             )
         )
     return checks
 
 
-def _both(result: Result, baseline: Baseline, measures: Sequence[str]) -> tuple[list[str], Floats, Floats]:
-    """Return the common queries and the values on them, now and before: shape (queries, measures) each."""
+def _p_values(now: Sequence[Column], before: Sequence[Column], *, permutations: int, seed: int) -> list[float]:
+    """Return the p-value of each measure; numpy is imported if it pays."""
+    if few_queries.pays(len(now[0]), len(now), permutations):
+        return few_queries.sign_flip_p(now, before, permutations=permutations, seed=seed)
+    import numpy as np
+
+    from goldbench.pipeline.measures.statistics.significance import sign_flip_p
+
+    scores = np.asarray([now, before], dtype=np.float64).transpose(2, 0, 1)
+    found: list[float] = sign_flip_p(scores, [(0, 1)], permutations=permutations, seed=seed)[0].tolist()
+    return found
+
+
+def _both(result: Result, baseline: Before, measures: Sequence[str]) -> tuple[list[str], list[Column], list[Column]]:
+    """Return the common queries and the values on them, now and before: a column for each measure."""
     was = {query_id: position for position, query_id in enumerate(baseline.query_ids)}
     is_now = {query_id: position for position, query_id in enumerate(result.query_ids)}
     query_ids = sorted(was.keys() & is_now.keys())
     if not query_ids:
         raise ValueError("the run and the baseline have no query in common")
-    now = [np.asarray(result.values[m], dtype=np.float64)[[is_now[q] for q in query_ids]] for m in measures]
-    before = [np.asarray(baseline.values[m], dtype=np.float64)[[was[q] for q in query_ids]] for m in measures]
-    return query_ids, np.stack(now, axis=1), np.stack(before, axis=1)
+    now: list[Column] = [[result.values[measure][is_now[one]] for one in query_ids] for measure in measures]
+    before: list[Column] = [[baseline.values[measure][was[one]] for one in query_ids] for measure in measures]
+    return query_ids, now, before
 
 
-def _fallen(query_ids: Sequence[str], now: Floats, before: Floats) -> list[Fall]:
+def _fallen(query_ids: Sequence[str], now: Column, before: Column) -> list[Fall]:
     fell = [position for position in range(len(query_ids)) if now[position] < before[position] - ROUNDING]
     deepest = sorted(fell, key=lambda position: (now[position] - before[position], query_ids[position]))[:SHOWN]
-    return [Fall(query_ids[position], float(before[position]), float(now[position])) for position in deepest]
+    return [Fall(query_ids[position], before[position], now[position]) for position in deepest]

@@ -10,7 +10,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from goldbench.pipeline.measures.statistics.floats import ROUNDING, Floats
+from goldbench.pipeline.measures.result import ROUNDING
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.pipeline.measures.statistics.resamples import on_grid, parts, sign_sums
 from goldbench.pipeline.measures.statistics.student import two_sided_p
@@ -150,19 +152,6 @@ def sign_flip_p(scores: Floats, pairs: Sequence[tuple[int, int]], *, permutation
             flipped = 2 * (sums[:, first[some]] - sums[:, second[some]]) - observed[some]
             reached[some] += (np.abs(flipped) >= threshold[some]).sum(axis=0)
     return (reached + 1) / (permutations + 1)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return adjusted p-values in the order given; rejecting those up to alpha bounds the family-wise error by alpha.
-
-    Source: Holm, A simple sequentially rejective multiple test procedure (Scandinavian Journal of Statistics, 1979).
-    """
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
-    for rank, position in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[position]))
-        adjusted[position] = largest
-    return adjusted
 
 
 def detectable_difference(deviation: float, queries: int, *, alpha: float = 0.05) -> float:

@@ -20,8 +20,8 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.annotations import argilla, judgment_table, label_studio, settled_qrels
 from goldbench.pipeline.formats.annotations.exchange import Exchange, Given, objects
 from goldbench.pipeline.text.asked_query import SEVERAL, AskedQuery
-from goldbench.schemas.judgment import Relevance
 from goldbench.schemas.query import Turn
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import Lane, Review
 
 HOSTILE = [

@@ -235,6 +235,23 @@ def test_a_truncated_archive_is_refused(gold: Path, tmp_path: Path, reader: str,
         score(gold, path)
 
 
+def test_a_packed_run_may_have_several_members_and_be_filled_up_with_zeros(gold: Path, tmp_path: Path) -> None:
+    lines = PLAIN.encode().splitlines(keepends=True)
+    packed = b"".join(map(gzip.compress, [*lines[:2], b"", *lines[2:]])) + bytes(100_000)
+    assert score(gold, write(tmp_path / "run.trec.gz", packed)) == expected()
+
+
+@pytest.mark.parametrize("damage", ["follows", "checksum", "length"])
+def test_a_damaged_archive_is_refused(gold: Path, tmp_path: Path, damage: str) -> None:
+    packed = bytearray(gzip.compress(PLAIN.encode()))
+    if damage == "follows":
+        packed += b"something else"
+    else:
+        packed[-8 if damage == "checksum" else -1] ^= 1
+    with pytest.raises(InputError, match="damaged"):
+        score(gold, write(tmp_path / "run.trec.gz", bytes(packed)))
+
+
 BAD_JSON = {
     "no json": ('{"q1": {"a": 1.0}', 1, "is not valid JSON"),
     "nan": ('{"q1": {"a": NaN}}', None, "not a finite number"),

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics.significance import compare, detectable_difference, holm
+from goldbench.pipeline.measures.statistics.holm import holm
+from goldbench.pipeline.measures.statistics.significance import compare, detectable_difference
 from goldbench.schemas.scorecard import Method, Verdict
 from tests.measures.statistics.test_randomization import made
 

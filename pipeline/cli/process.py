@@ -1,0 +1,133 @@
+"""The process of a command: its streams and signals, and one line and an exit code for every expected error."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from goldbench.pipeline.errors import GoldbenchError, UsageError
+from goldbench.pipeline.text.display import one_line
+
+GO_ON = "run the same command again to continue"
+
+
+class Interrupted(Exception):
+    """The user ended the command; the message says how to go on."""
+
+    exit_code = 130
+
+
+def main() -> None:
+    """Run the command line; every expected error is one line and an exit code."""
+    _prepare()
+    try:
+        code = _run(sys.argv[1:])
+        if code == Interrupted.exit_code:  # typer's own word for a KeyboardInterrupt
+            code = _interrupted(GO_ON)
+    except KeyboardInterrupt:
+        code = _interrupted(GO_ON)
+    except Interrupted as stop:
+        code = _interrupted(str(stop))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except OSError as error:
+        reason = (error.strerror or "closed").lower()
+        code = _failed(f"output cannot be written ({reason}); check free space and permissions", 1)
+    except GoldbenchError as error:
+        code = _failed(str(error), error.exit_code)
+    except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
+        code = _unexpected(error)
+    sys.exit(code)
+
+
+def _run(arguments: Sequence[str]) -> int | None:
+    """Run a command, and return its exit code; the version and the list of commands need not wait for typer."""
+    if arguments == ["--version"]:
+        from goldbench.pipeline.goldset.own_version import own_version
+
+        print(f"goldbench {own_version()}")
+        return 0
+    if arguments == ["--help"]:
+        from goldbench.pipeline.cli.command_list import overview
+
+        print(overview(), end="")
+        return 0
+    import typer
+
+    from goldbench.pipeline.cli.app import command_line
+
+    try:
+        code: int | None = command_line()(standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    return code
+
+
+def _failed(problem: str, code: int) -> int:
+    """Print one line on standard error, and return the exit code."""
+    print(f"goldbench: {one_line(problem)}", file=sys.stderr)
+    return code
+
+
+def _interrupted(how_to_go_on: str) -> int:
+    return _failed(f"interrupted; {how_to_go_on}", Interrupted.exit_code)
+
+
+def _prepare() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  until the process ends
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no «−» shows a question mark
+            if not stream.isatty() and "PYTHONIOENCODING" not in os.environ:
+                stream.reconfigure(encoding="utf-8")  # as every file; Windows would choose its code page
+
+
+def _interrupt(*_: object) -> NoReturn:
+    """End at once: the event loop's own handler waits for the next await, and whole stages have none.
+
+    Further signals are ignored, so that they do not interrupt the clean-up.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _plain(message: str) -> str:
+    """Return a message of typer about an option without the phrases of its libraries."""
+    plain = re.sub(r"^Invalid value for '(--[\w-]+)[^:]*: (?:Value error, )?", r"\1: ", message)
+    return re.sub(r"Input should be (a valid \w+)\b.*", r"not \1", plain)
+
+
+def _unexpected(error: Exception) -> int:
+    """Print one line for an unforeseen error; those of typer and of prompt files keep their message."""
+    import traceback
+
+    from goldbench.prompts.loader import PromptError  # slow to import
+
+    if isinstance(error, PromptError):
+        return _failed(str(error), UsageError.exit_code)
+    format_message = getattr(error, "format_message", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error, file=sys.stderr)
+        return UsageError.exit_code
+    if format_message is not None:
+        return _failed(f"{_plain(format_message())} (see goldbench --help)", UsageError.exit_code)
+    if os.environ.get("GOLDBENCH_DEBUG"):
+        traceback.print_exception(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}"
+    return _failed(
+        f"internal error: {type(error).__name__} at {place}; no existing set was replaced. "
+        "Set GOLDBENCH_DEBUG=1 to see the traceback, and report it.",
+        1,
+    )
