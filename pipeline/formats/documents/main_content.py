@@ -94,7 +94,7 @@ def main_content(page: Element) -> Element:
     soft = _outermost(inside, lambda tag: _is_furniture(tag, leads=id(tag) in leading))
     if root.size - sum(tag.size for tag in soft) >= _LEAST:
         _take_out(soft)
-    if len(titles) == 1 and root.first("h1") is None:
+    if len(titles) == 1 and root.first("h1") is None and titles[0] not in (root, *root.parents):
         root.insert(0, [titles[0].extract()])
     return root
 
