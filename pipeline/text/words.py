@@ -30,6 +30,7 @@ _PLAIN_WORD = re.compile(r"[^\W_]+(?:['’.\-_/][^\W_]+)*")
 _PLAIN_TERM = re.compile(r"[^\W_]+")
 _JOINS = re.compile(r"['.\-_/](?<=[0-9A-Za-z].)(?=[0-9A-Za-z])")
 """What makes one word of two in a text of ASCII."""
+_MARKS = re.compile("[\xa0\xa7\xa9\xab\xae\xb0\xb7\xbb\u2000-\u206f]+")
 _ASCII_TERMS = bytes(ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else 32 for byte in range(256))
 """Letters in lower case, digits, and a space for each other byte: cutting at spaces is faster than any pattern."""
 
@@ -87,17 +88,22 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 def terms(text: str) -> list[str]:
     """Return lower-cased index terms: the parts of compounds, and single characters in scripts without spaces."""
-    if text.isascii():
-        return _ascii_terms(text)
+    if (plain := _without_marks(text)).isascii():
+        return _ascii_terms(plain)
     folded = text.casefold()
     return (_PLAIN_TERM if is_plain(folded) else _PLAIN).findall(folded)
 
 
 def encoded_terms(text: str) -> list[bytes]:
     """Return the `terms` in UTF-8."""
-    if text.isascii():
-        return text.encode("ascii").translate(_ASCII_TERMS).split()
+    if (plain := _without_marks(text)).isascii():
+        return plain.encode("ascii").translate(_ASCII_TERMS).split()
     return [term.encode() for term in terms(text)]
+
+
+def _without_marks(text: str) -> str:
+    """Return a text with a space for quotation marks, dashes and the like, which are often all that is not ASCII."""
+    return text if text.isascii() else _MARKS.sub(" ", text)
 
 
 def _ascii_terms(text: str) -> list[str]:
