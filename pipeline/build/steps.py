@@ -33,7 +33,7 @@ from goldbench.pipeline.formats.documents.site_lines import LeftOut
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.documents.worker_pool import memory_note
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import GoldContents, passages
+from goldbench.pipeline.goldset.dataset import CorpusLines, GoldContents, passages
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.folder import Draft
 from goldbench.pipeline.ports import Author, Progress, Writing
@@ -426,7 +426,8 @@ async def assemble(run: Run) -> Counts:
         relevance = run.renewal.relevance(relevance, judged=graded)
     titles = run.config.corpus.title
     corpus = functools.partial(passages, chunks, queries, titles)
-    lines = functools.partial(run.earlier.corpus, chunks, queries, titles) if run.earlier else None
+    made = CorpusLines(chunks, queries, titles)
+    lines = functools.partial(run.earlier.corpus, chunks, queries, titles) if run.earlier else made
     metadata = described(run.config, run.drawn, run.generator, run.selected())
     if run.renewal is not None:
         run.renewal.write_retired(run.place)
