@@ -153,7 +153,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         OutputError: The output folder cannot be written.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
-    config, folder, writers = writer.config, GoldFolder(out), [writer]
+    config, folder, writers, warm = writer.config, GoldFolder(out), [writer], _warmed_up()
     shaped = with_personas(config)
     anew = replace and not refresh
     claim = Claim(
@@ -172,7 +172,6 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         writers.append(other)
         return other.config, functools.partial(_fitted, other, warm, progress=progress)
 
-    warm = _warmed_up()
     with folder.replacing(claim) as place:
         run = Run(
             config=config,

@@ -217,7 +217,7 @@ _LINE = re.compile(
     rb'\{"chunk_id":(' + _STRING + rb'),"span":\{"doc_id":(' + _STRING + rb'),"start":\d+,"end":\d+\}'
     rb',"text":(' + _STRING + rb')((?:,"headings":\[[^\]]*+\])?(?:,"title":' + _STRING + rb")?)\}\n"
 )
-"""The line of a chunk; a heading that holds a bracket is left to who reads the whole line."""
+"""The line of a chunk; a heading that holds a bracket is left to the parser of the whole line."""
 
 
 @dataclass(frozen=True, slots=True)

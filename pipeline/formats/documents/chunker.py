@@ -140,7 +140,7 @@ class Pieces:
 
 
 def are_worth_pieces(documents: RecordFile[Document], size: int) -> bool:
-    """Return whether documents have so many chunks of a size that processes should look at them."""
+    """Return whether documents of a chunk size give enough chunks for other processes to look at them."""
     return documents.path.stat().st_size >= _WORTH_PROCESSES * size
 
 

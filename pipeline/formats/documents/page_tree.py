@@ -50,7 +50,7 @@ class Instruction(Remark):
 class Element:
     """An element: its name, its attributes, and what stands in it.
 
-    ``place`` is its position in its parent, set by whoever walks through a tree that does not change any more.
+    ``place`` is its position in its parent, set by the converter once the tree does not change any more.
     ``size`` and ``linked`` are the characters in it, and of these the ones in links, ``links`` the number of links.
     """
 

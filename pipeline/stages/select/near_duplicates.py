@@ -67,7 +67,13 @@ _AT_ONCE = 1 << 14
 
 
 def write_sketch(text: str, into: Sketches, position: int) -> None:
-    """Write the sketch of one text; see `write_sketches`."""
+    """Write the sketch of one text; see `write_sketches`.
+
+    Args:
+        text: The text.
+        into: The sketches of all chunks.
+        position: Row of the text in them, from 0.
+    """
     write_sketches([text], into, [position])
 
 
