@@ -33,7 +33,8 @@ from goldbench.pipeline.formats.documents.site_lines import LeftOut
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.documents.worker_pool import memory_note
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import CorpusLines, GoldContents, passages
+from goldbench.pipeline.goldset.corpus_lines import CorpusLines
+from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.folder import Draft
 from goldbench.pipeline.ports import Author, Progress, Writing

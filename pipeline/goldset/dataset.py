@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -26,7 +24,7 @@ from goldbench.pipeline.formats.dataset_card import (
 )
 from goldbench.pipeline.formats.faults import explain, unreadable
 from goldbench.pipeline.formats.interchange_names import JUDGMENT_COLUMNS
-from goldbench.pipeline.formats.jsonl import RecordFile, as_line
+from goldbench.pipeline.formats.jsonl import as_line
 from goldbench.pipeline.goldset.file_names import (
     BEIR,
     CORPUS_COPY,
@@ -41,7 +39,6 @@ from goldbench.pipeline.goldset.file_names import (
 from goldbench.pipeline.goldset.gold_path import METADATA
 from goldbench.pipeline.goldset.reference_answers import reference_answers
 from goldbench.pipeline.text.asked_query import AskedQuery
-from goldbench.pipeline.text.headings import headings
 from goldbench.pipeline.text.title_path import text_below, title_path, titled
 from goldbench.schemas.corpus import Chunk, Evidence, Span, TitleUse
 from goldbench.schemas.judgment import RELEVANT, Relevance
@@ -157,7 +154,7 @@ def held_out(queries: Iterable[Query]) -> dict[str, Held]:
     return found
 
 
-_NOTHING = Held()
+NOTHING_HELD = Held()
 
 
 def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse) -> Iterator[Passage]:
@@ -170,7 +167,7 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse
     """
     held = held_out(queries)
     for chunk in chunks:
-        yield indexed(chunk, held.get(chunk.span.doc_id, _NOTHING), titles)
+        yield indexed(chunk, held.get(chunk.span.doc_id, NOTHING_HELD), titles)
 
 
 def indexed(chunk: Chunk, held: Held, titles: TitleUse) -> Passage:
@@ -209,76 +206,7 @@ class CorpusLine:
         if passage.original is not None:
             metadata["original_text"] = passage.original
         row = {"_id": passage.chunk_id, "title": passage.title, "text": passage.text, "metadata": metadata}
-        return cls(_entry(passage.chunk_id, passage.alone(titles)), as_line(_json(row)).encode())
-
-
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_LINE = re.compile(
-    rb'\{"chunk_id":(' + _STRING + rb'),"span":\{"doc_id":(' + _STRING + rb'),"start":\d+,"end":\d+\}'
-    rb',"text":(' + _STRING + rb')((?:,"headings":\[[^\]]*+\])?(?:,"title":' + _STRING + rb")?)\}\n"
-)
-"""The line of a chunk; a heading that holds a bracket is left to the parser of the whole line."""
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusLines:
-    """The lines of the corpus, made of the chunks' lines: their texts are JSON already.
-
-    Args:
-        chunks: The chunks.
-        queries: The queries, with the words held out for them.
-        titles: Whether passages get titles.
-    """
-
-    chunks: RecordFile[Chunk]
-    queries: Iterable[Query]
-    titles: TitleUse
-
-    def __call__(self) -> Iterator[CorpusLine]:
-        """Yield the lines."""
-        held = held_out(self.queries)
-        whole = {_json(doc_id).encode() for doc_id in held}
-        for number, line in enumerate(self.chunks.lines(), start=1):
-            found = _LINE.fullmatch(line)
-            quick = None if found is None or found[2] in whole else self._quick(found[1], found[3], found[4])
-            if quick is None:
-                chunk = self.chunks.parse(line, number)
-                passage = indexed(chunk, held.get(chunk.span.doc_id, _NOTHING), self.titles)
-                quick = CorpusLine.of(passage, self.titles)
-            yield quick
-
-    def _quick(self, chunk_id: bytes, text: bytes, above: bytes) -> CorpusLine | None:
-        """Return the line of a passage without a heading of its own, None if that cannot be told quickly.
-
-        Args:
-            chunk_id: Its id, in JSON.
-            text: Its text, in JSON.
-            above: The members of the chunk's line with what stands above it.
-        """
-        marked = b"#" in text or b"==" in text or b"---" in text
-        if marked and above.startswith(b',"headings"') and headings(json.loads(text)):
-            return None
-        full = _title_of(above, self.titles is not TitleUse.NONE)
-        title = full if self.titles is not TitleUse.NONE else b'""'
-        if text in {title, b'""'}:
-            return None
-        alone = title[:-1] + b"\\n\\n" + text[1:] if self.titles is TitleUse.JOIN and title != b'""' else text
-        row = b'{"_id": %b, "title": %b, "text": %b, "metadata": {"title": %b}}\n' % (chunk_id, title, text, full)
-        return CorpusLine(b"%b: %b" % (chunk_id, alone), row)
-
-
-@lru_cache(maxsize=1024)
-def _title_of(above: bytes, emitted: bool) -> bytes:
-    """Return the full title of a passage in JSON.
-
-    Args:
-        above: As in `CorpusLines`.
-        emitted: Whether titles are emitted with the headings above the passage.
-    """
-    known = json.loads(b"{" + above[1:] + b"}")
-    span = Span(doc_id="-", start=0, end=0)
-    chunk = Chunk(chunk_id="-", span=span, text="", headings=known.get("headings", ()), title=known.get("title", ""))
-    return as_line(_json(title_path(chunk) if emitted else chunk.title))[:-1].encode()
+        return cls(_entry(passage.chunk_id, passage.alone(titles)), as_line(json_text(row)).encode())
 
 
 def title_use(metadata: Mapping[str, Any]) -> TitleUse:
@@ -366,7 +294,7 @@ def _write_entries(file: BinaryIO, name: str, entries: Iterable[bytes]) -> None:
 
 
 def _entry(key: str, value: object) -> bytes:
-    return as_line(f"{_json(key)}: {_json(value)}")[:-1].encode()
+    return as_line(f"{json_text(key)}: {json_text(value)}")[:-1].encode()
 
 
 def _write_beir(folder: Path, gold: GoldContents, described: Mapping[str, Mapping[str, Any]]) -> None:
@@ -426,8 +354,9 @@ def _plain(gold: GoldContents, query: Query) -> dict[str, int]:
 
 
 def _write_json(file: TextIO, value: object) -> None:
-    file.write(as_line(_json(value)))
+    file.write(as_line(json_text(value)))
 
 
-def _json(value: object) -> str:
+def json_text(value: object) -> str:
+    """Return a value in JSON, with characters as they are."""
     return json.dumps(value, ensure_ascii=False)

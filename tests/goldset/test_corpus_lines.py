@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import CorpusLine, CorpusLines, passages
-from goldbench.schemas.corpus import Chunk, Evidence, Span, TitleUse
-from goldbench.schemas.query import Query, TitlePart
+from goldbench.pipeline.goldset.corpus_lines import CorpusLines
+from goldbench.pipeline.goldset.dataset import CorpusLine, passages
+from goldbench.schemas.corpus import Chunk, Evidence, Span, TitlePart, TitleUse
+from goldbench.schemas.query import Query
 
 PARTS = [
     "Lock",
