@@ -99,12 +99,13 @@ print("done")
     assert last == "done"
     assert set(missing) == {
         f"pipeline review jinja2 {HINT.format('review')}",
-        "pipeline formats documents deep_elements bs4",  # these are imported by the worker that reads files
-        "pipeline formats documents html_text bs4",
-        "pipeline formats documents main_content bs4",
+        "pipeline formats documents deep_elements lxml",  # these are imported by the worker that reads files
+        "pipeline formats documents html_text markdownify",
+        "pipeline formats documents main_content lxml",
+        "pipeline formats documents page_tree lxml",
         "pipeline formats documents rst_markup docutils",
         "pipeline formats documents rst_text docutils",
-        "pipeline formats documents office bs4",
+        "pipeline formats documents office markdownify",
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -152,7 +153,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         OutputError: The output folder cannot be written.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
-    config, folder, writers = writer.config, GoldFolder(out), [writer]
+    config, folder, writers, warm = writer.config, GoldFolder(out), [writer], _warmed_up()
     shaped = with_personas(config)
     anew = replace and not refresh
     claim = Claim(
@@ -169,7 +170,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             return None
         progress.note(f"{unfit}. From here on the model is asked for one sentence at a time (prompt_style small).")
         writers.append(other)
-        return other.config, functools.partial(_fitted, other, progress=progress)
+        return other.config, functools.partial(_fitted, other, warm, progress=progress)
 
     with folder.replacing(claim) as place:
         run = Run(
@@ -178,7 +179,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             place=place,
             progress=progress,
             accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
-            opened=functools.partial(_fitted, writer, progress=progress),
+            opened=functools.partial(_fitted, writer, warm, progress=progress),
             retreat=retreat,
             earlier=None if anew else EarlierLines.of(folder, shaped.shaping()),
             grades_stay=finish is None,
@@ -243,12 +244,21 @@ def _result(run: Run, config: Config, manifest: Manifest) -> Result:
     return Result(config, manifest, drawn.limit, met, run.renewal, unreached)
 
 
+def _warmed_up() -> threading.Thread:
+    """Load the tables of the language detector while other processes read the documents."""
+    warm = threading.Thread(target=detect_language, args=(WARM_UP,), daemon=True)
+    warm.start()
+    return warm
+
+
 @contextlib.asynccontextmanager
-async def _fitted(writer: Writer, chunks: RecordFile[Chunk], *, progress: Progress) -> AsyncIterator[Writing]:
+async def _fitted(
+    writer: Writer, warm: threading.Thread, chunks: RecordFile[Chunk], *, progress: Progress
+) -> AsyncIterator[Writing]:
     """Open the writer for a corpus and show how far it has read it."""
     async with contextlib.AsyncExitStack() as stack:
         with progress.stage("fit", len(chunks)) as step:
-            detect_language(WARM_UP)
+            warm.join()
             writing = await stack.enter_async_context(writer.open(Watched(chunks, step)))
         yield writing
 

@@ -89,6 +89,8 @@ class RankMeter:
 
     def _index(self) -> None:
         from goldbench.pipeline.retrieval.bm25 import BM25
+        from goldbench.pipeline.retrieval.corpus_words import SharedWords
+        from goldbench.pipeline.retrieval.stopwatch import Stopwatch
         from goldbench.pipeline.retrieval.tokens import tokenizer
 
         every = {
@@ -97,6 +99,7 @@ class RankMeter:
         }
         emitted = passages(self.chunks, self.held_out, self.titles)
         texts = {one.chunk_id: titled(one.title, one.text) for one in emitted}
+        words = SharedWords(Stopwatch())  # both cut texts at the same places
         for name, one in ((name, every[name]) for name in self.systems):
-            self._systems[name] = BM25(one, tokens=tokenizer(one.analyzer, language=one.language))
+            self._systems[name] = BM25(one, tokens=tokenizer(one.analyzer, language=one.language), words=words)
             self._systems[name].index(texts)

@@ -26,13 +26,14 @@ from goldbench.pipeline.build.renewal import Renewal
 from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
-from goldbench.pipeline.formats.documents.chunker import cut_documents, look_at_chunks
+from goldbench.pipeline.formats.documents.chunker import Pieces, are_worth_pieces, cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.encodings import Encodings
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.site_lines import LeftOut
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.documents.worker_pool import memory_note
 from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.goldset.corpus_lines import CorpusLines
 from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.folder import Draft
@@ -90,6 +91,8 @@ class Run:
     chunks: RecordFile[Chunk] = field(init=False)
     selection: Selection = field(init=False)
     generator: Author = field(init=False)
+    looked_at: Traits | None = None
+    """What the selection knows of the chunks from those who cut them."""
     drawn: Drawn = field(init=False)
     kinds: dict[str, KindCount] = field(default_factory=dict)
     personas: tuple[str, ...] = ()
@@ -202,7 +205,13 @@ async def chunk(run: Run) -> Counts:
             sizes = {"size": settings.size, "overlap": settings.overlap_characters}
             return cut_documents(documents, workers, **sizes, on_failure=skips)
 
-        if run.earlier is None:
+        if run.earlier is None and are_worth_pieces(run.documents, settings.size):
+            seed, ready = run.config.generate.seed, run.config.documents.no_chunk
+            pieces = Pieces(workers, settings.size, settings.overlap_characters, seed, ready)
+            lines = pieces.lines(run.documents, on_failure=skips, advance=step.advance)
+            run.chunks = run.place.chunks.write(lines)
+            run.looked_at = pieces.traits()
+        elif run.earlier is None:
             run.chunks = run.place.chunks.write(cut(counted(run.documents, step)))
         else:
             run.chunks = run.place.chunks.write(run.earlier.cut(run.documents, cut, step.advance))
@@ -215,7 +224,7 @@ async def choose(run: Run) -> Counts:
     """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
     seed, ready = run.config.generate.seed, run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
-        known = run.earlier.traits() if run.earlier else None
+        known = run.earlier.traits() if run.earlier else run.looked_at
         if known is None:
             known = Traits.unknown(len(run.chunks))
         step.advance(len(run.chunks) - len(unseen(known)))
@@ -418,7 +427,8 @@ async def assemble(run: Run) -> Counts:
         relevance = run.renewal.relevance(relevance, judged=graded)
     titles = run.config.corpus.title
     corpus = functools.partial(passages, chunks, queries, titles)
-    lines = functools.partial(run.earlier.corpus, chunks, queries, titles) if run.earlier else None
+    made = CorpusLines(chunks, queries, titles)
+    lines = functools.partial(run.earlier.corpus, chunks, queries, titles) if run.earlier else made
     metadata = described(run.config, run.drawn, run.generator, run.selected())
     if run.renewal is not None:
         run.renewal.write_retired(run.place)

@@ -54,7 +54,7 @@ class RecordFile(Generic[R]):
         with path.open("wb", buffering=_BUFFER) as file:
             for record in records:
                 offsets.append(position)
-                position += file.write(record if isinstance(record, bytes) else _line_of(record))
+                position += file.write(record if isinstance(record, bytes) else line_of(record))
         return cls(path, kind, offsets)
 
     @classmethod
@@ -107,7 +107,8 @@ class RecordFile(Generic[R]):
             raise Fault(explain(error), line=number).of(self.path) from None
 
 
-def _line_of(record: Record) -> bytes:
+def line_of(record: Record) -> bytes:
+    """Return a record as the line of a file of such records."""
     return as_line(record.model_dump_json(exclude_defaults=True)).encode()
 
 

@@ -154,7 +154,7 @@ def held_out(queries: Iterable[Query]) -> dict[str, Held]:
     return found
 
 
-_NOTHING = Held()
+NOTHING_HELD = Held()
 
 
 def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse) -> Iterator[Passage]:
@@ -167,7 +167,7 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse
     """
     held = held_out(queries)
     for chunk in chunks:
-        yield indexed(chunk, held.get(chunk.span.doc_id, _NOTHING), titles)
+        yield indexed(chunk, held.get(chunk.span.doc_id, NOTHING_HELD), titles)
 
 
 def indexed(chunk: Chunk, held: Held, titles: TitleUse) -> Passage:
@@ -206,7 +206,7 @@ class CorpusLine:
         if passage.original is not None:
             metadata["original_text"] = passage.original
         row = {"_id": passage.chunk_id, "title": passage.title, "text": passage.text, "metadata": metadata}
-        return cls(_entry(passage.chunk_id, passage.alone(titles)), as_line(_json(row)).encode())
+        return cls(_entry(passage.chunk_id, passage.alone(titles)), as_line(json_text(row)).encode())
 
 
 def title_use(metadata: Mapping[str, Any]) -> TitleUse:
@@ -294,7 +294,7 @@ def _write_entries(file: BinaryIO, name: str, entries: Iterable[bytes]) -> None:
 
 
 def _entry(key: str, value: object) -> bytes:
-    return as_line(f"{_json(key)}: {_json(value)}")[:-1].encode()
+    return as_line(f"{json_text(key)}: {json_text(value)}")[:-1].encode()
 
 
 def _write_beir(folder: Path, gold: GoldContents, described: Mapping[str, Mapping[str, Any]]) -> None:
@@ -354,8 +354,9 @@ def _plain(gold: GoldContents, query: Query) -> dict[str, int]:
 
 
 def _write_json(file: TextIO, value: object) -> None:
-    file.write(as_line(_json(value)))
+    file.write(as_line(json_text(value)))
 
 
-def _json(value: object) -> str:
+def json_text(value: object) -> str:
+    """Return a value in JSON, with characters as they are."""
     return json.dumps(value, ensure_ascii=False)

@@ -25,9 +25,16 @@ _PIECE = regex.compile(
 _ADDRESS_MARKS = ("@", "://", "www.")
 _PLAIN_WORD = re.compile("[^\\W_]+(?:['’.\\-\u200c\u200d][^\\W_]+)*")
 """The words of ``_PIECE`` in plain text without addresses, several times faster."""
+_JOINING = "'.-"
+_ASCII_WORDS = bytes(
+    ord(chr(byte).lower()) if byte < 128 and (chr(byte).isalnum() or chr(byte) in _JOINING) else 32
+    for byte in range(256)
+)
+"""Letters in lower case, digits, what joins them, and a space for each other byte."""
 _LETTER = regex.compile(r"\p{L}")
 LONGEST_WORD = 40
 """Most characters of a word; longer ones are hashes and base64, which nobody asks with."""
+_SEVERAL = -2
 LONGEST_TEXT = 20_000
 """Characters of a chunk that are read; a table row taken as a chunk may be of any size."""
 LANGUAGE_SAMPLE = 200
@@ -79,11 +86,15 @@ class Analysis:
         language = self.language_of(text)
         if language not in self._known:
             self._known[language] = _Numbers(lambda form: self._number(form, self._stem(form, language)))
-        if text.isascii():  # only there has the word in lower case as many letters
-            forms = _PLAIN_WORD.findall(text.lower())
-        else:
-            forms = [word.lower() if len(word) <= LONGEST_WORD else "" for word in _PLAIN_WORD.findall(text)]
-        return map(self._known[language].__getitem__, forms)
+        known = self._known[language]
+        if not text.isascii():
+            return [known[word.lower() if len(word) <= LONGEST_WORD else ""] for word in _PLAIN_WORD.findall(text)]
+        # Only there has the word in lower case as many letters.
+        pieces = text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
+        found = list(map(known.__getitem__, pieces))
+        if _SEVERAL not in found:
+            return found
+        return [number for piece, one in zip(pieces, found, strict=True) for number in known.several.get(piece, (one,))]
 
     def _number(self, form: str, stem: str) -> int:
         return self.pairs.setdefault((form, stem), len(self.pairs))
@@ -121,15 +132,26 @@ class Analysis:
 
 
 class _Numbers(dict[str, int]):
-    """The number of each form of one language, found when it is first asked for."""
+    """The number of each form of one language, and of what a piece of ASCII between spaces holds, found when asked for.
+
+    ``several`` holds the numbers of pieces that hold no form or several; their own number is ``_SEVERAL``.
+    """
 
     def __init__(self, number: Callable[[str], int]) -> None:
         self._number = number
+        self.several: dict[str, list[int]] = {}
 
-    def __missing__(self, form: str) -> int:
-        is_long = len(form) > LONGEST_WORD and form.isascii()  # others were measured before they were in lower case
-        self[form] = -1 if is_long or not form else self._number(form)
-        return self[form]
+    def __missing__(self, piece: str) -> int:
+        forms = _PLAIN_WORD.findall(piece) if piece.isascii() and not piece.isalnum() else [piece]
+        if forms == [piece] or not piece:
+            is_long = len(piece) > LONGEST_WORD and piece.isascii()  # others were measured in their own case
+            self[piece] = -1 if is_long or not piece else self._number(piece)
+        elif len(forms) == 1:
+            self[piece] = self[forms[0]]
+        else:
+            self.several[piece] = [self[form] for form in forms]
+            self[piece] = _SEVERAL
+        return self[piece]
 
 
 def _carries_meaning(form: str) -> bool:

@@ -25,6 +25,8 @@ _NO_LETTERS = bytes(byte for byte in range(256) if not (byte < 128 and chr(byte)
 
 def script_of(text: str) -> str | None:
     """Return the Unicode script of most letters of the text (``Latin``, ``Han`` …), None without letters."""
+    if text.isascii():
+        return "Latin" if _ascii_letters(text) else None
     counts: Counter[str] = Counter()
     if latin := _ascii_letters(text):
         counts["Latin"] = latin

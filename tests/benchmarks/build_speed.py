@@ -1,16 +1,17 @@
-"""Chunk, select and offline generation at 10, 100 and 1000 MB of text: MB/s on one core, and peak memory.
+"""The command ``goldbench build`` without a model, as a user runs it: 10 MB, 100 MB, real documentation, memory.
 
-Each size is built by a process of its own from files on disk, the whole of it, as the command does it.
+Every figure is a process of its own, from its start to its end, on all processors. ``SIZES`` names the sizes in MB, as
+``SIZES=10,100,1000``; of a size of 1,000 and more there is one run. The text of ``synthetic_text`` is split by the
+splitter alone for an anchor, the pages of the documentation are parsed by lxml alone.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import json
+import functools
+import itertools
 import os
-import resource
-import subprocess
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,9 +19,29 @@ from pathlib import Path
 
 import psutil
 
-SIZES = (10, 100, 1000)
-BAR = ("chunk", "select", "fit", "generate")
+from tests.benchmarks import rows
+
+SIZES = (10, 100)
 QUERIES = 300
+MOST_S, LEAST_SPEED, MOST_GROWTH = 6.0, 8.0, 1.5
+"""The bars: seconds for 10 MB, MB a second of larger sizes, and how much more memory ten times the text may take."""
+DOCUMENTATION, MOST_DOCUMENTATION_S = Path("/usr/share/doc/python3.11/html"), 40.0
+"""The pages and sources of Debian's package ``python3.11-doc``, and the bar for them."""
+SPLITTER = """
+import sys
+from pathlib import Path
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+splitter = RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=100)
+for path in sorted(Path(sys.argv[1]).rglob("*.md")):
+    splitter.split_text(path.read_text("utf-8"))
+"""
+PARSER = """
+import sys
+from pathlib import Path
+from lxml import html
+for path in sorted(Path(sys.argv[1]).rglob("*.html")):
+    html.fromstring(path.read_bytes())
+"""
 
 
 def processor_seconds() -> float:
@@ -53,57 +74,71 @@ class Clock:
         print(line, file=sys.stderr)
 
 
-def child(source: str, out: str) -> None:
-    """Build once and print what it took."""
-    from goldbench.pipeline.build import flow
-    from goldbench.pipeline.build.writers import OfflineWriter
-    from goldbench.pipeline.config import load_config
-    from goldbench.pipeline.formats.documents.sources import find_files
+def built(source: Path, folder: Path) -> rows.Taken:
+    """Build a set in a folder that is removed again, and return what it took."""
+    out = folder / "run"
+    command = [sys.executable, "-m", "goldbench.pipeline", "build", str(source), "--out", str(out)]
+    try:
+        return rows.process([*command, "--generator", "simulated", "--queries", str(QUERIES)])
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
 
-    config = load_config(None, {"generate": {"generator": "offline", "queries": QUERIES}})
-    writer, clock = OfflineWriter(config, ""), Clock()
-    started = processor_seconds()
-    build = flow.build(writer, find_files([source]), Path(out), progress=clock)
-    result = asyncio.run(build)
-    print(
-        json.dumps(
-            {
-                "seconds": clock.seconds,
-                "whole": processor_seconds() - started,
-                "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-                "chunks": next(r.read for r in result.manifest.stages if r.stage == "select"),
-                "queries": result.manifest.queries,
-            }
-        )
-    )
+
+def alone(code: str, source: Path) -> rows.Taken:
+    """Return what a program takes for the same files."""
+    return rows.process([sys.executable, "-c", code, str(source)])
+
+
+def measured(source: Path, folder: Path, code: str, *, often: bool) -> tuple[rows.Taken, rows.Taken]:
+    """Return what a build takes, and what its anchor takes in the same run; medians, unless it is done once.
+
+    Args:
+        source: The documents.
+        folder: Where to build.
+        code: The program of the anchor.
+        often: Whether both are measured several times.
+    """
+    takes = {"build": functools.partial(built, source, folder), "anchor": functools.partial(alone, code, source)}
+    found = rows.in_turn(takes) if often else {name: take() for name, take in takes.items()}
+    return found["build"], found["anchor"]
 
 
 def main() -> None:
-    """Measure every size and print a table."""
+    """Print the rows of every size, of the documentation, and of the memory."""
     sizes = [int(size) for size in os.environ.get("SIZES", "").split(",") if size] or list(SIZES)
-    print(f"Build of synthetic text, offline generator, {QUERIES} queries; one process, CPU seconds")
-    print(f"{'MB':>6} {'chunks':>10} {'MB/s':>7} {'peak MB':>8}   seconds by stage")
+    rows.heading()
     peaks: dict[int, float] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "documents")
             write_corpus(source, size)
-            command = [sys.executable, "-m", "tests.benchmarks.build_speed", str(source), str(Path(folder, "run"))]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                sys.exit(done.stderr)
-            measured = json.loads(done.stdout)
-        seconds = measured["seconds"]
-        bar = sum(seconds.get(name, 0.0) for name in BAR)
-        peaks[size] = measured["peak_mb"]
-        stages = "  ".join(f"{name} {took:.1f}" for name, took in seconds.items())
-        print(
-            f"{size:>6} {measured['chunks']:>10,} {size / bar:>7.2f} {measured['peak_mb']:>8.0f}   {stages}  "
-            f"whole {measured['whole']:.1f}  ({measured['queries']} queries)",
-            flush=True,
+            took, splitter = measured(source, Path(folder), SPLITTER, often=size < 1000)
+        peaks[size] = took.memory
+        speed, ratio = size / took.clock, f"{took.clock / splitter.clock:.1f} x the splitter alone"
+        if size <= 10:
+            rows.row(f"build of {size} MB", f"{took.clock:.1f} s", ratio, f"{MOST_S:.0f} s", met=took.clock <= MOST_S)
+        else:
+            figure, met = f"{speed:.1f} MB/s, {took.clock:.0f} s", speed >= LEAST_SPEED
+            rows.row(f"build of {size} MB", figure, ratio, f"{LEAST_SPEED:.0f} MB/s", met=met)
+    for less, more in itertools.pairwise(sizes):
+        growth, figure = peaks[more] / peaks[less], f"{peaks[more]:.0f} MB"
+        ratio = f"{growth:.2f} x that of {less} MB"
+        rows.row(
+            f"memory of the largest process, {more} MB", figure, ratio, f"{MOST_GROWTH} x", met=growth <= MOST_GROWTH
         )
-    if len(sizes) > 1:
-        print(f"peak memory, {sizes[-1]} MB against {sizes[-2]} MB: {peaks[sizes[-1]] / peaks[sizes[-2]]:.2f} x")
+    documentation()
+
+
+def documentation() -> None:
+    """Print the row of real documentation, if it is installed."""
+    if not DOCUMENTATION.is_dir():
+        print(f"{DOCUMENTATION} is not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        took, parser = measured(DOCUMENTATION, Path(folder), PARSER, often=True)
+    ratio = f"{took.clock / parser.clock:.1f} x lxml alone on the pages"
+    bar, met = f"{MOST_DOCUMENTATION_S:.0f} s", took.clock <= MOST_DOCUMENTATION_S
+    rows.row("build of python3-doc", f"{took.clock:.1f} s", ratio, bar, met=met)
 
 
 def write_corpus(folder: Path, megabytes: int) -> None:
@@ -114,7 +149,3 @@ def write_corpus(folder: Path, megabytes: int) -> None:
         path = folder / f"{number // 1000:03}" / document.source
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(document.text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    child(*sys.argv[1:])

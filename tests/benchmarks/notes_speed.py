@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 import random
+import statistics
 import time
-
-import psutil
 
 from goldbench.pipeline.stages.select import Selection, select
 from goldbench.schemas.corpus import Chunk, Span
+from tests.benchmarks import rows
 
 SIZES = (16_000, 160_000)
+MOST_GROWTH = 1.2
+"""The bar: how much longer a note may take among more notes."""
 PEOPLE = ("Anna", "Boris", "Clara", "David", "Emma", "Farid", "Greta", "Henry")
 
 
@@ -52,15 +54,13 @@ def seconds(chunks: Held, *, ready: bool) -> tuple[float, Selection]:
 
 
 def main() -> None:
-    """Measure both sizes, with the notes as rows of a table and as documents that are too short."""
+    """Print how much longer ten times the notes take, as rows of a table and as documents that are too short."""
     sizes = [int(size) for size in os.environ.get("SIZES", "").split(",") if size] or list(SIZES)
-    print("Selection among short notes that are much alike; one process, CPU seconds")
+    print("\nselection among short notes that are much alike; one process, seconds of the processors")
+    rows.heading()
     for ready, name in ((True, "rows of a table, all compared"), (False, "documents, all too short")):
-        took = []
-        for size in sizes:
-            found, selection = seconds(notes(size), ready=ready)
-            took.append(found)
-            print(f"{size:>8,} notes as {name}: {found:.1f} s, {selection.eligible:,} eligible", flush=True)
-        if len(sizes) > 1:
-            more, ratio = sizes[-1] / sizes[0], took[-1] / took[0]
-            print(f"{more:.0f} times the notes take {ratio:.1f} times the time, load {psutil.getloadavg()[0]:.1f}")
+        took = [statistics.median(seconds(notes(size), ready=ready)[0] for _ in range(rows.TIMES)) for size in sizes]
+        for less, more, before, after in zip(sizes, sizes[1:], took, took[1:], strict=False):
+            ratio, bar = after / before, MOST_GROWTH * more / less
+            what, told = f"{more:,} notes as {name}", f"{ratio:.1f} x those of {less:,}"
+            rows.row(what, f"{after:.1f} s", told, f"{bar:.0f} x", met=ratio <= bar)

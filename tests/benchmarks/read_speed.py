@@ -1,7 +1,7 @@
 """Reading and cutting the example, War and Peace and 10,000 small files, on one processor and on two.
 
-Each is a process of its own, from its start to the last chunk, as ``goldbench build`` reads and cuts. The median of
-five is printed: seconds on the clock, and of the processors.
+Each is a process of its own, from its start to the last chunk, as ``goldbench build`` reads and cuts, beside the
+splitter alone on the same texts.
 """
 
 from __future__ import annotations
@@ -9,16 +9,26 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
+from tests.benchmarks import rows
 from tests.benchmarks.collections import collections_folder
 
-TIMES, SMALL = 5, 10_000
+SMALL = 10_000
+MOST_CPU_S = {"example": 2.0, "war": 1.0, f"{SMALL:,}": 3.0}
+"""The bars: the seconds of the processors that reading took within one process, before it had processes of its own."""
+SPLITTER = """
+import sys
+from pathlib import Path
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+splitter = RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=100)
+for path in sorted(Path(sys.argv[1]).rglob("*")):
+    if path.suffix in {".txt", ".md", ".html"}:
+        splitter.split_text(path.read_text("utf-8"))
+"""
 
 
 def child(source: str, out: str) -> None:
@@ -41,18 +51,19 @@ def child(source: str, out: str) -> None:
     asyncio.run(walk(run, until="chunk"))
 
 
-def seconds(source: Path, processors: set[int]) -> tuple[float, float]:
-    """Return how long one reading took, on the clock and of the processors."""
+def reading(source: Path, processors: set[int]) -> rows.Taken:
+    """Return what one reading took."""
     with tempfile.TemporaryDirectory() as out:
-        before, started = os.times(), time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-c", f"from {__name__} import child; child({str(source)!r}, {out!r})"],
-            check=True,
-            preexec_fn=lambda: os.sched_setaffinity(0, processors),
-        )
-        took, after = time.perf_counter() - started, os.times()
-    spent = after.children_user + after.children_system - before.children_user - before.children_system
-    return took, spent
+        return rows.process([*_on(processors), "-c", f"from {__name__} import child; child({str(source)!r}, {out!r})"])
+
+
+def splitting(source: Path, processors: set[int]) -> rows.Taken:
+    """Return what the splitter alone takes for the same texts."""
+    return rows.process([*_on(processors), "-c", SPLITTER, str(source)])
+
+
+def _on(processors: set[int]) -> list[str]:
+    return ["taskset", "--cpu-list", ",".join(map(str, sorted(processors))), sys.executable]
 
 
 def write_notes(folder: Path, text: str) -> None:
@@ -68,8 +79,10 @@ def write_notes(folder: Path, text: str) -> None:
 
 
 def main() -> None:
+    """Print a row for each corpus and number of processors."""
     novel = collections_folder() / "war_and_peace"
-    print("\nreading and cutting, median of five: seconds on the clock, of the processors")
+    print("\nreading and cutting, from the start of the process to the last chunk")
+    rows.heading()
     with tempfile.TemporaryDirectory() as small:
         write_notes(Path(small), (novel / "2600-0.txt").read_text(encoding="utf-8"))
         for name, source in (
@@ -79,6 +92,10 @@ def main() -> None:
         ):
             for count in (1, 2):
                 usable = set(sorted(os.sched_getaffinity(0))[:count])
-                taken = [seconds(source, usable) for _ in range(TIMES)]
-                clock, spent = (statistics.median(one) for one in zip(*taken, strict=True))
-                print(f"{name:>15} {count} processor{'s' * (count > 1):1} {clock:>7.2f} {spent:>7.2f}")
+                takes = {"ours": partial(reading, source, usable), "alone": partial(splitting, source, usable)}
+                taken = rows.in_turn(takes)
+                ours, ratio = taken["ours"], taken["ours"].clock / taken["alone"].clock
+                what, told = f"{name}, {count} processor{'s' * (count > 1)}", f"{ratio:.1f} x the splitter alone"
+                figure = f"{ours.clock:.2f} s, of the processors {ours.cpu:.2f} s"
+                bar = MOST_CPU_S[name.split()[0]]
+                rows.row(what, figure, told, f"{bar} s of the processors", met=ours.cpu <= bar)

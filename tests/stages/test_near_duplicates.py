@@ -17,6 +17,7 @@ from goldbench.pipeline.stages.select.near_duplicates import (
     Sketches,
     cluster,
     write_sketch,
+    write_sketches,
 )
 from goldbench.pipeline.text.similarity import CHARACTERS, WORDS, jaccard, shingles
 from goldbench.schemas.corpus import Chunk
@@ -247,3 +248,20 @@ def test_ten_times_the_notes_take_ten_times_the_comparisons(ready: bool) -> None
     took = [seconds(held, ready=ready)[0] for held in (few, many)]
     assert many.times <= 12 * max(few.times, 1)
     assert took[1] <= 30 * took[0]  # 12 by `make bench`; what is quadratic takes 100, whatever else the machine does
+
+
+def test_sketches_written_together_are_those_written_alone() -> None:
+    draw = random.Random(3)
+    words = ["lock", "gate", "keeper", "漢字", "ship", "Хлеб"]
+    texts = [" ".join(draw.choices(words, k=draw.randrange(40))) for _ in range(70)] + [
+        "",
+        "...",
+        "漢字仮名" * 9,
+        "word " * 30_000,
+    ]
+    together, alone = Sketches.empty(len(texts)), Sketches.empty(len(texts))
+    write_sketches(texts, together, range(len(texts)))
+    for position, text in enumerate(texts):
+        write_sketch(text, alone, position)
+    assert together.digests.tolist() == alone.digests.tolist()
+    assert np.array_equal(together.signatures, alone.signatures)

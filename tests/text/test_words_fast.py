@@ -22,6 +22,13 @@ def test_words_are_those_of_the_full_pattern(text: str) -> None:
 @given(MIXED)
 def test_terms_are_those_of_the_full_pattern(text: str) -> None:
     assert words.terms(text) == words._PLAIN.findall(text.casefold())
+    assert words.encoded_terms(text) == [term.encode() for term in words.terms(text)]
+
+
+@given(st.text(st.sampled_from("abZ09'.-_/ \n\x1f\x7f‘’—›\u203f\xa0\xb7"), max_size=40))
+def test_ascii_with_marks_is_cut_as_by_the_full_pattern(text: str) -> None:
+    assert words.terms(text) == words._PLAIN.findall(text.casefold())
+    assert words.word_count(text) == len(words._WORD.findall(text))
 
 
 def test_every_plain_character_is_in_a_word_exactly_where_the_full_pattern_says_so() -> None:

@@ -6,6 +6,7 @@ import base64
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any
 
@@ -74,6 +75,86 @@ def _tasks(documents: Iterable[Document], sent: deque[Document], settings: dict[
         size += len(text)
     if items:
         yield Task("chunk", items, settings, size, size / _BATCH_CHARACTERS)
+
+
+@dataclass(slots=True)
+class Pieces:
+    """The chunks of documents as lines, cut and looked at by the same processes.
+
+    Args:
+        workers: Who cuts and looks.
+        size: As in `cut_documents`.
+        overlap: As in `cut_documents`.
+        seed: As in ``select``.
+        ready: As in ``select``.
+    """
+
+    workers: Workers
+    size: int
+    overlap: int
+    seed: int
+    ready: bool
+    _rows: list[bytes] = field(default_factory=list)
+    _count: int = 0
+
+    def lines(
+        self,
+        documents: RecordFile[Document],
+        *,
+        on_failure: Callable[[UnreadableDocument], None],
+        advance: Callable[[int], None],
+    ) -> Iterator[bytes]:
+        """Yield the chunks of each document, in order.
+
+        Args:
+            documents: The documents.
+            on_failure: As in `cut_documents`.
+            advance: Called with 1 after each document.
+        """
+        check_sizes(self.size, self.overlap)
+        settings = {
+            "cut": {"size": self.size, "overlap": self.overlap},
+            "look": {"seed": self.seed, "ready": self.ready},
+        }
+        with contextlib.closing(self.workers.answers(_piece_tasks(documents.lines(), settings))) as answers:
+            for position, answer in enumerate(answers):
+                parts = list(answer)
+                if problem := next((problem for part in parts if (problem := part.get("problem"))), None):
+                    on_failure(UnreadableDocument(shown(documents.at(position).source), problem))
+                elif missing := next((missing for part in parts if (missing := part.get("missing"))), None):
+                    raise GoldbenchError(f"{missing} is not installed: install goldbench again")
+                else:
+                    yield from self._taken(parts)
+                advance(1)
+
+    def _taken(self, parts: list[dict[str, Any]]) -> Iterator[bytes]:
+        for part in parts:
+            lines = part["lines"].encode("utf-8", "surrogatepass").splitlines(keepends=True)
+            self._rows.append(base64.b64decode(part["traits"]))
+            self._count += len(lines)
+            yield from lines
+
+    def traits(self) -> Traits | None:
+        """Return what the selection knows of the chunks whose lines were given."""
+        return Traits.unpacked(b"".join(self._rows), self._count)
+
+
+def are_worth_pieces(documents: RecordFile[Document], size: int) -> bool:
+    """Return whether documents of a chunk size give enough chunks for other processes to look at them."""
+    return documents.path.stat().st_size >= _WORTH_PROCESSES * size
+
+
+def _piece_tasks(lines: Iterable[bytes], settings: dict[str, Any]) -> Iterator[Task]:
+    items: list[dict[str, Any]] = []
+    size = 0
+    for line in lines:
+        if items and (len(items) >= _BATCH or size + len(line) > _BATCH_CHARACTERS):
+            yield Task("pieces", items, settings, size, size / _BATCH_CHARACTERS)
+            items, size = [], 0
+        items.append({"document": line.decode("utf-8", "surrogatepass")})
+        size += len(line)
+    if items:
+        yield Task("pieces", items, settings, size, size / _BATCH_CHARACTERS)
 
 
 def look_at_chunks(

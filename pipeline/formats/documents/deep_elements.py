@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bs4 import Tag
-from bs4.element import NavigableString, PreformattedString
+from goldbench.pipeline.formats.documents.page_tree import Element, Remark, Text
 
 _MOST = 250
 """Most elements around an element; what converts one to text makes three nested calls, and Python allows 1,000."""
@@ -14,31 +13,29 @@ _WITHIN_LINES = re.compile("a|abbr|b|big|cite|code|em|font|i|kbd|mark|q|s|small|
 _UNREAD = frozenset({"script", "style", "template", "noscript", "svg", "math"})
 
 
-def flatten(body: Tag) -> None:
+def flatten(body: Element) -> None:
     """Replace what is nested more than 250 levels deep with its text, in which every block is a line."""
-    depths = {id(body): 0}
-    deepest: list[Tag] = []
-    for node in body.descendants:
-        if not isinstance(node, Tag) or node.parent is None or id(node.parent) not in depths:
-            continue
-        if depths[id(node.parent)] < _MOST:
-            depths[id(node)] = depths[id(node.parent)] + 1
-        elif not deepest or deepest[-1] is not node.parent:
-            deepest.append(node.parent)
-    for tag in deepest:
-        text = NavigableString("".join(_words(tag)))
-        tag.clear()
-        tag.append(text)
+    level, deepest = [body], list[Element]()
+    for depth in range(_MOST + 1):
+        if depth == _MOST:
+            deepest = [element for element in level if any(isinstance(node, Element) for node in element.contents)]
+        level = [node for element in level for node in element.contents if isinstance(node, Element)]
+        if not level:
+            return
+    for element in deepest:
+        text = Text("".join(_words(element)))
+        element.contents.clear()
+        element.append(text)
 
 
-def _words(within: Tag) -> Iterator[str]:
+def _words(within: Element) -> Iterator[str]:
     """Yield the texts in an element, in order; without recursion, because elements may be nested 100,000 deep."""
-    waiting: list[Tag | str] = [within]
+    waiting: list[Element | str] = [within]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, Tag):
+        if isinstance(item, Element):
             ends = [] if _WITHIN_LINES.fullmatch(item.name) else ["\n"]
             if item.name not in _UNREAD and "hidden" not in item.attrs:
-                waiting += [*ends, *reversed(item.contents), *ends]  # type: ignore[list-item]  # elements and texts
-        elif not isinstance(item, PreformattedString):
+                waiting += [*ends, *reversed(item.contents), *ends]
+        elif not isinstance(item, Remark):
             yield str(item)

@@ -8,16 +8,12 @@ that a chapter about menus stays.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 
-from bs4 import BeautifulSoup, Tag
-from bs4.element import NavigableString, PageElement, PreformattedString
-
 from goldbench.pipeline.formats.documents.deep_elements import flatten
+from goldbench.pipeline.formats.documents.page_tree import Element, Node, Remark
 from goldbench.pipeline.text import table
 
 _DROPPED = frozenset({
@@ -80,42 +76,26 @@ _MAX_LABEL = 40
 _BETWEEN = re.compile(r"[|·•»«›‹→←↑⟶⟵▲►◄>/\[\]()<—–-]+|\s{2,}|\n")
 
 
-@dataclass(slots=True)
-class _Sizes:
-    """The characters of text in each element, by the identity of the element, and of these the ones in links."""
-
-    text: Counter[int] = field(default_factory=Counter)
-    linked: Counter[int] = field(default_factory=Counter)
-
-    def plain(self, element: Tag) -> int:
-        """Return the characters outside links."""
-        return self.text[id(element)] - self.linked[id(element)]
-
-    def is_linked(self, element: Tag) -> bool:
-        """Whether at least half of the text is in links."""
-        return 2 * self.linked[id(element)] >= self.text[id(element)]
-
-
-def main_content(soup: BeautifulSoup) -> Tag:
+def main_content(page: Element) -> Element:
     """Return the element that holds the page's main content, after all furniture was taken out of the page."""
-    body = soup.body or soup
+    body = page.first("body") or page
     flatten(body)
-    tags, titles = _tags(body), _titles(body)
+    tags, titles = body.tags(), _titles(body)
     holders = {id(holder) for part in _outermost(tags, _is_main)[:9] for holder in (part, *part.parents)}
     _take_out(_turning_bars(tag for tag in tags if tag.name == "a"))
     _take_out(tag for tag in tags if id(tag) not in holders and _is_dropped(tag))
-    sizes = _measured(body)
-    root = _root(body, sizes)
-    _take_out(_asides(root, sizes, inside=root is not body))
+    _measure(body)
+    root = _root(body)
+    _take_out(_asides(root, inside=root is not body))
     _mark_code(root)
-    inside = _tags(root)
+    inside = root.tags()
     first = next((place for place, tag in enumerate(inside) if tag.name in _MARKED), len(inside))
-    leading = {id(tag) for tag in inside[:first]} if root.find_previous(_MARKED) is None else set()
-    soft = _outermost(inside, lambda tag: _is_furniture(tag, sizes, leads=id(tag) in leading))
-    if sizes.text[id(root)] - sum(sizes.text[id(tag)] for tag in soft) >= _LEAST:
+    leading = set() if _stands_below_heading(root) else {id(tag) for tag in inside[:first]}
+    soft = _outermost(inside, lambda tag: _is_furniture(tag, leads=id(tag) in leading))
+    if root.size - sum(tag.size for tag in soft) >= _LEAST:
         _take_out(soft)
-    if len(titles) == 1 and root.find("h1") is None:
-        root.insert(0, titles[0].extract())
+    if len(titles) == 1 and root.first("h1") is None and titles[0] not in (root, *root.parents):
+        root.insert(0, [titles[0].extract()])
     return root
 
 
@@ -135,13 +115,9 @@ def is_bar(text: str) -> bool:
     return len(words) > 1 and words <= turn | place and not turn.isdisjoint(words)
 
 
-def _tags(within: Tag) -> list[Tag]:
-    return [node for node in within.descendants if isinstance(node, Tag)]
-
-
-def _outermost(tags: Iterable[Tag], wanted: Callable[[Tag], bool]) -> list[Tag]:
+def _outermost(tags: Iterable[Element], wanted: Callable[[Element], bool]) -> list[Element]:
     """Return the wanted elements that do not stand in another wanted one; ``tags`` are in the order of the page."""
-    found: list[Tag] = []
+    found: list[Element] = []
     inside: set[int] = set()
     for tag in tags:
         if id(tag.parent) in inside:
@@ -152,28 +128,28 @@ def _outermost(tags: Iterable[Tag], wanted: Callable[[Tag], bool]) -> list[Tag]:
     return found
 
 
-def _take_out(tags: Iterable[Tag]) -> None:
+def _take_out(tags: Iterable[Element]) -> None:
     for tag in tags:
         tag.extract()
 
 
-def _is_main(tag: Tag) -> bool:
+def _is_main(tag: Element) -> bool:
     return tag.name == "main" or tag.get("role") == "main"
 
 
-def _titles(body: Tag) -> list[Tag]:
+def _titles(body: Element) -> list[Element]:
     """Return the headings of level 1 that do not stand in navigation."""
-    found = (tag for tag in body.find_all("h1", limit=9) if tag.get_text().strip())
+    found = (tag for tag in body.find_all("h1")[:9] if tag.text().strip())
     return [tag for tag in found if not any(map(_is_beside, tag.parents))]
 
 
-def _is_beside(tag: Tag) -> bool:
+def _is_beside(tag: Element) -> bool:
     return tag.name in {"nav", "aside", "footer"} or tag.get("role") in {"navigation", "complementary", "contentinfo"}
 
 
-def _turning_bars(links: Iterable[Tag]) -> list[Tag]:
+def _turning_bars(links: Iterable[Element]) -> list[Element]:
     """Return the rows around links to the next and previous page that hold nothing but links and words of a site."""
-    found: dict[int, Tag] = {}
+    found: dict[int, Element] = {}
     leads: dict[int, bool] = {}
     for link in filter(_turns, links):
         last = None
@@ -188,22 +164,20 @@ def _turning_bars(links: Iterable[Tag]) -> list[Tag]:
     return list(found.values())
 
 
-def _turns(link: Tag) -> bool:
+def _turns(link: Element) -> bool:
     rel = str(link.get("rel", "")).split()
     return "prev" in rel or "next" in rel
 
 
-def _only_leads(row: Tag) -> bool:
+def _only_leads(row: Element) -> bool:
     """Whether a row is short and shows nothing but links, arrows and words of a site."""
     if row.name in {"body", "main", "article", "html"} or row.get("role") == "main":
         return False
     size, words = 0, []
-    for number, node in enumerate(row.descendants):
-        if isinstance(node, Tag):
+    for number, node in enumerate(row.descendants()):
+        if isinstance(node, Element):
             if node.name in _MARKED or node.name == "pre":
                 return False
-            continue
-        if not isinstance(node, NavigableString):
             continue
         size += len(node)
         if size > _MAX_BAR or number > _MAX_BAR:
@@ -218,7 +192,7 @@ def _words_of(text: str) -> list[str]:
     return [word for part in _BETWEEN.split(text) if (word := part.strip(" \t\n\xa0:,;").lower())]
 
 
-def _is_dropped(tag: Tag) -> bool:
+def _is_dropped(tag: Element) -> bool:
     if tag.name in _DROPPED:
         return True
     attributes = tag.attrs
@@ -234,152 +208,189 @@ def _is_dropped(tag: Tag) -> bool:
     if tag.name == "a":
         return _is_mark(tag, names)
     if tag.name in _CONTAINERS and "section" not in names and _BARE.search(names):
-        return len(tag.get_text()) <= _MAX_BARE and tag.find(["h1", "pre"]) is None
+        return len(tag.text()) <= _MAX_BARE and tag.first("h1", "pre") is None
     numbers = tag.name in {"span", "td", "div", "pre"} and not _LINE_NUMBERS.isdisjoint(names.split())
-    return numbers and not re.search(r"[^\W\d]", tag.get_text())
+    return numbers and not re.search(r"[^\W\d]", tag.text())
 
 
-def _is_mark(link: Tag, names: str) -> bool:
+def _is_mark(link: Element, names: str) -> bool:
     """Whether a link leads to the place where it stands, past the navigation, or to the next or previous page."""
     address = str(link.get("href", ""))
     if _turns(link) or _is_button(link, address):
         return True
     if address.startswith("#") and _SKIP_LINK.search(names):
         return True
-    shown = link.get_text().strip().replace("\ufe0f", "")
+    shown = link.text().strip().replace("\ufe0f", "")
     if len(shown) != 1 or shown not in (_MARKS if "#" in address else _SIGNS):
         return False
     return shown != "#" or "anchor" in names or any(parent.name in _MARKED for parent in islice(link.parents, 2))
 
 
-def _is_button(link: Tag, address: str) -> bool:
+def _is_button(link: Element, address: str) -> bool:
     """Whether a link is a picture of an arrow, a mark that a script uses, or a short word beside nothing but code."""
-    text = link.get_text().strip()
+    text = link.text().strip()
     if not text:
-        return any(_ARROWS.fullmatch(str(image.get("alt", ""))) for image in link.find_all("img", limit=1))
+        image = link.first("img")
+        return image is not None and _ARROWS.fullmatch(str(image.get("alt", ""))) is not None
     if address.startswith("javascript:") and not re.search(r"\w", text):
         return True
     if len(text) > _MAX_LABEL or link.parent is None or link.parent.name != "div":
         return False
-    beside = list(islice((node for node in link.parent.children if isinstance(node, Tag) or str(node).strip()), 3))
-    return len(beside) == 2 and beside[1] is link and isinstance(beside[0], Tag) and beside[0].name == "pre"
+    beside = list(islice((node for node in link.parent.contents if isinstance(node, Element) or str(node).strip()), 3))
+    return len(beside) == 2 and beside[1] is link and isinstance(beside[0], Element) and beside[0].name == "pre"
 
 
-def _measured(body: Tag) -> _Sizes:
-    sizes = _Sizes()
-    for node in reversed(list(body.descendants)):  # so that an element comes after everything in it
-        if isinstance(node, Tag):
-            text = sizes.text[id(node)]
-            linked = sizes.linked[id(node)] = text if node.name == "a" and node.get("href") else sizes.linked[id(node)]
-        elif isinstance(node, NavigableString) and not isinstance(node, PreformattedString):
-            text, linked = len(" ".join(node.split())), 0
+def _measure(body: Element) -> None:
+    """Enter the size of each element, and how much of it is in links."""
+    for node in reversed(list(body.descendants())):  # so that an element comes after everything in it
+        if isinstance(node, Element):
+            text, links = node.size, node.links
+            if node.name == "a":
+                links += 1
+                if node.get("href"):
+                    node.linked = text
+            linked = node.linked
+        elif isinstance(node, Remark):
+            continue
+        else:
+            text, linked, links = len(" ".join(node.split())), 0, 0
             if text < 9 and _SEPARATORS.fullmatch(node):
                 continue
-        else:
-            continue
-        sizes.text[id(node.parent)] += text
-        sizes.linked[id(node.parent)] += linked
-    return sizes
+        around = node.parent
+        assert around is not None
+        around.size += text
+        around.linked += linked
+        around.links += links
 
 
-def _root(body: Tag, sizes: _Sizes) -> Tag:
+def _plain(element: Element) -> int:
+    """Return the characters outside links."""
+    return element.size - element.linked
+
+
+def _is_linked(element: Element) -> bool:
+    """Whether at least half of the text is in links."""
+    return 2 * element.linked >= element.size
+
+
+def _stands_below_heading(root: Element) -> bool:
+    """Whether a heading stands before an element or around it."""
+    inner = root
+    for outer in root.parents:
+        before = outer.contents[: outer.contents.index(inner)]
+        tags = (tag for node in before if isinstance(node, Element) for tag in (node, *node.tags()))
+        if outer.name in _MARKED or any(tag.name in _MARKED for tag in tags):
+            return True
+        inner = outer
+    return False
+
+
+def _root(body: Element) -> Element:
     """Return the element of the main content; the whole body where none holds enough of the text outside links."""
-    root = _largest(_outermost(_tags(body), _is_main), body, sizes, share=_MAIN)
-    articles = _outermost(_tags(root), lambda tag: tag.name == "article")
-    return _largest(articles, root, sizes, share=_ARTICLE if root is body else _INNER)
+    root = _largest(_outermost(body.tags(), _is_main), body, share=_MAIN)
+    articles = _outermost(root.tags(), lambda tag: tag.name == "article")
+    return _largest(articles, root, share=_ARTICLE if root is body else _INNER)
 
 
-def _largest(tags: list[Tag], whole: Tag, sizes: _Sizes, *, share: float) -> Tag:
-    best = max(tags, key=sizes.plain, default=whole)
-    return best if sizes.plain(best) >= max(1, share * sizes.plain(whole)) else whole
+def _largest(tags: list[Element], whole: Element, *, share: float) -> Element:
+    best = max(tags, key=_plain, default=whole)
+    return best if _plain(best) >= max(1, share * _plain(whole)) else whole
 
 
-def _asides(root: Tag, sizes: _Sizes, *, inside: bool) -> list[Tag]:
+def _asides(root: Element, *, inside: bool) -> list[Element]:
     """Return the asides that are not notes: within the main content lists of links, elsewhere all others."""
     found = []
     for tag in root.find_all("aside"):
         names = f"{_names(tag)} {tag.get('role', '')}"
-        if not _NOTES.search(names) and (not inside or sizes.is_linked(tag)):
+        if not _NOTES.search(names) and (not inside or _is_linked(tag)):
             found.append(tag)
     return found
 
 
-def _is_furniture(tag: Tag, sizes: _Sizes, *, leads: bool) -> bool:
+def _is_furniture(tag: Element, *, leads: bool) -> bool:
     """Whether an element leads from page to page.
 
     Args:
         tag: The element.
-        sizes: The characters in each element.
         leads: Whether it stands before all headings.
     """
-    size = sizes.text[id(tag)]
+    size = tag.size
     if tag.name not in _CONTAINERS or not size:
         return False
-    if (sizes.is_linked(tag) or _is_labelled(tag, sizes)) and _FURNITURE.search(names := _names(tag)):
+    if (_is_linked(tag) or _is_labelled(tag)) and _FURNITURE.search(names := _names(tag)):
         return "section" not in names
-    if tag.name not in _BARS or size > _MAX_BAR or sizes.linked[id(tag)] == 0 or tag.find(_MARKED) is not None:
+    if tag.name not in _BARS or size > _MAX_BAR or tag.linked == 0 or tag.first(*_MARKED) is not None:
         return False
     links = tag.find_all("a")
     return _is_row_of_languages(links) or (
-        (sizes.is_linked(tag) or _only_leads(tag)) and (_is_turning(tag, links) or (leads and _is_trail(tag, links)))
+        (_is_linked(tag) or _only_leads(tag)) and (_is_turning(tag, links) or (leads and _is_trail(tag, links)))
     )
 
 
-def _is_labelled(tag: Tag, sizes: _Sizes) -> bool:
+def _is_labelled(tag: Element) -> bool:
     """Whether an element is a row of links with a short label before it."""
-    if sizes.plain(tag) > _MAX_LABEL or len(tag.find_all("a", limit=2)) < 2:
+    if _plain(tag) > _MAX_LABEL or tag.links < 2 or len(tag.find_all("a")) < 2:
         return False
-    outside = "".join(text for text in tag.find_all(string=True) if not _is_within(text, "a"))
+    outside = "".join(text for text in tag.texts() if not _is_within(text, "a"))
     return re.fullmatch(r"[^:：]+[:：][\s|·•,/]*", outside) is not None
 
 
-def _is_row_of_languages(links: list[Tag]) -> bool:
+def _is_row_of_languages(links: list[Element]) -> bool:
     """Whether all links but the one of the page itself lead to the page in another language."""
-    return len(links) > 1 and sum(link.has_attr("hreflang") for link in links) >= len(links) - 1
+    return len(links) > 1 and sum("hreflang" in link.attrs for link in links) >= len(links) - 1
 
 
-def _is_turning(tag: Tag, links: list[Tag]) -> bool:
+def _is_turning(tag: Element, links: list[Element]) -> bool:
     """Whether a row leads from page to page: its links say so, or the words before them, or they are arrows."""
     turn, place = site_words()
-    labels = [link.get_text().strip() for link in links]
+    labels = [link.text().strip() for link in links]
     if is_bar("|".join(labels)):
         return True
     arrows = sum(bool(label) and _ARROWS.fullmatch(label) is not None for label in labels)
     words = {word for label in labels for word in _words_of(label)} - {"?"}
     if arrows and words <= turn | place:
         return True
-    outside = {word for text in tag.find_all(string=True) if not _is_within(text, "a") for word in _words_of(text)}
+    outside = {word for text in tag.texts() if not _is_within(text, "a") for word in _words_of(text)}
     return not turn.isdisjoint(outside) and outside <= turn | place
 
 
-def _is_trail(tag: Tag, links: list[Tag]) -> bool:
+def _is_trail(tag: Element, links: list[Element]) -> bool:
     """Whether a row names the pages above this one, the outermost first."""
     if len(links) < 2 or tag.name == "table":
         return False
-    between = [text for text in tag.find_all(string=True) if text.strip() and not _is_within(text, "a")]
+    between = [text for text in tag.texts() if text.strip() and not _is_within(text, "a")]
     return len(between) >= len(links) - 1 and all(map(_CRUMBS.fullmatch, between[: len(links) - 1]))
 
 
-def _mark_code(root: Tag) -> None:
+def _mark_code(root: Element) -> None:
     """Make ``pre`` of other forms of code: lines of ``div``, and tables that hold line numbers beside it."""
     for block in root.find_all("div"):
         if _is_called(block, "fragment") and any(_is_called(line, "line") for line in block.find_all("div")):
             block.name = "pre"
-    frames = {id(frame): frame for block in root.find_all("pre") if (frame := block.find_parent("table"))}
+    frames = {id(frame): frame for block in root.find_all("pre") if (frame := _around(block, "table"))}
     for frame in frames.values():
-        texts = frame.find_all(string=lambda text: text is not None and not text.isspace())
-        if all(_is_within(text, "pre") for text in texts):
-            frame.insert_before(*(block.extract() for block in frame.find_all("pre")))
+        outer = frame.parent
+        if outer is not None and all(text.isspace() or _is_within(text, "pre") for text in frame.texts()):
+            blocks = [block.extract() for block in frame.find_all("pre")]
+            outer.insert(outer.contents.index(frame), blocks)
             frame.extract()
 
 
-def _is_within(node: PageElement, name: str) -> bool:
-    return any(parent.name == name for parent in node.parents)
+def _around(node: Node, name: str) -> Element | None:
+    """Return the closest element around a node that has a name."""
+    parent = node.parent
+    while parent is not None and parent.name != name:
+        parent = parent.parent
+    return parent
 
 
-def _is_called(element: Tag, name: str) -> bool:
+def _is_within(node: Node, name: str) -> bool:
+    return _around(node, name) is not None
+
+
+def _is_called(element: Element, name: str) -> bool:
     return name in str(element.get("class", "")).split()
 
 
-def _names(element: Tag) -> str:
+def _names(element: Element) -> str:
     return f"{element.get('id', '')} {' '.join(str(element.get('class', '')).split())}"

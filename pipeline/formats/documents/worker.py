@@ -19,6 +19,7 @@ import struct
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,6 +36,8 @@ LENGTH = struct.Struct(">I")
 """Precedes each request and each part of a reply."""
 _PART = 256 * 2**10
 """Bytes after which a part of a reply is sent."""
+_CHUNKS_AT_ONCE = 512
+"""Chunks of a document that are sent at once."""
 _IMPORTED = 2**30
 """Bytes of address space that the packages which read documents take at most."""
 _PATIENCE_S = 10
@@ -77,7 +80,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         _limit_time(request["seconds"] + _GRACE_S)  # ends an endless loop if the parent is gone
         _limit_memory(request["memory_megabytes"])
         _end_with_input(on=True)
-        if request["kind"] == "chunk":
+        if request["kind"] in {"chunk", "pieces"}:
             _prepare_to_cut()
         part, size = [], 0
         for item in request["items"]:
@@ -143,7 +146,7 @@ def answers(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[byt
 
     Args:
         item: ``path`` (bytes in hexadecimal), ``kind``, ``suffix``, ``source`` and ``encoding`` (None recognises it) of
-            a file; or ``text``; or ``lines``, which are chunks in JSON.
+            a file; or ``text``; or ``document``, which is its JSON; or ``lines``, which are chunks in JSON.
         request: The request that it is part of.
     """
     try:
@@ -163,6 +166,8 @@ def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict
         from goldbench.pipeline.text.cuts import passages
 
         yield {"passages": passages(item["text"], **settings)}
+    elif request["kind"] == "pieces":
+        yield from _pieces(item["document"], settings)
     elif request["kind"] == "look":
         from goldbench.pipeline.stages.select import traits_of
         from goldbench.schemas.corpus import Chunk
@@ -178,6 +183,19 @@ def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict
         )
     else:
         yield _whole(item, megabytes)
+
+
+def _pieces(line: str, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the chunks of a document as lines, and what the selection knows of them, some hundred chunks at a time."""
+    from goldbench.pipeline.formats.jsonl import line_of
+    from goldbench.pipeline.stages.chunk import chunk_documents
+    from goldbench.pipeline.stages.select import traits_of
+    from goldbench.schemas.corpus import Document
+
+    chunks = chunk_documents([Document.model_validate_json(line)], **settings["cut"])
+    while part := list(islice(chunks, _CHUNKS_AT_ONCE)):
+        lines = b"".join(map(line_of, part)).decode("utf-8", "surrogatepass")
+        yield {"lines": lines, "traits": base64.b64encode(traits_of(part, **settings["look"]).packed()).decode("ascii")}
 
 
 def _whole(item: Mapping[str, Any], megabytes: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from goldbench.pipeline.ports import Stored
 from goldbench.pipeline.stages.select.eligibility import READY, RULES, Limits, fault
-from goldbench.pipeline.stages.select.near_duplicates import Clusters, write_sketch
+from goldbench.pipeline.stages.select.near_duplicates import Clusters, write_sketches
 from goldbench.pipeline.stages.select.page_kinds import PAGE_RULES, page_fault
 from goldbench.pipeline.stages.select.traits import UNKNOWN, Traits
 from goldbench.pipeline.text.draws import number_of
@@ -27,6 +27,8 @@ __all__ = ["READY", "Limits", "Selection", "Traits", "chunk_fault", "draw_of", "
 OPENING = 80
 """Characters of a chunk, with single spaces for all white space, that say how it begins."""
 _BY_ID = 2**20 - 1
+_AT_ONCE, _CHARACTERS_AT_ONCE = 64, 256 * 2**10
+"""Most chunks that are sketched together, which is quicker, and characters from which there are no more of them."""
 _NAMES = (*(name for name, _ in RULES), *PAGE_RULES)
 """The rules in the order of their numbers, which begin at 1."""
 
@@ -131,14 +133,28 @@ def _look(
     advance: Callable[[int], None] | None = None,
 ) -> None:
     limits = limits or (READY if ready else Limits())
+    for batch in _batches(chunks):
+        for position, chunk in batch:
+            found = chunk_fault(chunk, limits, ready=ready)
+            into.faults[position] = _NAMES.index(found) + 1 if found else 0
+            into.draws[position] = draw_of(chunk, seed=seed)
+            into.sources[position] = number_of(chunk.span.doc_id)
+            if advance:
+                advance(1)
+        write_sketches([chunk.text for _, chunk in batch], into.sketches, [position for position, _ in batch])
+
+
+def _batches(chunks: Iterable[tuple[int, Chunk]]) -> Iterator[list[tuple[int, Chunk]]]:
+    """Yield a few chunks at a time, of long ones fewer."""
+    batch, size = list[tuple[int, Chunk]](), 0
     for position, chunk in chunks:
-        found = chunk_fault(chunk, limits, ready=ready)
-        into.faults[position] = _NAMES.index(found) + 1 if found else 0
-        into.draws[position] = draw_of(chunk, seed=seed)
-        into.sources[position] = number_of(chunk.span.doc_id)
-        write_sketch(chunk.text, into.sketches, position)
-        if advance:
-            advance(1)
+        batch.append((position, chunk))
+        size += len(chunk.text)
+        if len(batch) == _AT_ONCE or size >= _CHARACTERS_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def chunk_fault(chunk: Chunk, limits: Limits, *, ready: bool) -> str | None:

@@ -9,7 +9,7 @@ that version; a list of the changes of many versions is not.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from goldbench.pipeline.text import table
 from goldbench.pipeline.text.words import word_count
@@ -73,6 +73,7 @@ def _words() -> tuple[frozenset[str], frozenset[str], re.Pattern[str]]:
     return frozenset(words["index"]), frozenset(words["changes"]), re.compile(forms)
 
 
+@lru_cache(maxsize=1024)
 def _is_release(title: str) -> bool:
     """Whether a title names a release and what changed in it: "What's new in 3.1", "Pumps 3.1 release notes"."""
     return len(title) < 100 and _words()[2].fullmatch(title) is not None
@@ -86,6 +87,7 @@ def _lists_changes(chunk: Chunk, *, one_version: bool) -> bool:
     return len(found) > 1 or (bool(found) and not one_version and len(_ITEM.findall(chunk.text)) >= _FEWEST_ITEMS)
 
 
+@lru_cache(maxsize=1024)
 def _plain(title: str) -> str:
     """Return a title in the form of the words: case-folded, without number, decoration and the name of the site."""
     plain = " ".join(_DECORATION.sub("", title[:200]).casefold().replace("’", "'").split())

@@ -20,10 +20,11 @@ import pytest
 
 from goldbench.pipeline.errors import UnreadableDocument
 from goldbench.pipeline.formats.documents import worker_pool
-from goldbench.pipeline.formats.documents.chunker import cut_documents, look_at_chunks
+from goldbench.pipeline.formats.documents.chunker import Pieces, cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.sources import find_files
 from goldbench.pipeline.formats.documents.worker_pool import Budget, Workers, _Process
-from goldbench.pipeline.formats.jsonl import RecordFile
+from goldbench.pipeline.formats.jsonl import RecordFile, line_of
+from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.select import Traits, select, traits_of, unseen
 from goldbench.schemas.corpus import Chunk, Document, Span
 from tests.conftest import posix
@@ -371,3 +372,47 @@ def test_a_process_that_ran_out_of_memory_does_not_serve_the_next_file(tmp_path:
     assert outcome.texts == ["text"]
     assert len(outcome.failures) == 4
     assert largest < 700 * 2**20, largest
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("murderous", [False, True])
+def test_documents_are_cut_and_looked_at_as_in_one_process(tmp_path: Path, jobs: int, murderous: bool) -> None:
+    words = "Vessels of the canal pass the lock at seven, as the keeper of the gate wrote.\n\n"
+    texts = ["", "漢字の文です。" * 90, *(f"# Part {n}\n\n" + (words + f"Note {n}. ") * (n % 40) for n in range(120))]
+    made = (Document(doc_id=f"d{n}", title=f"T {n}", text=text, source=f"{n}.md") for n, text in enumerate(texts))
+    row = Document(doc_id="row", title="", text="A row\u2028of a table.", source="a.csv#1", ready=True)
+    documents = RecordFile.write(tmp_path / "documents.jsonl", Document, [*made, row])
+    chunks = list(chunk_documents(documents, size=200, overlap=20))
+    reached, killed = 0, 0
+
+    def advance(count: int) -> None:
+        nonlocal reached, killed
+        reached += count
+        for child in children() if murderous and not killed else ():
+            child.kill()
+            killed += 1
+
+    with Workers(Budget(), jobs) as workers:
+        pieces = Pieces(workers, size=200, overlap=20, seed=3, ready=False)
+        found = list(pieces.lines(documents, on_failure=pytest.fail, advance=advance))
+    assert found == list(map(line_of, chunks))
+    traits = pieces.traits()
+    assert traits is not None
+    assert traits.packed() == traits_of(chunks, seed=3, ready=False).packed()
+    assert reached == len(documents)
+    assert killed >= murderous
+
+
+def test_a_document_whose_reader_dies_gives_no_piece(tmp_path: Path) -> None:
+    made = [Document(doc_id=f"d{n}", title="", text=f"Text {n} of a note.", source=f"{n}.md") for n in range(3)]
+    documents = RecordFile.write(tmp_path / "documents.jsonl", Document, made)
+    line = line_of(next(chunk_documents(made[:1]))).decode()
+    parts = {"lines": line, "traits": ""}
+    failures: list[str] = []
+    with Workers(Budget(), 1) as workers:
+        answers = [[parts], [parts, {"problem": "made its reader crash"}], [parts]]
+        workers.answers = lambda _: (iter(answer) for answer in answers)  # type: ignore[method-assign, assignment, return-value]
+        pieces = Pieces(workers, size=200, overlap=20, seed=3, ready=False)
+        lines = pieces.lines(documents, on_failure=lambda error: failures.append(str(error)), advance=lambda _: None)
+        assert list(lines) == [line.encode()] * 2
+    assert failures == ["1.md: made its reader crash"]
