@@ -6,12 +6,15 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.measures.ranks.order import highest
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
@@ -69,31 +72,43 @@ class Occurrences:
         )
 
     def split(self, terms_of: Callable[[str], Sequence[str]]) -> Self:
-        """Return the occurrences of what words are made of: stems, n-grams, nothing for a word that is left out.
+        """Return the occurrences of what words are made of: stems, nothing for a word that is left out.
 
         Args:
             terms_of: The terms of a word, with repetitions.
         """
         from scipy import sparse
 
-        numbers: defaultdict[str, int] = defaultdict()
-        numbers.default_factory = numbers.__len__
-        terms, ends = array("i"), array("q", [0])
-        for word in self.vocabulary:
-            terms.extend(map(numbers.__getitem__, terms_of(word)))
-            ends.append(len(terms))
-        each = (np.ones(len(terms), np.int32), np.frombuffer(terms, np.int32), np.frombuffer(ends, np.int64))
-        made_of = sparse.csr_matrix(each, shape=(len(self.vocabulary), len(numbers)))
+        numbers, parts = made_of(self.vocabulary, terms_of)
         shape = (len(self.lengths), len(self.vocabulary))
         words = sparse.csc_matrix((self.counts, self.places, self.starts), shape=shape)
-        found = (words.tocsr() @ made_of).tocsc()  # by ascending place, because every conversion keeps rows in order
+        found = (words.tocsr() @ parts).tocsc()  # by ascending place, because every conversion keeps rows in order
         return type(self)(
-            vocabulary=dict(numbers),
+            vocabulary=numbers,
             starts=found.indptr.astype(np.int64),
             places=found.indices.astype(np.int32, copy=False),
             counts=found.data.astype(np.int32, copy=False),
             lengths=np.bincount(found.indices, found.data, minlength=len(self.lengths)).astype(np.int64),
         )
+
+
+def made_of(words: Iterable[str], terms_of: Callable[[str], Sequence[str]]) -> tuple[dict[str, int], sparse.csr_matrix]:
+    """Return the number of each term that words are made of, and how often each word (row) holds each term (column).
+
+    Args:
+        words: The words.
+        terms_of: The terms of a word, with repetitions.
+    """
+    from scipy import sparse
+
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    terms, ends = array("i"), array("q", [0])
+    for word in words:
+        terms.extend(map(numbers.__getitem__, terms_of(word)))
+        ends.append(len(terms))
+    each = (np.ones(len(terms), np.int32), np.frombuffer(terms, np.int32), np.frombuffer(ends, np.int64))
+    return dict(numbers), sparse.csr_matrix(each, shape=(len(ends) - 1, len(numbers)))
 
 
 class Postings:
@@ -157,26 +172,7 @@ class Postings:
     def _best_of_all(self, terms: Sequence[int], k: int) -> tuple[npt.NDArray[np.intp], Floats]:
         parts = [slice(self._starts[term], self._starts[term + 1]) for term in terms]
         places = np.concatenate([self._places[part] for part in parts])
-        return _highest(np.bincount(places, np.concatenate([self._weights[part] for part in parts])), k)
-
-    def best_weighed(self, terms: Sequence[int], factors: Floats, k: int) -> tuple[npt.NDArray[np.intp], Floats]:
-        """Return the places and scores of the best passages, as `best`, by adding all terms, each with a factor.
-
-        Quicker than `best` for many terms of which none is rare, as n-grams.
-
-        Args:
-            terms: The numbers of the terms, each once.
-            factors: What the weights of each term are multiplied by, above 0.
-            k: The most passages.
-        """
-        from scipy import sparse
-
-        parts = [slice(self._starts[term], self._starts[term + 1]) for term in terms]
-        places = np.concatenate([self._places[part] for part in parts])
-        weights = np.concatenate([self._weights[part] for part in parts])
-        ends = np.cumsum([0, *(part.stop - part.start for part in parts)])
-        columns = sparse.csc_matrix((weights, places, ends), shape=(self._size, len(terms)))
-        return _highest(columns @ factors, k)
+        return best_places(np.bincount(places, np.concatenate([self._weights[part] for part in parts])), k)
 
     def _added(
         self, counted: Sequence[tuple[int, int]], left: Sequence[float], k: int, sums: Floats
@@ -215,7 +211,8 @@ class Postings:
         return np.where(places[at] == found, self._weights[start:end][at], 0.0)
 
 
-def _highest(sums: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.intp], Floats]:
+def best_places(sums: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.intp], Floats]:
+    """Return the places and values of the ``k`` highest sums above 0, equal ones by ascending place."""
     found = np.flatnonzero(sums > 0)
     scores = sums[found]
     order = highest(scores, k)

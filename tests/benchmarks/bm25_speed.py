@@ -19,18 +19,15 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.synthetic_text import documents
+from tests.benchmarks.synthetic_text import paragraphs
 
 SIZES = (100_000, 1_000_000)
 TOP = 10
 MOST_FOR_RANK_BM25 = 100_000
 QUERIES_FOR_RANK_BM25 = 30
-SHORTEST = 80
-"""Characters of a chunk; shorter paragraphs are headings."""
 
 COMMON = """
 import json, resource, sys, time
@@ -109,7 +106,7 @@ def write_chunks(folder: Path, count: int, queries: int) -> int:
     chance, sources, written = random.Random(count), [], 0
     kept = max(1, count // queries)
     with (folder / "chunks.txt").open("w", encoding="utf-8") as file:
-        for number, text in enumerate(_paragraphs(count)):
+        for number, text in enumerate(paragraphs(count)):
             written += file.write(text + "\n")
             if number % kept == 0 and len(sources) < queries:
                 sources.append(text)
@@ -119,17 +116,6 @@ def write_chunks(folder: Path, count: int, queries: int) -> int:
         lines.append(" ".join(chance.sample(words, min(len(words), chance.randint(3, 8)))))
     (folder / "queries.txt").write_text("\n".join(lines), encoding="utf-8")
     return written
-
-
-def _paragraphs(count: int) -> Iterator[str]:
-    left = count
-    for document in documents(1e9, seed=3):
-        for paragraph in document.text.split("\n\n"):
-            if len(paragraph) >= SHORTEST and left:
-                yield " ".join(paragraph.split())
-                left -= 1
-        if not left:
-            return
 
 
 def tools(count: int) -> dict[str, tuple[str, int]]:
