@@ -28,10 +28,12 @@ class Lexicon:
         Raises:
             RetrieverFailed: The files of tokens lack a text.
         """
+        ids = in_tie_order(passages)
         if isinstance(self.tokens, TokenFiles):
-            ids = in_tie_order(passages)
             return ids, Occurrences.of(self.tokens.of({doc_id: passages[doc_id] for doc_id in ids}))
-        ids, words = words_of(passages, self.tokens, self._words)
+        if self._words is None:
+            return ids, counted(self.tokens, (passages[doc_id] for doc_id in ids))
+        words = self._words.of(self.tokens, ids, passages)
         return ids, words if self.tokens.terms_of is None else words.split(self.tokens.terms_of)
 
 
@@ -74,19 +76,3 @@ def counted(tokens: Tokenizer, texts: Iterable[str]) -> Occurrences:
     """Return how often each term occurs in each text."""
     words = Occurrences.of(map(tokens.words, texts))
     return words if tokens.terms_of is None else words.split(tokens.terms_of)
-
-
-def words_of(
-    passages: Mapping[str, str], tokens: Tokenizer, shared: SharedWords | None
-) -> tuple[list[str], Occurrences]:
-    """Return the ids of passages in tie order, and how often each word occurs in each passage, in that order.
-
-    Args:
-        passages: The texts by id.
-        tokens: Cuts a text into words; its terms are not asked for.
-        shared: The words that other systems have counted or will use; None shares nothing.
-    """
-    ids = in_tie_order(passages)
-    if shared is None:
-        return ids, Occurrences.of(tokens.words(passages[doc_id]) for doc_id in ids)
-    return ids, shared.of(tokens, ids, passages)

@@ -6,15 +6,18 @@ bytes are kept for each n-gram of a passage, a quarter of what its weight would 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.measures.ranks.best_so_far import BestSoFar
-from goldbench.pipeline.retrieval.postings import Floats, Occurrences, best_places, made_of
+from goldbench.pipeline.retrieval.postings import Floats, Occurrences, best_places
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -44,7 +47,7 @@ class GramBands:
     """The n-grams of a corpus.
 
     Args:
-        words: How often each word occurs in each passage.
+        texts: The words of each passage, with repetitions.
         grams_of: Returns the n-grams of a word, with repetitions.
 
     Attributes:
@@ -52,19 +55,24 @@ class GramBands:
         rarity: The inverse document frequency of each, by its number; see `TfIdf`.
     """
 
-    def __init__(self, words: Occurrences, grams_of: Callable[[str], Sequence[str]]) -> None:
-        from scipy import sparse
-
-        size = len(words.lengths)
-        self.vocabulary, grams = made_of(words.vocabulary, grams_of)
-        shape = (size, len(words.vocabulary))
-        rows = sparse.csc_matrix((words.counts, words.places, words.starts), shape=shape).tocsr()
-        self._bands = [_band(rows[start : start + _ROWS] @ grams) for start in range(0, size, _ROWS)]
-        frequencies = sum((np.diff(band.starts) for band in self._bands), np.zeros(len(self.vocabulary), np.int64))
-        self.rarity: Floats = 1.0 + np.log((1 + size) / (1 + frequencies))
+    def __init__(self, texts: Iterable[Sequence[str]], grams_of: Callable[[str], Sequence[str]]) -> None:
+        words = _Words(grams_of)
+        left = iter(texts)
+        self._bands: list[Band] = []
+        while part := list(islice(left, _ROWS)):
+            self._bands.append(_band(words.grams_in(part)))
+        self.vocabulary = words.vocabulary
+        frequencies = np.zeros(len(self.vocabulary), np.int64)
+        for band in self._bands:
+            band.starts = np.pad(band.starts, (0, len(frequencies) + 1 - len(band.starts)), "edge")
+            frequencies += np.diff(band.starts)
+        self.rarity: Floats = 1.0 + np.log((1 + self._size()) / (1 + frequencies))
         for band in self._bands:
             lengths = np.sqrt(np.bincount(band.places, self._unscaled(band) ** 2, minlength=len(band.lengths)))
             band.lengths[:] = np.where(lengths == 0.0, 1.0, lengths)
+
+    def _size(self) -> int:
+        return sum(len(band.lengths) for band in self._bands)
 
     def best_of_one(self, terms: Sequence[int], factors: Floats, k: int) -> tuple[npt.NDArray[np.intp], Floats]:
         """Return the places and scores of the best passages for one query, equal scores by ascending place.
@@ -110,6 +118,47 @@ class GramBands:
         weights = self._unscaled(band)
         weights /= band.lengths[band.places]
         return weights
+
+
+class _Words:
+    """The words that were seen so far, and the n-grams that they are made of, in the order of their appearance."""
+
+    def __init__(self, grams_of: Callable[[str], Sequence[str]]) -> None:
+        self._grams_of = grams_of
+        self._numbers: dict[str, int] = {}
+        self._grams: defaultdict[str, int] = defaultdict()
+        self._grams.default_factory = self._grams.__len__
+        self._each, self._ends = array("i"), array("q", [0])
+
+    @property
+    def vocabulary(self) -> dict[str, int]:
+        """The number of each n-gram."""
+        return dict(self._grams)
+
+    def grams_in(self, texts: Iterable[Sequence[str]]) -> sparse.csr_matrix:
+        """Return how often each text (row) holds each n-gram that was seen so far (column).
+
+        Args:
+            texts: The words of each text, with repetitions.
+        """
+        from scipy import sparse
+
+        found = Occurrences.of(texts)
+        for word in found.vocabulary:
+            if word not in self._numbers:
+                self._numbers[word] = len(self._numbers)
+                self._each.extend(map(self._grams.__getitem__, self._grams_of(word)))
+                self._ends.append(len(self._each))
+        made_of = sparse.csr_matrix(
+            (np.ones(len(self._each), np.int32), np.array(self._each), np.array(self._ends)),
+            shape=(len(self._numbers), len(self._grams)),
+        )
+        numbers = np.fromiter(map(self._numbers.__getitem__, found.vocabulary), np.int32)
+        shape = (len(found.lengths), len(numbers))
+        columns = sparse.csc_matrix((found.counts, found.places, found.starts), shape=shape)
+            (found.counts, found.places, found.starts), shape=(len(found.lengths), len(numbers))
+        )
+        return columns.tocsr() @ made_of[numbers]
 
 
 def _band(counts: sparse.csr_matrix) -> Band:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.pipeline.retrieval.corpus_words import SharedWords, words_of
+from goldbench.pipeline.measures.ranks.order import in_tie_order
 from goldbench.pipeline.retrieval.gram_bands import GramBands
 from goldbench.pipeline.retrieval.postings import Floats
 from goldbench.pipeline.retrieval.system_settings import NgramSettings
@@ -23,8 +23,8 @@ _MANY, _AT_ONCE = 32, 2**12
 class Ngrams:
     """An index of the character n-grams of passages, within words; a score is the cosine of two TF-IDF vectors."""
 
-    def __init__(self, settings: NgramSettings, *, words: SharedWords | None = None) -> None:
-        self._settings, self._words = settings, words
+    def __init__(self, settings: NgramSettings) -> None:
+        self._settings = settings
         self._tokens = grams(settings.shortest, settings.longest)
         self._ids: list[str] = []
         self._bands: GramBands | None = None
@@ -32,8 +32,9 @@ class Ngrams:
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
         self._bands = None
-        self._ids, words = words_of(passages, self._tokens, self._words)
-        self._bands = GramBands(words, grams_of_word(self._settings.shortest, self._settings.longest))
+        self._ids = in_tie_order(passages)
+        texts = (self._tokens.words(passages[doc_id]) for doc_id in self._ids)
+        self._bands = GramBands(texts, grams_of_word(self._settings.shortest, self._settings.longest))
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with a cosine above 0, best first."""

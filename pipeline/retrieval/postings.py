@@ -6,15 +6,12 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.measures.ranks.order import highest
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
@@ -79,36 +76,24 @@ class Occurrences:
         """
         from scipy import sparse
 
-        numbers, parts = made_of(self.vocabulary, terms_of)
+        numbers: defaultdict[str, int] = defaultdict()
+        numbers.default_factory = numbers.__len__
+        terms, ends = array("i"), array("q", [0])
+        for word in self.vocabulary:
+            terms.extend(map(numbers.__getitem__, terms_of(word)))
+            ends.append(len(terms))
+        each = (np.ones(len(terms), np.int32), np.frombuffer(terms, np.int32), np.frombuffer(ends, np.int64))
+        made_of = sparse.csr_matrix(each, shape=(len(self.vocabulary), len(numbers)))
         shape = (len(self.lengths), len(self.vocabulary))
         words = sparse.csc_matrix((self.counts, self.places, self.starts), shape=shape)
-        found = (words.tocsr() @ parts).tocsc()  # by ascending place, because every conversion keeps rows in order
+        found = (words.tocsr() @ made_of).tocsc()  # by ascending place, because every conversion keeps rows in order
         return type(self)(
-            vocabulary=numbers,
+            vocabulary=dict(numbers),
             starts=found.indptr.astype(np.int64),
             places=found.indices.astype(np.int32, copy=False),
             counts=found.data.astype(np.int32, copy=False),
             lengths=np.bincount(found.indices, found.data, minlength=len(self.lengths)).astype(np.int64),
         )
-
-
-def made_of(words: Iterable[str], terms_of: Callable[[str], Sequence[str]]) -> tuple[dict[str, int], sparse.csr_matrix]:
-    """Return the number of each term that words are made of, and how often each word (row) holds each term (column).
-
-    Args:
-        words: The words.
-        terms_of: The terms of a word, with repetitions.
-    """
-    from scipy import sparse
-
-    numbers: defaultdict[str, int] = defaultdict()
-    numbers.default_factory = numbers.__len__
-    terms, ends = array("i"), array("q", [0])
-    for word in words:
-        terms.extend(map(numbers.__getitem__, terms_of(word)))
-        ends.append(len(terms))
-    each = (np.ones(len(terms), np.int32), np.frombuffer(terms, np.int32), np.frombuffer(ends, np.int64))
-    return dict(numbers), sparse.csr_matrix(each, shape=(len(ends) - 1, len(numbers)))
 
 
 class Postings:
