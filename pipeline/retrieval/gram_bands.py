@@ -156,8 +156,6 @@ class _Words:
         numbers = np.fromiter(map(self._numbers.__getitem__, found.vocabulary), np.int32)
         shape = (len(found.lengths), len(numbers))
         columns = sparse.csc_matrix((found.counts, found.places, found.starts), shape=shape)
-            (found.counts, found.places, found.starts), shape=(len(found.lengths), len(numbers))
-        )
         return columns.tocsr() @ made_of[numbers]
 
 
