@@ -45,7 +45,8 @@ def measured(index, search):
         results = search(queries)
         taken.append(time.process_time() - started)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"index_s": index_s, "rate": len(queries) / statistics.median(taken), "peak_mb": peak, "results": results}))
+    rate = len(queries) / statistics.median(taken)
+    print(json.dumps({"index_s": index_s, "rate": rate, "peak_mb": peak, "results": results}))
 """
 
 GOLDBENCH = (
