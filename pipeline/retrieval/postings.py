@@ -20,6 +20,8 @@ _SLACK = 1e-9
 """Relative difference that sums of the same numbers in another order stay far below."""
 _EMPTY = 16
 """Passages for each posting of a query from which an array with a place for each passage costs more than it saves."""
+_LEAST = 5e-324
+"""The smallest number above 0."""
 _SHORT = 64
 """Postings of a term that are quicker to add than to find out whether they can be left out."""
 _FEW_A_TERM, _FEW_A_RESULT = 16_000, 16
@@ -157,7 +159,12 @@ class Postings:
     def _best_of_all(self, terms: Sequence[int], k: int) -> tuple[npt.NDArray[np.intp], Floats]:
         parts = [slice(self._starts[term], self._starts[term + 1]) for term in terms]
         places = np.concatenate([self._places[part] for part in parts])
-        return best_places(np.bincount(places, np.concatenate([self._weights[part] for part in parts])), k)
+        sums = np.bincount(places, np.concatenate([self._weights[part] for part in parts]))
+        enough = [part for part in parts if part.stop - part.start >= k]
+        if not enough:
+            return best_places(sums, k)
+        rarest = min(enough, key=lambda part: part.stop - part.start)  # k of its passages are at least as good as these
+        return best_places(sums, k, least=_at_rank(sums[self._places[rarest]], k))
 
     def _added(
         self, counted: Sequence[tuple[int, int]], left: Sequence[float], k: int, sums: Floats
@@ -196,9 +203,15 @@ class Postings:
         return np.where(places[at] == found, self._weights[start:end][at], 0.0)
 
 
-def best_places(sums: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.intp], Floats]:
-    """Return the places and values of the ``k`` highest sums above 0, equal ones by ascending place."""
-    found = np.flatnonzero(sums > 0)
+def best_places(sums: npt.NDArray[Any], k: int, *, least: float = _LEAST) -> tuple[npt.NDArray[np.intp], Floats]:
+    """Return the places and values of the ``k`` highest sums above 0, equal ones by ascending place.
+
+    Args:
+        sums: The sums.
+        k: The most places, 1 or more.
+        least: A number above 0 that at least ``k`` sums reach, if there are so many above 0.
+    """
+    found = np.flatnonzero(sums >= least)
     scores = sums[found]
     order = highest(scores, k)
     return found[order], scores[order]
