@@ -159,7 +159,7 @@ class Postings:
     def _best_of_all(self, terms: Sequence[int], k: int) -> tuple[npt.NDArray[np.intp], Floats]:
         parts = [slice(self._starts[term], self._starts[term + 1]) for term in terms]
         places = np.concatenate([self._places[part] for part in parts])
-        sums = np.bincount(places, np.concatenate([self._weights[part] for part in parts]))
+        sums: Floats = np.bincount(places, np.concatenate([self._weights[part] for part in parts]))
         enough = [part for part in parts if part.stop - part.start >= k]
         if not enough:
             return best_places(sums, k)
@@ -209,7 +209,7 @@ def best_places(sums: npt.NDArray[Any], k: int, *, least: float = _LEAST) -> tup
     Args:
         sums: The sums.
         k: The most places, 1 or more.
-        least: A number above 0 that at least ``k`` sums reach, if there are so many above 0.
+        least: Sums below it are left out; above 0, and reached by at least ``k`` sums unless it is the default.
     """
     found = np.flatnonzero(sums >= least)
     scores = sums[found]
