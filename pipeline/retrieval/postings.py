@@ -159,7 +159,7 @@ class Postings:
     def _best_of_all(self, terms: Sequence[int], k: int) -> tuple[npt.NDArray[np.intp], Floats]:
         parts = [slice(self._starts[term], self._starts[term + 1]) for term in terms]
         places = np.concatenate([self._places[part] for part in parts])
-        sums: Floats = np.bincount(places, np.concatenate([self._weights[part] for part in parts]))
+        sums: npt.NDArray[Any] = np.bincount(places, np.concatenate([self._weights[part] for part in parts]))
         enough = [part for part in parts if part.stop - part.start >= k]
         if not enough:
             return best_places(sums, k)
