@@ -23,7 +23,10 @@ from goldbench.pipeline.formats.documents.worker_pool import environment_without
 from goldbench.pipeline.measures.assessment import assess
 from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
+from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.retrieval.fusion import reciprocal_ranks
+from goldbench.pipeline.retrieval.system_settings import RRF_K
 from goldbench.pipeline.systems import open_systems
 
 Tables: TypeAlias = dict[str, dict[str, object]]
@@ -39,6 +42,8 @@ DEEP = 100
 """Results kept per baseline and query."""
 WORDS, DENSE = "bm25", "lsi-200"
 """The word-matching and the dense baseline that the card compares with each other."""
+FUSION = "fusion"
+"""The baseline made of these two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ def described(language: str | None) -> Tables:
         "bm25-long": {"kind": "bm25", "k1": 2.0, "b": 0.9, "analyzer": "cjk-bigram"},
         "lsi-100": {"kind": "lsi", "dimensions": 100, "analyzer": "cjk-bigram", **stemmed},
         DENSE: {"kind": "lsi", "dimensions": 200, "analyzer": "cjk-bigram", **stemmed},
-        "fusion": {"kind": "rrf", "of": [WORDS, DENSE]},
+        FUSION: {"kind": "rrf", "of": [WORDS, DENSE]},
         "ngrams-3": {"kind": "ngrams", "shortest": 3, "longest": 3},
         "ngrams-4": {"kind": "ngrams", "shortest": 4, "longest": 4},
     }
@@ -92,10 +97,12 @@ def run_baselines(material: DescribedSet) -> Baselines:
 
         tables = described(material.main_language())
         grams = {name: table for name, table in tables.items() if table["kind"] == "ngrams"}
-        words = {name: table for name, table in tables.items() if name not in grams}
+        words = {name: table for name, table in tables.items() if table["kind"] in {"bm25", "lsi"}}
         with threadpool_limits(1), _beside(grams, material.corpus, queries) as found:
             # One thread: the same bits on any number of processors, and faster on small corpora.
             ranked = _search(words, material.corpus, queries) | found()
+        ranked |= _fused(ranked, queries)
+        ranked = {name: ranked[name] for name in tables if name in ranked}
     qrels = {query_id: material.qrels[query_id] for query_id in query_ids}
     columns = [ndcg(qrels, found) for found in ranked.values()]
     scores = np.stack(columns, axis=1) if columns else np.zeros((len(query_ids), 0))
@@ -205,7 +212,7 @@ def _one_by_one(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str,
 
 
 def _search(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str, str]) -> Ranked:
-    """Search with baselines that share parts; their indexes are freed at the end, so memory stays bounded."""
+    """Search with baselines that share parts; each index is freed once it was searched, so memory stays bounded."""
     ranked: Ranked = {}
     with open_systems(list(tables), tables, where="baselines") as systems:
         for name in tables:
@@ -214,7 +221,17 @@ def _search(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str, str
                 system.index(corpus)
                 found = system.search(queries, k=min(DEEP, len(corpus)))
                 ranked[name] = {query_id: list(found.get(query_id, {})) for query_id in queries}
+                systems.free(name)
     return ranked
+
+
+def _fused(ranked: Ranked, queries: Iterable[str]) -> Ranked:
+    """Return the rankings of the fusion, nothing if one of its parts failed."""
+    if not {WORDS, DENSE} <= ranked.keys():
+        return {}
+    parts = ranked[WORDS], ranked[DENSE]
+    sums = {query_id: reciprocal_ranks([part[query_id] for part in parts], k=RRF_K) for query_id in queries}
+    return {FUSION: {query_id: list(best(found, DEEP)) for query_id, found in sums.items()}}
 
 
 def ndcg(qrels: Mapping[str, Mapping[str, int]], ranked: Mapping[str, list[str]]) -> Floats:

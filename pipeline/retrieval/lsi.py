@@ -109,15 +109,16 @@ class Space:
 
     def _made(self, passages: Mapping[str, str]) -> Arrays:
         _, found = self._lexicon.occurrences(passages)
+        vocabulary = packed(found.vocabulary)
         with self._stopwatch.timing("embed"):
             tfidf = TfIdf(found)
-            weights = tfidf.rows()
-            if weights.shape[0] > EXACT_PASSAGES:
-                weights = weights.astype(np.float32)  # else its products with the axes hold both in double precision
+            rarity = tfidf.queries.rarity
+            # Else products with the axes hold both in double precision.
+            weights = tfidf.rows(np.float32 if tfidf.size > EXACT_PASSAGES else np.float64)
+            del found, tfidf  # as large as the weights, which are all that is needed from here on
             axes = _axes(weights, self._dimensions, self._seed)
             rows = (weights @ axes).astype(np.float32, copy=False)
-        vocabulary = packed(found.vocabulary)
-        return {"vocabulary": vocabulary, "rarity": tfidf.queries.rarity, "axes": axes, "rows": rows}
+        return {"vocabulary": vocabulary, "rarity": rarity, "axes": axes, "rows": rows}
 
     def queries(self, queries: Mapping[str, str], axes: Axes) -> Rows:
         """Return the vectors of queries, in the order of the mapping; 0 for those without a term of the corpus.

@@ -2,50 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from goldbench.pipeline.retrieval.corpus_words import Lexicon, SharedWords
-from goldbench.pipeline.retrieval.postings import Postings
+import numpy as np
+import numpy.typing as npt
+
+from goldbench.pipeline.measures.ranks.order import in_tie_order
+from goldbench.pipeline.retrieval.gram_bands import GramBands
+from goldbench.pipeline.retrieval.postings import Floats
 from goldbench.pipeline.retrieval.system_settings import NgramSettings
-from goldbench.pipeline.retrieval.tfidf import QueryWeights, TfIdf
-from goldbench.pipeline.retrieval.tokens import Tokenizer, cut
+from goldbench.pipeline.retrieval.tfidf import QueryWeights
+from goldbench.pipeline.retrieval.tokens import Tokenizer
+
+Places = npt.NDArray[np.intp]
+
+_MANY, _AT_ONCE = 32, 2**12
+"""Queries from which they are searched together, and how many at a time."""
 
 
 class Ngrams:
     """An index of the character n-grams of passages, within words; a score is the cosine of two TF-IDF vectors."""
 
-    def __init__(self, settings: NgramSettings, *, words: SharedWords | None = None) -> None:
-        self._lexicon = Lexicon(grams(settings.shortest, settings.longest), words)
+    def __init__(self, settings: NgramSettings) -> None:
+        self._settings = settings
+        self._tokens = grams(settings.shortest, settings.longest)
         self._ids: list[str] = []
-        self._weights: QueryWeights | None = None
-        self._postings: Postings | None = None
+        self._bands: GramBands | None = None
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
-        self._weights = self._postings = None
-        self._ids, found = self._lexicon.occurrences(passages)
-        tfidf = TfIdf(found)
-        self._weights = tfidf.queries
-        self._postings = Postings(found.starts, found.places, tfidf.weights, len(self._ids))
+        self._bands = None
+        self._ids = in_tie_order(passages)
+        texts = (self._tokens.words(passages[doc_id]) for doc_id in self._ids)
+        self._bands = GramBands(texts, grams_of_word(self._settings.shortest, self._settings.longest))
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with a cosine above 0, best first."""
-        if self._weights is None or self._postings is None:
+        if self._bands is None:
             return {query_id: {} for query_id in queries}
-        ranked: dict[str, dict[str, float]] = {}
-        for query_id, terms_of_query in zip(queries, cut(self._lexicon.tokens, queries), strict=True):
-            terms, weights = self._weights.of(terms_of_query)
-            if not terms:
-                ranked[query_id] = {}
-                continue
-            places, scores = self._postings.best_weighed(terms, weights, k)
-            best = zip(places.tolist(), scores.tolist(), strict=True)
-            ranked[query_id] = {self._ids[place]: score for place, score in best}
-        return ranked
+        weights = QueryWeights(self._bands.vocabulary, self._bands.rarity)
+        asked = {query_id: weights.of(self._tokens(text)) for query_id, text in queries.items()}
+        known = {query_id: query for query_id, query in asked.items() if query[0]}
+        best = dict(zip(known, self._best(list(known.values()), k), strict=True))
+        nothing = (np.empty(0, np.intp), np.empty(0))
+        return {query_id: self._named(*best.get(query_id, nothing)) for query_id in queries}
+
+    def _best(self, queries: Sequence[tuple[list[int], Floats]], k: int) -> Iterator[tuple[Places, Floats]]:
+        assert self._bands is not None
+        if len(queries) < _MANY:
+            yield from (self._bands.best_of_one(*query, k) for query in queries)
+            return
+        for start in range(0, len(queries), _AT_ONCE):
+            yield from self._bands.best_of_many(queries[start : start + _AT_ONCE], k)
+
+    def _named(self, places: Places, scores: Floats) -> dict[str, float]:
+        return {self._ids[place]: score for place, score in zip(places.tolist(), scores.tolist(), strict=True)}
 
 
 def grams(shortest: int, longest: int) -> Tokenizer:
-    """Return the function that cuts a text into the n-grams of its words, each with a space before and after it.
+    """Return the function that cuts a text into the n-grams of its words; arguments as in `grams_of_word`."""
+    return Tokenizer(lambda text: text.lower().split(), grams_of_word(shortest, longest))
+
+
+def grams_of_word(shortest: int, longest: int) -> Callable[[str], list[str]]:
+    """Return the function that cuts a word, with a space before and after it, into n-grams.
 
     Args:
         shortest: Fewest characters of an n-gram; a word that has fewer with its spaces is one itself.
@@ -61,4 +81,4 @@ def grams(shortest: int, longest: int) -> Tokenizer:
                 break
         return found
 
-    return Tokenizer(lambda text: text.lower().split(), of_word)
+    return of_word

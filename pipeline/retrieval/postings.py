@@ -20,6 +20,8 @@ _SLACK = 1e-9
 """Relative difference that sums of the same numbers in another order stay far below."""
 _EMPTY = 16
 """Passages for each posting of a query from which an array with a place for each passage costs more than it saves."""
+_LEAST = 5e-324
+"""The smallest number above 0."""
 _SHORT = 64
 """Postings of a term that are quicker to add than to find out whether they can be left out."""
 _FEW_A_TERM, _FEW_A_RESULT = 16_000, 16
@@ -69,7 +71,7 @@ class Occurrences:
         )
 
     def split(self, terms_of: Callable[[str], Sequence[str]]) -> Self:
-        """Return the occurrences of what words are made of: stems, n-grams, nothing for a word that is left out.
+        """Return the occurrences of what words are made of: stems, nothing for a word that is left out.
 
         Args:
             terms_of: The terms of a word, with repetitions.
@@ -157,26 +159,12 @@ class Postings:
     def _best_of_all(self, terms: Sequence[int], k: int) -> tuple[npt.NDArray[np.intp], Floats]:
         parts = [slice(self._starts[term], self._starts[term + 1]) for term in terms]
         places = np.concatenate([self._places[part] for part in parts])
-        return _highest(np.bincount(places, np.concatenate([self._weights[part] for part in parts])), k)
-
-    def best_weighed(self, terms: Sequence[int], factors: Floats, k: int) -> tuple[npt.NDArray[np.intp], Floats]:
-        """Return the places and scores of the best passages, as `best`, by adding all terms, each with a factor.
-
-        Quicker than `best` for many terms of which none is rare, as n-grams.
-
-        Args:
-            terms: The numbers of the terms, each once.
-            factors: What the weights of each term are multiplied by, above 0.
-            k: The most passages.
-        """
-        from scipy import sparse
-
-        parts = [slice(self._starts[term], self._starts[term + 1]) for term in terms]
-        places = np.concatenate([self._places[part] for part in parts])
-        weights = np.concatenate([self._weights[part] for part in parts])
-        ends = np.cumsum([0, *(part.stop - part.start for part in parts)])
-        columns = sparse.csc_matrix((weights, places, ends), shape=(self._size, len(terms)))
-        return _highest(columns @ factors, k)
+        sums: npt.NDArray[Any] = np.bincount(places, np.concatenate([self._weights[part] for part in parts]))
+        enough = [part for part in parts if part.stop - part.start >= k]
+        if not enough:
+            return best_places(sums, k)
+        rarest = min(enough, key=lambda part: part.stop - part.start)  # k of its passages are at least as good as these
+        return best_places(sums, k, least=_at_rank(sums[self._places[rarest]], k))
 
     def _added(
         self, counted: Sequence[tuple[int, int]], left: Sequence[float], k: int, sums: Floats
@@ -215,8 +203,15 @@ class Postings:
         return np.where(places[at] == found, self._weights[start:end][at], 0.0)
 
 
-def _highest(sums: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.intp], Floats]:
-    found = np.flatnonzero(sums > 0)
+def best_places(sums: npt.NDArray[Any], k: int, *, least: float = _LEAST) -> tuple[npt.NDArray[np.intp], Floats]:
+    """Return the places and values of the ``k`` highest sums above 0, equal ones by ascending place.
+
+    Args:
+        sums: The sums.
+        k: The most places, 1 or more.
+        least: Sums below it are left out; above 0, and reached by at least ``k`` sums unless it is the default.
+    """
+    found = np.flatnonzero(sums >= least)
     scores = sums[found]
     order = highest(scores, k)
     return found[order], scores[order]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -81,12 +81,15 @@ class TfIdf:
         """
         return cls(counted(tokens, passages), damped=damped)
 
-    def rows(self) -> sparse.csr_matrix:
-        """Return the weights as a matrix, a row for each passage, a column for each term."""
-        columns = sparse.csc_matrix(
-            (self.weights, self.places, self.starts), shape=(self.size, len(self.queries.vocabulary))
-        )
-        return columns.tocsr()
+    def rows(self, precision: type[np.floating[Any]] = np.float64) -> sparse.csr_matrix:
+        """Return the weights as a matrix, a row for each passage, a column for each term.
+
+        Args:
+            precision: The type of its numbers.
+        """
+        weights = self.weights.astype(precision, copy=False)
+        shape = (self.size, len(self.queries.vocabulary))
+        return sparse.csc_matrix((weights, self.places, self.starts), shape=shape).tocsr()
 
 
 def _counted(counts: Integers, *, damped: bool) -> Floats:

@@ -89,9 +89,9 @@ def _words(settings: s.SystemSettings, workshop: Workshop) -> SharedWords | None
 
 def _cut(settings: s.SystemSettings) -> str | None:
     """Return what texts are cut into before anything else, None if that comes from files or is nothing."""
-    if isinstance(settings, s.Lexical):
-        return None if settings.analyzer is Analyzer.FILE else settings.analyzer.value
-    return "n-grams of words" if isinstance(settings, s.NgramSettings) else None
+    if isinstance(settings, s.Lexical) and settings.analyzer is not Analyzer.FILE:
+        return settings.analyzer.value
+    return None
 
 
 def _saved(settings: s.Lexical, workshop: Workshop) -> SavedIndexes | None:
@@ -105,10 +105,10 @@ def _bm25(settings: s.BM25Settings, workshop: Workshop) -> Retriever:
     return BM25(settings, tokens=_tokens(settings), words=words, saved=saved)
 
 
-def _ngrams(settings: s.NgramSettings, workshop: Workshop) -> Retriever:
+def _ngrams(settings: s.NgramSettings, _: Workshop) -> Retriever:
     from goldbench.pipeline.retrieval.ngrams import Ngrams
 
-    return Ngrams(settings, words=_words(settings, workshop))
+    return Ngrams(settings)
 
 
 def _search_server(settings: s.SearchServerSettings, _: Workshop) -> Retriever:

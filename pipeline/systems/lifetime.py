@@ -86,6 +86,10 @@ class Systems:
         for part in self._parts.values():
             part.forget()
 
+    def free(self, name: str) -> None:
+        """Close a system that is not a part of others, and free its index."""
+        self._parts.pop(name).close()
+
     def usage(self) -> dict[str, StageUsage]:
         """Return what models cost so far, by stage."""
         return self._workshop.models.usage()

@@ -1,48 +1,52 @@
-"""BM25 over 100,000 and 1,000,000 synthetic chunks: seconds to index, queries a second, peak memory, beside two peers.
+"""BM25 over 100,000 and 1,000,000 synthetic chunks: queries per CPU second beside bm25s, tantivy and rank_bm25.
 
-Every tool is a process of its own that reads the same file of chunks. No peer is a dependency; they are measured where
-they are installed, or where the folder that ``GOLDBENCH_BENCH_BM25`` names has them:
-
-    pip install --target peers rank_bm25 tantivy && export GOLDBENCH_BENCH_BM25=$PWD/peers
-
-All cut texts into lower-case words and leave out nothing. rank_bm25 scores every chunk in Python: it gets fewer
-queries, and no more than 100,000 chunks. ``CHUNKS`` names the sizes to measure, by commas; ``QUERIES`` how many
-queries (1,000).
+Every tool is a process of its own that reads the same file of chunks, indexes it once and searches all queries
+``rows.TIMES`` times. Medians are printed; goldbench's rate over each peer's is its ratio. All cut texts into lower-case
+words and leave out nothing. rank_bm25 scores every chunk in Python: it gets fewer queries, and no more than 100,000
+chunks.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from tests.benchmarks.synthetic_text import documents
+from tests.benchmarks import rows
+from tests.benchmarks.environments import python_with
+from tests.benchmarks.synthetic_text import paragraphs
 
-SIZES = (100_000, 1_000_000)
-TOP = 10
-MOST_FOR_RANK_BM25 = 100_000
-QUERIES_FOR_RANK_BM25 = 30
-SHORTEST = 80
-"""Characters of a chunk; shorter paragraphs are headings."""
+BARS = {100_000: 2_500, 1_000_000: 150}
+"""Queries per CPU second that goldbench must answer, by the number of chunks."""
+TOP, QUERIES = 10, 1_000
+MOST_FOR_RANK_BM25, QUERIES_FOR_RANK_BM25 = 100_000, 30
+PEERS = ("bm25s==0.3.16", "numba==0.68.1", "tantivy==0.27.0", "rank_bm25==0.2.2")
 
 COMMON = """
-import json, resource, sys, time
-folder, top = sys.argv[1], int(sys.argv[2])
+import json, resource, statistics, sys, time
+folder, top, times = sys.argv[1], int(sys.argv[2]), int(sys.argv[4])
 def chunks():
     with open(folder + "/chunks.txt", encoding="utf-8") as file:
         for number, line in enumerate(file):
             yield f"c{number:07}", line.rstrip("\\n")
 queries = open(folder + "/queries.txt", encoding="utf-8").read().splitlines()[:int(sys.argv[3])]
-def report(index_s, search_s, found):
+def measured(index, search):
+    started = time.process_time()
+    index()
+    index_s, taken = time.process_time() - started, []
+    search(queries[:5])
+    for _ in range(times):
+        started = time.process_time()
+        results = search(queries)
+        taken.append(time.process_time() - started)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"index_s": index_s, "rate": len(queries) / search_s, "peak_mb": peak, "found": found}))
+    rate = len(queries) / statistics.median(taken)
+    print(json.dumps({"index_s": index_s, "rate": rate, "peak_mb": peak, "results": results}))
 """
 
 GOLDBENCH = (
@@ -52,14 +56,26 @@ from goldbench.pipeline.retrieval.bm25 import BM25
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.tokens import tokenizer
-started = time.perf_counter()
-index = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
-index.index(dict(chunks()))
-index_s = time.perf_counter() - started
-index.search({"warm": queries[0]}, k=top)
-started = time.perf_counter()
-run = index.search({str(number): query for number, query in enumerate(queries)}, k=top)
-report(index_s, time.perf_counter() - started, sum(map(len, run.values())))
+found = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
+def search(some):
+    run = found.search({str(number): query for number, query in enumerate(some)}, k=top)
+    return sum(map(len, run.values()))
+measured(lambda: found.index(dict(chunks())), search)
+"""
+)
+
+BM25S = (
+    COMMON
+    + """
+import bm25s
+found = bm25s.BM25(method="lucene", k1=1.2, b=0.75, backend="numba")
+cut = dict(stopwords=None, token_pattern=r"[^\\W_]+", show_progress=False)
+def index():
+    found.index(bm25s.tokenize([text for _, text in chunks()], **cut), show_progress=False)
+def search(some):
+    tokens = bm25s.tokenize(some, return_ids=False, **cut)
+    return int((found.retrieve(tokens, k=top, n_threads=1, show_progress=False).scores > 0).sum())
+measured(index, search)
 """
 )
 
@@ -68,15 +84,17 @@ RANK_BM25 = (
     + """
 import numpy as np
 from rank_bm25 import BM25Okapi
-started = time.perf_counter()
-index = BM25Okapi([text.lower().replace(".", " ").replace(",", " ").split() for _, text in chunks()], k1=1.2, b=0.75)
-index_s = time.perf_counter() - started
-started, found = time.perf_counter(), 0
-for query in queries:
-    scores = index.get_scores(query.lower().split())
-    best = np.argpartition(-scores, top)[:top]
-    found += len(best[np.argsort(-scores[best])])
-report(index_s, time.perf_counter() - started, found)
+found = []
+def words(text):
+    return text.lower().replace(".", " ").replace(",", " ").split()
+def search(some):
+    results = 0
+    for query in some:
+        scores = found[0].get_scores(words(query))
+        best = np.argpartition(-scores, top)[:top]
+        results += len(best[np.argsort(-scores[best])])
+    return results
+measured(lambda: found.append(BM25Okapi([words(text) for _, text in chunks()], k1=1.2, b=0.75)), search)
 """
 )
 
@@ -85,99 +103,103 @@ TANTIVY = (
     + """
 import tantivy
 schema = tantivy.SchemaBuilder().add_text_field("id", stored=True, tokenizer_name="raw").add_text_field("text").build()
-started = time.perf_counter()
-index = tantivy.Index(schema)
-writer = index.writer(heap_size=500_000_000, num_threads=1)
-for doc_id, text in chunks():
-    writer.add_document(tantivy.Document(id=doc_id, text=text))
-writer.commit()
-writer.wait_merging_threads()
-index.reload()
-index_s = time.perf_counter() - started
-searcher = index.searcher()
-started, found = time.perf_counter(), 0
-for query in queries:
-    hits = searcher.search(index.parse_query(query, ["text"]), top).hits
-    found += len([searcher.doc(address)["id"][0] for _, address in hits])
-report(index_s, time.perf_counter() - started, found)
+found = tantivy.Index(schema)
+def index():
+    writer = found.writer(heap_size=500_000_000, num_threads=1)
+    for doc_id, text in chunks():
+        writer.add_document(tantivy.Document(id=doc_id, text=text))
+    writer.commit()
+    writer.wait_merging_threads()
+    found.reload()
+def search(some):
+    searcher, results = found.searcher(), 0
+    for query in some:
+        hits = searcher.search(found.parse_query(query, ["text"]), top).hits
+        results += len([searcher.doc(address)["id"][0] for _, address in hits])
+    return results
+measured(index, search)
 """
 )
 
 
-def write_chunks(folder: Path, count: int, queries: int) -> int:
-    """Write so many chunks, a line each, and queries of words of some of them; return the bytes of the chunks."""
-    chance, sources, written = random.Random(count), [], 0
-    kept = max(1, count // queries)
+def write_chunks(folder: Path, count: int) -> None:
+    """Write chunks, a line each, and queries of words of some of them."""
+    chance, sources = random.Random(count), []
+    kept = max(1, count // QUERIES)
     with (folder / "chunks.txt").open("w", encoding="utf-8") as file:
-        for number, text in enumerate(_paragraphs(count)):
-            written += file.write(text + "\n")
-            if number % kept == 0 and len(sources) < queries:
+        for number, text in enumerate(paragraphs(count)):
+            file.write(text + "\n")
+            if number % kept == 0 and len(sources) < QUERIES:
                 sources.append(text)
     lines = []
     for text in sources:
         words = sorted(set(text.replace(".", " ").replace(",", " ").split()))
         lines.append(" ".join(chance.sample(words, min(len(words), chance.randint(3, 8)))))
     (folder / "queries.txt").write_text("\n".join(lines), encoding="utf-8")
-    return written
 
 
-def _paragraphs(count: int) -> Iterator[str]:
-    left = count
-    for document in documents(1e9, seed=3):
-        for paragraph in document.text.split("\n\n"):
-            if len(paragraph) >= SHORTEST and left:
-                yield " ".join(paragraph.split())
-                left -= 1
-        if not left:
-            return
+def peers(count: int) -> dict[str, tuple[str, int]]:
+    """Return the program of each peer, and how many queries it gets.
 
-
-def tools(count: int) -> dict[str, tuple[str, int]]:
-    """The program of each tool that is here, and how many queries it gets."""
-    queries = int(os.environ.get("QUERIES", "1000"))
-    found = {"goldbench": (GOLDBENCH, queries)}
-    if _is_here("rank_bm25") and count <= MOST_FOR_RANK_BM25:
-        found["rank_bm25"] = (RANK_BM25, min(queries, QUERIES_FOR_RANK_BM25))
-    if _is_here("tantivy"):
-        found["tantivy"] = (TANTIVY, queries)
+    Args:
+        count: The number of chunks.
+    """
+    found = {"bm25s with numba": (BM25S, QUERIES), "tantivy": (TANTIVY, QUERIES)}
+    if count <= MOST_FOR_RANK_BM25:
+        found["rank_bm25"] = (RANK_BM25, QUERIES_FOR_RANK_BM25)
     return found
 
 
-def _is_here(package: str) -> bool:
-    folder = os.environ.get("GOLDBENCH_BENCH_BM25")
-    return importlib.util.find_spec(package) is not None or bool(folder and list(Path(folder).glob(f"{package}*")))
+def measured(python: Path | str, program: str, folder: Path, queries: int) -> dict[str, float] | str:
+    """Run one tool in a process of its own; return what it reports, or in words why it failed.
 
-
-def measured(program: str, folder: Path, queries: int) -> dict[str, Any]:
-    """Run one tool in a process of its own; return what it reports."""
-    path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("GOLDBENCH_BENCH_BM25")]))
+    Args:
+        python: The Python that has the tool.
+        program: What it runs.
+        folder: Holds the chunks and the queries.
+        queries: How many queries are searched.
+    """
     done = subprocess.run(
-        [sys.executable, "-c", program, str(folder), str(TOP), str(queries)],
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.PIPE,
+        [str(python), "-c", program, str(folder), str(TOP), str(queries), str(rows.TIMES)],
+        env={**os.environ, "PYTHONPATH": str(Path.cwd()), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or ["no reason given"])[-1]
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
+def figure(found: Mapping[str, float]) -> str:
+    """Return the figures of a tool in words."""
+    index = f"index {found['index_s']:.1f} CPU s, {found['peak_mb']:,.0f} MB"
+    return f"{found['rate']:,.0f} queries/CPU s, {found['results']:,} results; {index}"
+
+
+def report(count: int, folder: Path) -> None:
+    """Measure goldbench and its peers on the chunks of a folder, and print a row for each."""
+    ours = measured(sys.executable, GOLDBENCH, folder, QUERIES)
+    if isinstance(ours, str):
+        sys.exit(ours)
+    bar = BARS[count]
+    rows.row(
+        f"BM25, {count:,} chunks", figure(ours), f"{ours['rate'] / bar:.1f} x", f"{bar:,}", met=ours["rate"] >= bar
+    )
+    python = python_with("bm25", *PEERS)
+    for name, (program, queries) in peers(count).items():
+        found = python if isinstance(python, str) else measured(python, program, folder, queries)
+        if isinstance(found, str):
+            rows.row(f"beside {name}", found, "-", "-", met=False)
+        else:
+            ratio = ours["rate"] / found["rate"]
+            rows.row(f"beside {name}, {count:,} chunks", figure(found), f"{ratio:.2f} x", "1 x", met=ratio >= 1)
+
+
 def main() -> None:
-    """Measure every size and print tables."""
-    sizes = [int(size) for size in os.environ.get("CHUNKS", ",".join(map(str, SIZES))).split(",")]
-    queries = int(os.environ.get("QUERIES", "1000"))
-    for count in sizes:
+    """Measure every size and print a table."""
+    rows.heading()
+    for count in BARS:
         with tempfile.TemporaryDirectory() as place:
-            size = write_chunks(Path(place), count, queries)
-            print(f"\nBM25, {count:,} chunks of {size // count} characters, top {TOP}; load {os.getloadavg()[0]:.1f}")
-            print(f"{'':10} {'queries/s':>10} {'queries':>8} {'index s':>8} {'peak MB':>8}  (our rate over theirs)")
-            ours = 0.0
-            for name, (program, asked) in tools(count).items():
-                found = measured(program, Path(place), asked)
-                ours = ours or found["rate"]
-                ratio = "" if name == "goldbench" else f"{ours / found['rate']:8.1f} x"
-                figures = f"{found['rate']:10.1f} {asked:8,} {found['index_s']:8.1f} {found['peak_mb']:8.0f}"
-                print(f"{name:10} {figures} {ratio}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+            write_chunks(Path(place), count)
+            report(count, Path(place))

@@ -1,22 +1,24 @@
-"""The card of a set of 1,000 queries over 10,000 and 100,000 passages: CPU seconds, peak memory, growth.
+"""The card of the sample documents, and of 1,000 queries over 100,000 passages: seconds, peak memory, growth.
 
-Each size is measured in a process of its own. ``SIZES=10000,20000`` measures others.
+The bars are seconds on the clock of a machine with two quiet cores; CPU seconds, children included, are printed beside.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-SIZES = (10_000, 100_000)
+from tests.benchmarks import rows
+
+SMALL, LARGE = 10_000, 100_000
 QUERIES, LENGTH, WORDS = 1_000, 1_000, 8
+EXAMPLE_S, LARGE_S, GROWTH = 3.0, 60.0, 12.0
+"""The bars: seconds on the clock, and how often the CPU of the smaller set may be taken."""
+EXAMPLE = Path(__file__).resolve().parents[2] / "data" / "example"
+GOLDBENCH = str(Path(sys.executable).with_name("goldbench"))
 
 
 def write_set(folder: Path, passages: int) -> None:
@@ -39,47 +41,36 @@ def write_set(folder: Path, passages: int) -> None:
     (folder / "dataset.json").write_text(json.dumps(dataset), encoding="utf-8")
 
 
-def child(folder: str) -> None:
-    """Make the card once and print what it took."""
-    from goldbench.pipeline.card import make_card
+def card_of(folder: Path) -> rows.Taken:
+    """Make the card of a set several times, and return the medians."""
+    command = [GOLDBENCH, "card", str(folder), "--no-write"]
+    return rows.in_turn({"card": lambda: rows.process(command)})["card"]
 
-    wall, cpu = time.perf_counter(), time.process_time()
-    card = make_card(Path(folder))
-    print(
-        json.dumps(
-            {
-                "wall": time.perf_counter() - wall,
-                "cpu": time.process_time() - cpu,
-                "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-                "baselines": len(card.baselines),
-            }
-        )
-    )
+
+def example(folder: Path) -> Path:
+    """Build a set of the sample documents in a folder, and return it."""
+    config = ["--config", str(EXAMPLE / "goldbench.toml"), "--generator", "simulated", "--out", str(folder / "gold")]
+    rows.process([GOLDBENCH, "build", str(EXAMPLE / "documents"), *config])
+    return folder / "gold"
+
+
+def report(what: str, took: rows.Taken, bar: float) -> None:
+    """Print the row of a card that may take ``bar`` seconds on the clock."""
+    figure = f"{took.clock:.1f} s on the clock, {took.cpu:.1f} s of CPU, {took.memory:,.0f} MB in the largest process"
+    rows.row(f"card, {what}", figure, f"{took.clock / bar:.2f} x", f"{bar:g} s", met=took.clock <= bar)
 
 
 def main() -> None:
-    """Measure every size and print a table."""
-    sizes = [int(size) for size in os.environ.get("SIZES", "").split(",") if size] or list(SIZES)
-    print(f"Card of {QUERIES:,} queries; one process")
-    print(f"{'passages':>9} {'CPU s':>7} {'wall s':>7} {'peak MB':>8}  systems")
-    taken: dict[int, float] = {}
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            write_set(Path(folder), size)
-            command = [sys.executable, "-m", "tests.benchmarks.card_speed", folder]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            sys.exit(done.stderr)
-        found = json.loads(done.stdout)
-        taken[size] = found["cpu"]
-        print(
-            f"{size:>9,} {found['cpu']:>7.1f} {found['wall']:>7.1f} {found['peak_mb']:>8,.0f}  {found['baselines']}",
-            flush=True,
-        )
-    if len(sizes) > 1:
-        growth = (taken[sizes[-1]] / taken[sizes[0]]) / (sizes[-1] / sizes[0])
-        print(f"CPU per passage, {sizes[-1]:,} against {sizes[0]:,}: {growth:.2f} x")
-
-
-if __name__ == "__main__":
-    child(*sys.argv[1:])
+    """Measure the example and both sizes, and print a table."""
+    rows.heading()
+    with tempfile.TemporaryDirectory() as place:
+        report("the example", card_of(example(Path(place))), EXAMPLE_S)
+    taken = {}
+    for size in (SMALL, LARGE):
+        with tempfile.TemporaryDirectory() as place:
+            write_set(Path(place), size)
+            taken[size] = card_of(Path(place))
+    report(f"{LARGE:,} passages, {QUERIES:,} queries", taken[LARGE], LARGE_S)
+    growth = taken[LARGE].cpu / taken[SMALL].cpu
+    figure = f"{taken[SMALL].cpu:.1f} s and {taken[LARGE].cpu:.1f} s of CPU"
+    rows.row(f"card, {SMALL:,} to {LARGE:,} passages", figure, f"{growth:.1f} x", f"{GROWTH:g} x", met=growth <= GROWTH)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from goldbench.schemas.corpus import Document
 
@@ -19,6 +19,8 @@ CODAS = ["", "", "", "b", "ck", "d", "l", "m", "n", "nd", "ng", "nt", "p", "r", 
 VOCABULARY = 60_000
 EXPONENT = 1.07
 """Of Zipf's law, as measured in English."""
+SHORTEST = 80
+"""Characters of a paragraph; a shorter one is a heading."""
 NEAR_COPY = 0.02
 """Share of paragraphs that repeat an earlier paragraph of their document or a form paragraph, one word changed."""
 
@@ -52,6 +54,12 @@ def documents(megabytes: float, *, seed: int = 1, kilobytes: tuple[int, int] = (
         )
         written += len(text)
         number += 1
+
+
+def paragraphs(count: int) -> Iterator[str]:
+    """Yield the first paragraphs of a stream of documents, one line each."""
+    every = (part for document in documents(1e9, seed=3) for part in document.text.split("\n\n"))
+    return islice((" ".join(part.split()) for part in every if len(part) >= SHORTEST), count)
 
 
 def document_text(chance: random.Random, characters: int) -> str:
