@@ -279,6 +279,19 @@ class Critics(Record):
     share: Annotated[float, Field(gt=0, le=1), Setting("Share of the queries that critics judge", unit=SHARE)] = 1.0
 
 
+class Engine(StrEnum):
+    """Where documents are read and cut, and passages searched: on this machine, or also on the nodes of a Ray cluster."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+class RunSettings(Record):
+    """Where the work is done; the result is the same everywhere."""
+
+    engine: Annotated[Engine, Setting("local, or ray for a Ray cluster", "--engine", "Input")] = Engine.LOCAL
+
+
 class Panel(StrEnum):
     """Which pairs go to every judge: those whose grade is in doubt, or all."""
 
@@ -322,13 +335,14 @@ class Config(Record):
     critics: Critics = Critics()
     grade: GradeSettings = GradeSettings()
     model: Model = Model()
+    run: RunSettings = RunSettings()
 
     def shaping(self) -> dict[str, Any]:
         """Return the tables that shape the queries: not who serves the model, how fast, or at what cost.
 
-        Nor how they are graded: the manifest says that, and a set can be graded again without being built again.
+        Nor where the work is done, nor how they are graded: the manifest says that, and a set can be graded again without being built again.
         """
-        data = self.model_dump(mode="json", exclude_none=True, exclude={"grade"})
+        data = self.model_dump(mode="json", exclude_none=True, exclude={"grade", "run"})
         data["model"] = {
             key: data["model"][key] for key in ("name", "temperature", "max_answer_tokens") if key in data["model"]
         }
