@@ -280,7 +280,7 @@ class Critics(Record):
 
 
 class Engine(StrEnum):
-    """Where documents are read and cut, and passages searched: on this machine, or also on the nodes of a Ray cluster."""
+    """Where documents are read and cut, and BM25 searches: on this machine, or on the nodes of a Ray cluster."""
 
     LOCAL = "local"
     RAY = "ray"
@@ -340,7 +340,8 @@ class Config(Record):
     def shaping(self) -> dict[str, Any]:
         """Return the tables that shape the queries: not who serves the model, how fast, or at what cost.
 
-        Nor where the work is done, nor how they are graded: the manifest says that, and a set can be graded again without being built again.
+        Nor where the work is done, nor how they are graded: the manifest says that, and a set can be graded again
+        without being built again.
         """
         data = self.model_dump(mode="json", exclude_none=True, exclude={"grade", "run"})
         data["model"] = {

@@ -146,8 +146,8 @@ class _Holder:
         if own != versions:
             name = next(name for name in versions if own[name] != versions[name])
             raise GoldbenchError(
-                f"node {socket.gethostname()} of the Ray cluster has {name} {own[name]}, this machine {versions[name]}: "
-                "install the same versions on both"
+                f"node {socket.gethostname()} of the Ray cluster has {name} {own[name]}, this machine "
+                f"{versions[name]}: install the same versions on both"
             )
         self._held = maker(*arguments)
 

@@ -119,7 +119,8 @@ def weights_of(found: Occurrences, rarity: Floats, mean_length: float, *, k1: fl
     """
     if not len(found.places):
         return np.empty(0)
-    weights: Floats = (k1 * (1 - b + b * found.lengths / mean_length))[found.places]
+    by_length: Floats = k1 * (1 - b + b * found.lengths / mean_length)
+    weights: Floats = by_length[found.places]
     weights += found.counts
     np.divide(found.counts, weights, out=weights)
     weights *= np.repeat(rarity, np.diff(found.starts))

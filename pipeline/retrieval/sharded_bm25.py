@@ -7,7 +7,7 @@ weighed as a part of the whole, and what the parts find is merged by score and i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -56,8 +56,7 @@ class ShardedBM25:
         count = max(1, min(self._nodes.processors, len(passages) // self._worth_a_part))
         bounds = [len(passages) * number // count for number in range(count + 1)]
         self._parts = [
-            _Part(self._settings, self._nodes, passages, self._ids[start:end], start)
-            for start, end in zip(bounds[:-1], bounds[1:], strict=True)
+            _Part(self._settings, self._nodes, passages, self._ids[start:end], start) for start, end in pairwise(bounds)
         ]
         counts: list[Counts] = self._all([part.count for part in self._parts], kept=True)
         rarities, mean_length = _statistics(counts, len(passages))

@@ -1,4 +1,4 @@
-"""BM25 in parts on several nodes gives what one index of all passages gives, bit for bit; a lost node changes nothing."""
+"""BM25 in parts on several nodes gives what one index gives, bit for bit; a lost node changes nothing."""
 
 from __future__ import annotations
 
@@ -88,8 +88,12 @@ def test_many_passages_in_five_parts_are_scored_as_one_index_scores_them() -> No
     draw = random.Random(4)
     vocabulary = [f"word{number}" for number in range(3_000)]
     weights = [1 / (number + 1) for number in range(3_000)]
-    passages = {f"p{number}": " ".join(draw.choices(vocabulary, weights, k=draw.randrange(80))) for number in range(6_000)}
-    queries = {f"q{number}": " ".join(draw.choices(vocabulary, weights, k=draw.randrange(8))) for number in range(1_200)}
+    passages = {
+        f"p{number}": " ".join(draw.choices(vocabulary, weights, k=draw.randrange(80))) for number in range(6_000)
+    }
+    queries = {
+        f"q{number}": " ".join(draw.choices(vocabulary, weights, k=draw.randrange(8))) for number in range(1_200)
+    }
     settings = BM25Settings()
     one, parts = whole(settings), ShardedBM25(settings, nodes=Nodes(5), worth_a_part=100)  # type: ignore[arg-type]
     one.index(passages)

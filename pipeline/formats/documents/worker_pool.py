@@ -219,7 +219,7 @@ class Workers:
     def _answer(self, job: _Job, process: Answering | None) -> Answering | None:
         """Answer a job and return the process, None if it is gone."""
         exchange, items = _Exchange(job, self.budget, self._cuts_later), len(job.task.items)
-        alone, crashes, losses = items == 1, 0, 0
+        alone, crashes = items == 1, 0
         while exchange.done < items and not self._closed.is_set():
             if process is None or not process.is_alive():
                 if process is not None:
@@ -246,9 +246,7 @@ class Workers:
             process.stop()
             process = None
             if failure == _LOST:
-                losses = losses + 1 if exchange.progress == before else 1
-                if losses > _LOSSES:
-                    raise GoldbenchError(f"{losses} processes in a row were lost on their nodes ({lost})")
+                exchange.lose(lost, before)
                 continue
             crashes = crashes + alone if exchange.progress == before else int(alone)
             if alone and (crashes == _TRIES or failure != _CRASH):
@@ -324,6 +322,7 @@ class _Exchange:
         """Whether the process ran out of memory, some of which it may keep."""
         self._given = 0
         """How many answers were given to the next one, which a second process gives again."""
+        self._losses = 0
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -357,6 +356,20 @@ class _Exchange:
             repeated -= again
             self._job.put(len(data), self._counted(answers[again:]))
         return None
+
+    def lose(self, why: str, before: tuple[int, int]) -> None:
+        """Count a process that was lost with its machine.
+
+        Args:
+            why: Why it was lost.
+            before: The progress when it was asked.
+
+        Raises:
+            GoldbenchError: Several were lost one after another, without an answer between.
+        """
+        self._losses = self._losses + 1 if self.progress == before else 1
+        if self._losses > _LOSSES:
+            raise GoldbenchError(f"{self._losses} processes in a row were lost on their nodes ({why})")
 
     def give_up(self, problem: str) -> None:
         """Answer the next item with a problem."""

@@ -22,7 +22,7 @@ from goldbench.pipeline.errors import UnreadableDocument
 from goldbench.pipeline.formats.documents import worker_pool
 from goldbench.pipeline.formats.documents.chunker import cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.pipeline.formats.documents.worker_pool import Budget, Workers, WorkerProcess
+from goldbench.pipeline.formats.documents.worker_pool import Budget, WorkerProcess, Workers
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.stages.select import Traits, select, traits_of, unseen
 from goldbench.schemas.corpus import Chunk, Document, Span
