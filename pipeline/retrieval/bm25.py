@@ -119,7 +119,7 @@ def weights_of(found: Occurrences, rarity: Floats, mean_length: float, *, k1: fl
     """
     if not len(found.places):
         return np.empty(0)
-    by_length: Floats = k1 * (1 - b + b * found.lengths / mean_length)
+    by_length: Floats = np.asarray(k1 * (1 - b + b * found.lengths / mean_length), np.float64)
     weights: Floats = by_length[found.places]
     weights += found.counts
     np.divide(found.counts, weights, out=weights)
