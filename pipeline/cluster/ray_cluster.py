@@ -29,12 +29,11 @@ from goldbench.pipeline.errors import GoldbenchError, UsageError, require
 from goldbench.pipeline.text.display import one_line
 
 ADDRESS = "RAY_ADDRESS"
-LOST_IN_A_ROW = 5
-"""How many objects may be lost one after another, without an answer between, before the command gives up."""
 _STORE_BYTES = 200 * 2**20
 """Memory of the local cluster for what is under way between processes; more of it is kept on disk."""
 _PATIENCE_S = 120.0
 """Seconds in addition to what a call may take, after which its node counts as gone."""
+_PATIENCE_TO_CONNECT_S = 10.0
 _LONGEST_FOLDER = 40
 """Characters of the path below which Ray makes sockets, whose paths may have at most 107."""
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
@@ -206,8 +205,11 @@ def cluster() -> Cluster:
     except Exception as error:  # noqa: BLE001  Ray raises many kinds
         _disconnect()
         told = one_line(str(error))[:200] or type(error).__name__
-        where = f"the Ray cluster at {address} cannot be reached" if address else "Ray cannot be started"
-        raise GoldbenchError(f"{where} ({told}); check {ADDRESS}, or use --engine local") from None
+        if address:
+            problem = f"the Ray cluster at {address} cannot be reached ({told}); check {ADDRESS}"
+        else:
+            problem = f"Ray cannot be started ({told})"
+        raise GoldbenchError(f"{problem}, or use --engine local") from None
     except BaseException:
         _disconnect()
         raise
@@ -221,12 +223,24 @@ def _connect(address: str | None) -> None:
         return
     with _handlers_kept():
         if address:
+            _check_reachable(address)
             import ray
 
             atexit.register(_disconnect)
             ray.init(address=address, **_TELLING_NOTHING)
         else:
             _start()
+
+
+def _check_reachable(address: str) -> None:
+    """Connect to a node and leave it again: Ray itself tries for minutes.
+
+    Raises:
+        OSError: Nothing listens at the address.
+    """
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE_TO_CONNECT_S).close()
 
 
 def _start() -> None:

@@ -24,7 +24,6 @@ from goldbench.schemas.corpus import Document
 from tests.formats.documents.reading import read
 from tests.formats.documents.test_worker_pool import put_notes
 
-
 Outcome = tuple[list[Document], list[str]]
 
 
@@ -133,7 +132,5 @@ def test_a_node_with_other_versions_is_refused() -> None:
     versions = installed_versions("goldbench")
     assert {"Python", "goldbench", "numpy", "lxml", "pydantic-core"} <= versions.keys()
     _Holder().hold(list, versions, ())
-    with pytest.raises(
-        GoldbenchError, match=r"^node \S+ of the Ray cluster has numpy [\d.]+, this machine 1.0: "
-    ):
+    with pytest.raises(GoldbenchError, match=r"^node \S+ of the Ray cluster has numpy [\d.]+, this machine 1.0: "):
         _Holder().hold(list, {**versions, "numpy": "1.0"}, ())
