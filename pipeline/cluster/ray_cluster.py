@@ -204,7 +204,7 @@ def cluster() -> Cluster:
         _connect(address)
     except Exception as error:  # noqa: BLE001  Ray raises many kinds
         _disconnect()
-        told = one_line(str(error))[:200] or type(error).__name__
+        told = one_line(str(getattr(error, "strerror", None) or error))[:200] or type(error).__name__
         if address:
             problem = f"the Ray cluster at {address} cannot be reached ({told}); check {ADDRESS}"
         else:
