@@ -36,7 +36,6 @@ _PATIENCE_S = 120.0
 _PATIENCE_TO_CONNECT_S = 10.0
 _LONGEST_FOLDER = 40
 """Characters of the path below which Ray makes sockets, whose paths may have at most 107."""
-_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 _TELLING_NOTHING: Mapping[str, Any] = {
     "log_to_driver": False,
     "configure_logging": False,
@@ -198,7 +197,7 @@ def cluster() -> Cluster:
     address = os.environ.get(ADDRESS)
     if address and address.startswith("ray://"):
         raise UsageError(f"{ADDRESS}: not a valid address: {address!r}; run goldbench on a node, with HOST:PORT")
-    os.environ.update(_QUIET)
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     logging.getLogger("ray").setLevel(logging.CRITICAL)  # what is wrong is told in one line by this module
     try:
         _connect(address)

@@ -90,7 +90,7 @@ def simulated(folder: Path, documents: object, out: str, *more: object, **others
 
 def notes(folder: Path, count: int) -> Path:
     draw = random.Random(2)
-    words = [f"word{number}" for number in range(5_000)]
+    words = ["".join(draw.choices("abcdefghilmnoprstu", k=draw.randrange(2, 9))) for _ in range(5_000)]
     folder.mkdir()
     for number in range(count):
         body = ". ".join(" ".join(draw.choices(words, k=12)).capitalize() for _ in range(40))
@@ -176,7 +176,8 @@ def test_the_example_is_the_same_and_nothing_of_ray_is_seen_or_left(tmp_path: Pa
     assert [pid for pid, one in seen.items() if "secret" in " ".join(one.values())] == []
     assert [pid for pid in seen if psutil.pid_exists(pid)] == []
     assert {files_of(tmp_path / name) == files_of(tmp_path / "local1") for name in ("local2", "ray")} == {True}
-    assert (out.replace("ray/", "local1/"), err) == (calm[0][0], calm[0][1]) or "ray" not in err.lower()
+    assert out.replace("ray", "local1") == calm[0][0]
+    assert "ray" not in err.lower()
 
 
 def test_a_cluster_that_runs_gives_the_same_whatever_is_killed(tmp_path: Path, head: tuple[str, int]) -> None:
@@ -229,11 +230,20 @@ def test_no_call_is_made_twice_when_workers_die_amid_a_build_with_a_model(
     model_server.script(latency_ms=300)
     url = ("--base-url", model_server.base_url, "--model", "m", "--queries", 50)
     process = started(tmp_path, "build", "docs", "--out", "ray", *url, "--engine", "ray", **connected(address))
-    killed = threading.Thread(target=meanwhile, args=(process, root, is_worker, 50))
-    killed.start()
+    killed: list[int] = []
+
+    def murder() -> None:
+        killed.append(meanwhile(process, root, is_holder, 1))
+        while process.poll() is None and model_server.stats()["requests"] < 10:
+            time.sleep(0.1)
+        killed.append(meanwhile(process, root, is_worker, 3))
+
+    murderer = threading.Thread(target=murder)
+    murderer.start()
     _, err = process.communicate(timeout=500)
-    killed.join()
+    murderer.join()
     assert process.returncode == 0, err
+    assert sum(killed) >= 2
     assert len(json.loads((tmp_path / "ray" / "dataset.json").read_text())["queries"]) == 50
     stats = model_server.stats()
     assert (stats["repeated"], stats["paid_twice"]) == (0, 0), stats
