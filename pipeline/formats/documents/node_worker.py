@@ -28,10 +28,19 @@ class NodeWorker:
         _remove_left()
         self._process: WorkerProcess | None = None
         self._folder: Path | None = None
+        self._request = ""
 
     def put(self, parts: Parts) -> None:
-        """Add parts to the ends of files."""
+        """Add parts to the ends of files; those of an earlier request are removed.
+
+        Args:
+            parts: The parts. The name of a file begins with the number of its request and a hyphen.
+        """
         for name, data in parts:
+            request = name.partition("-")[0]
+            if request != self._request:
+                self.clear()
+                self._request = request
             if self._folder is None:
                 self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
             with (self._folder / name).open("ab") as file:
@@ -68,7 +77,7 @@ class NodeWorker:
         """Remove the files."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+            self._folder, self._request = None, ""
 
     def _placed(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the request with the paths of the files on this node."""

@@ -124,7 +124,19 @@ def test_no_file_stays_on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(node_worker.tempfile, "tempdir", str(place))
     (tmp_path / "documents").mkdir()
     mixed(tmp_path / "documents")
+    most = 0
+    ask = node_worker.NodeWorker.ask
+
+    def counted(self: node_worker.NodeWorker, *arguments: Any) -> node_worker.Reply:
+        nonlocal most
+        answer = ask(self, *arguments)
+        folders = [len(list(folder.iterdir())) for folder in place.iterdir()]
+        most = max(most, *folders)
+        return answer
+
+    monkeypatch.setattr(node_worker.NodeWorker, "ask", counted)
     far(tmp_path / "documents")
+    assert 0 < most < 60
     assert list(place.iterdir()) == []
 
 
