@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from goldbench.pipeline.errors import ConfigError, plain_file
+from goldbench.pipeline.errors import ConfigError, plain_file, require
 from goldbench.pipeline.llm.server_settings import Model, holds_key
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.text.display import shown
@@ -290,6 +290,15 @@ class RunSettings(Record):
     """Where the work is done; the result is the same everywhere."""
 
     engine: Annotated[Engine, Setting("local, or ray for a Ray cluster", "--engine", "Input")] = Engine.LOCAL
+
+    def check_installed(self) -> None:
+        """Refuse an engine whose package is not installed, before anything is written.
+
+        Raises:
+            MissingExtra: It is not.
+        """
+        if self.engine is Engine.RAY:
+            require("ray", "ray")
 
 
 class Panel(StrEnum):

@@ -81,6 +81,7 @@ def pools(
         UsageError: Two runs have one name.
         RetrieverFailed: A retriever cannot be built.
     """
+    config.run.check_installed()
     dense = "embedding" if config.model.embedding and not dry_run else "lsi"
     names = ("bm25", "ngrams", dense)
     named = named_runs(runs)
