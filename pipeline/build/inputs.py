@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from goldbench.pipeline.config import KINDS, Config, PromptStyle
+from goldbench.pipeline.config import KINDS, Config, Engine, PromptStyle
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
 from goldbench.pipeline.formats.documents.chunker import cut_documents
 from goldbench.pipeline.formats.documents.encodings import Encodings
@@ -58,7 +58,12 @@ def workers_for(config: Config, *, cuts_later: bool = False) -> Workers:
     budget = Budget(
         seconds=settings.seconds, memory_megabytes=settings.memory_megabytes, megabytes=settings.max_megabytes
     )
-    return Workers(budget, settings.jobs, cuts_later=cuts_later)
+    if config.run.engine is Engine.LOCAL:
+        return Workers(budget, settings.jobs, cuts_later=cuts_later)
+    from goldbench.pipeline.formats.documents.distant_process import node_workers
+
+    nodes = node_workers()
+    return Workers(budget, settings.jobs or nodes.jobs, cuts_later=cuts_later, start=nodes.start)
 
 
 def cut(

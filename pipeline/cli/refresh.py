@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.grade.build_order import BuildOrder
 
 
-@takes("model")
+@takes("model", "run")
 def refresh(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set that was built.")],
     given: Given,
@@ -47,7 +47,7 @@ def refresh(
 
     Queries whose evidence still stands are kept with their labels; a model is asked only about passages that are new
     or changed, or whose query is gone, up to the number of queries of the set. The settings are those of the set; of
-    --config only the table [model] is read, and it holds before the set's own.
+    --config only the tables [model] and [run] are read, and they hold before the set's own.
     """
     from goldbench.pipeline.build.writers import check_replay
 
@@ -72,7 +72,8 @@ def _order(
     home = GoldFolder(folder)
     documents = renewable_paths(home, paths)
     settings = home.settings()
-    served = read_toml(config).get("model", {}) if config else {}
-    settings["model"] = {**settings.get("model", {}), **served}
+    tables = read_toml(config) if config else {}
+    for name in ("model", "run"):
+        settings[name] = {**settings.get(name, {}), **tables.get(name, {})}
     chosen = config_of(settings, given, path=home.file(CONFIG))
     return order_of(chosen, documents, folder, answers, ledger=ledger, refresh=True, **flags)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -44,6 +44,9 @@ def retrieve(
     b: Annotated[
         float | None, system_option("--b", min=0, max=1, help="Length weight of BM25 (default: 0.75).")
     ] = None,
+    engine: Annotated[
+        Literal["local", "ray"], system_option("--engine", help="Where bm25 searches: local, ray (default: local).")
+    ] = "local",
     answers: Answers = None,
     replay: Replay = False,
 ) -> None:
@@ -53,6 +56,7 @@ def retrieve(
     opensearch://..., python:MODULE:FUNCTION, http://... or run:FILE. --analyzer, --language, --k1 and --b are short for
     --set.
     """
+    from goldbench.pipeline.config import Engine
     from goldbench.pipeline.errors import explained
     from goldbench.pipeline.formats.runs.trec import write_run
     from goldbench.pipeline.goldset.gold_path import check_apart
@@ -65,9 +69,14 @@ def retrieve(
     check_apart({"--output": target}, [config] if config else [])
     shorthands = {"analyzer": analyzer, "language": language, "k1": k1, "b": b}
     changes = [f"{key}={value}" for key, value in shorthands.items() if value is not None] + (change or [])
-    with opened_system(system, config, Path(gold), answers=answers, replay=replay, overrides=changes) as systems:
+    opened = opened_system(
+        system, config, Path(gold), answers=answers, replay=replay, overrides=changes, engine=Engine(engine)
+    )
+    with opened as systems:
         loaded = load_gold(gold)
         queries, corpus = _texts(loaded, conversation)
+        if told := systems.alone(len(corpus)):
+            typer.echo(told, err=True)
         retriever = systems.retriever(system)
         retriever.index(corpus)
         run = retriever.search(queries, k=k)

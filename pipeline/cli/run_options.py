@@ -14,6 +14,7 @@ from goldbench.pipeline.errors import UnknownMeasure, UsageError
 from goldbench.pipeline.goldset.file_names import DATASET, answers_beside
 
 if TYPE_CHECKING:
+    from goldbench.pipeline.config import Engine
     from goldbench.pipeline.measures.names import Measure
     from goldbench.pipeline.score.runs import Gold
     from goldbench.pipeline.systems import Systems
@@ -124,6 +125,7 @@ def opened_system(
     answers: Path | None,
     replay: bool = False,
     overrides: Sequence[str] = (),
+    engine: Engine | None = None,
 ) -> AbstractContextManager[Systems]:
     """Open a retrieval system that is a preset, or that a ``bench.toml`` describes.
 
@@ -134,12 +136,15 @@ def opened_system(
         answers: The store of answers, or None.
         replay: Whether every answer comes from the store.
         overrides: Parameters as KEY=VALUE.
+        engine: Where BM25 searches; None is this machine.
     """
+    from goldbench.pipeline.config import Engine
     from goldbench.pipeline.systems import open_systems
 
     store = answers or answers_of(gold)
+    engine = engine or Engine.LOCAL
     if config is None:
-        return open_systems([name], answers=store, replay=replay, overrides=overrides)
+        return open_systems([name], answers=store, replay=replay, overrides=overrides, engine=engine)
     from goldbench.pipeline.bench.bench_file import load_bench  # knows measures and tests, and takes a while to import
 
     bench = load_bench(config, level=1)
@@ -152,4 +157,5 @@ def opened_system(
         overrides=overrides,
         where=config,
         folder=bench.folder,
+        engine=engine,
     )

@@ -58,6 +58,10 @@ class BuildOrder:
     refresh: bool = False
     decisions: flow.Finish | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse an engine that is not installed."""
+        self.config.run.check_installed()
+
 
 @dataclass(frozen=True, slots=True)
 class Built:

@@ -81,6 +81,7 @@ def pools(
         UsageError: Two runs have one name.
         RetrieverFailed: A retriever cannot be built.
     """
+    config.run.check_installed()
     dense = "embedding" if config.model.embedding and not dry_run else "lsi"
     names = ("bm25", "ngrams", dense)
     named = named_runs(runs)
@@ -95,6 +96,7 @@ def pools(
                 config=config,
                 answers=store if dense == "embedding" else None,
                 replay=replay,
+                engine=config.run.engine,
             )
             opened.append(stack.enter_context(systems))
             return {name: opened[-1].retriever(name) for name in names}
@@ -102,7 +104,10 @@ def pools(
         def usage() -> dict[str, StageUsage]:
             return opened[-1].usage() if opened else {}
 
-        yield Pools(names, build, named, again=again, depth=depth, feedback=used, usage=usage)
+        def alone(passages: int) -> str | None:
+            return opened[-1].alone(passages)
+
+        yield Pools(names, build, named, again=again, depth=depth, feedback=used, usage=usage, alone=alone)
 
 
 def _feedback_in(path: Path) -> dict[str, list[str]]:

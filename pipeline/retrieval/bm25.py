@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from goldbench.pipeline.measures.ranks.order import in_tie_order
 from goldbench.pipeline.retrieval.corpus_words import Lexicon, SharedWords
@@ -52,11 +53,13 @@ class BM25:
 
     def _made(self, passages: Mapping[str, str]) -> Arrays:
         _, found = self._lexicon.occurrences(passages)
+        rarity = rarity_of(np.diff(found.starts), len(found.lengths))
+        mean_length = float(found.lengths.mean()) if len(found.lengths) else 0.0
         return {
             "vocabulary": packed(found.vocabulary),
             "starts": found.starts,
             "places": found.places,
-            "weights": _weights(found, k1=self._settings.k1, b=self._settings.b),
+            "weights": weights_of(found, rarity, mean_length, k1=self._settings.k1, b=self._settings.b),
         }
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
@@ -93,14 +96,32 @@ def _opened(found: Arrays, size: int) -> tuple[dict[str, int], Postings]:
     return vocabulary, Postings(starts, places, weights, size)
 
 
-def _weights(found: Occurrences, *, k1: float, b: float) -> Floats:
-    """Return what each occurrence adds to a score; worked on in place, because the arrays may hold gigabytes."""
+def rarity_of(frequencies: npt.NDArray[np.int64], passages: int) -> Floats:
+    """Return what each term weighs.
+
+    Args:
+        frequencies: How many passages hold each term.
+        passages: The number of all passages.
+    """
+    rarity: Floats = np.log1p((passages - frequencies + 0.5) / (frequencies + 0.5))
+    return rarity
+
+
+def weights_of(found: Occurrences, rarity: Floats, mean_length: float, *, k1: float, b: float) -> Floats:
+    """Return what each occurrence adds to a score; worked on in place, because the arrays may hold gigabytes.
+
+    Args:
+        found: The occurrences.
+        rarity: What each term weighs.
+        mean_length: Terms of a passage, on average.
+        k1: Saturation.
+        b: Length weight.
+    """
     if not len(found.places):
         return np.empty(0)
-    frequencies = np.diff(found.starts)
-    rarity = np.log1p((len(found.lengths) - frequencies + 0.5) / (frequencies + 0.5))
-    weights: Floats = (k1 * (1 - b + b * found.lengths / found.lengths.mean()))[found.places]
+    by_length: Floats = np.asarray(k1 * (1 - b + b * found.lengths / mean_length), np.float64)
+    weights: Floats = by_length[found.places]
     weights += found.counts
     np.divide(found.counts, weights, out=weights)
-    weights *= np.repeat(rarity, frequencies)
+    weights *= np.repeat(rarity, np.diff(found.starts))
     return weights

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goldbench.pipeline.config import Engine
 from goldbench.pipeline.errors import RetrieverFailed
 from goldbench.pipeline.ports import Retriever
 from goldbench.pipeline.retrieval import system_settings as s
@@ -29,7 +30,7 @@ class Workshop:
 
     ``part`` gives another system by its name, ``settings`` are those of all systems by name, ``folder`` is searched for
     Python modules, ``encoders`` and ``spaces`` are those built so far, by their settings as JSON, ``words`` the words
-    of the corpus counted so far, ``saved`` the indexes of earlier commands.
+    of the corpus counted so far, ``saved`` the indexes of earlier commands, ``engine`` says where BM25 searches.
     """
 
     part: Callable[[str], Retriever]
@@ -41,6 +42,7 @@ class Workshop:
     spaces: dict[str, Space] = field(default_factory=dict)
     words: dict[str, SharedWords] = field(default_factory=dict)
     saved: SavedIndexes | None = None
+    engine: Engine = Engine.LOCAL
 
 
 def build(settings: s.SystemSettings, *, name: str, workshop: Workshop) -> Retriever:
@@ -98,7 +100,17 @@ def _saved(settings: s.Lexical, workshop: Workshop) -> SavedIndexes | None:
     return None if settings.analyzer is Analyzer.FILE else workshop.saved  # files of tokens may change
 
 
+def searches_on_nodes(settings: s.SystemSettings) -> bool:
+    """Return whether a system can be searched in parts, with the same scores and order."""
+    return isinstance(settings, s.BM25Settings) and settings.analyzer is not Analyzer.FILE
+
+
 def _bm25(settings: s.BM25Settings, workshop: Workshop) -> Retriever:
+    if workshop.engine is Engine.RAY and searches_on_nodes(settings):
+        from goldbench.pipeline.cluster.ray_cluster import cluster
+        from goldbench.pipeline.retrieval.sharded_bm25 import ShardedBM25
+
+        return ShardedBM25(settings, nodes=cluster())
     from goldbench.pipeline.retrieval.bm25 import BM25
 
     words, saved = _words(settings, workshop), _saved(settings, workshop)

@@ -8,18 +8,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from goldbench.pipeline.config import Config
+from goldbench.pipeline.config import Config, Engine
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.ports import Retriever
 from goldbench.pipeline.retrieval.guard import explained
 from goldbench.pipeline.retrieval.saved_indexes import SavedIndexes
-from goldbench.pipeline.retrieval.system_settings import SystemSettings
+from goldbench.pipeline.retrieval.system_settings import Lexical, NgramSettings, SystemSettings
 from goldbench.pipeline.systems.adapters import adapt
-from goldbench.pipeline.systems.builder import Workshop, build
+from goldbench.pipeline.systems.builder import Workshop, build, searches_on_nodes
 from goldbench.pipeline.systems.models import Models
 from goldbench.pipeline.systems.parts import Part, WithoutPlaceholders
 from goldbench.pipeline.systems.resolution import Described, reached, references, resolve
 from goldbench.schemas.manifest import StageUsage
+
+_WORTH_TELLING = 100_000
+"""Passages from which a system that searches on this machine alone is named, although there is a cluster."""
 
 
 class Systems:
@@ -39,6 +42,7 @@ class Systems:
         folder: Path | None,
         timeout_s: float,
         indexes: Path | None = None,
+        engine: Engine = Engine.LOCAL,
     ) -> None:
         """Take the systems; none is built yet.
 
@@ -50,11 +54,14 @@ class Systems:
             folder: Searched for Python modules.
             timeout_s: Seconds that an object may take for one query.
             indexes: The folder of saved indexes; None saves none.
+            engine: Where BM25 searches.
         """
         self.names, self.settings = tuple(names), settings
         self._objects, self._timeout_s = objects, timeout_s
         saved = SavedIndexes(indexes) if indexes is not None else None
-        self._workshop = Workshop(part=self._part, settings=settings, models=models, folder=folder, saved=saved)
+        self._workshop = Workshop(
+            part=self._part, settings=settings, models=models, folder=folder, saved=saved, engine=engine
+        )
         self.stopwatch = self._workshop.stopwatch
         self._parts: dict[str, Part] = {}
         self._failed: dict[str, GoldbenchError] = {}
@@ -80,6 +87,18 @@ class Systems:
                 raise
             self._parts[name] = Part(inner, name=name, shared=self._uses[name] > 1, stopwatch=self.stopwatch)
         return self._parts[name]
+
+    def alone(self, passages: int) -> str | None:
+        """Return one line that names the systems which search a large corpus without the cluster, None if none does.
+
+        Args:
+            passages: The number of passages.
+        """
+        found = [name for name, settings in self.settings.items() if isinstance(settings, Lexical | NgramSettings)]
+        here = [name for name in found if not searches_on_nodes(self.settings[name])]
+        if self._workshop.engine is Engine.LOCAL or passages < _WORTH_TELLING or not here:
+            return None
+        return f"{' and '.join(here)}: searched on this machine alone ({passages:,} passages); nodes search only bm25."
 
     def forget(self) -> None:
         """Forget every remembered answer, but not the indexes."""
@@ -125,6 +144,7 @@ def open_systems(  # noqa: PLR0913  every parameter is a choice of the caller
     where: Path | str = "command line",
     folder: Path | None = None,
     indexes: Path | None = None,
+    engine: Engine = Engine.LOCAL,
 ) -> Iterator[Systems]:
     """Open systems by name, and close them at the end of the block.
 
@@ -139,6 +159,7 @@ def open_systems(  # noqa: PLR0913  every parameter is a choice of the caller
         where: As in `resolve`.
         folder: As in `resolve`; also searched for Python modules.
         indexes: The folder of saved indexes, which are used again; None saves none.
+        engine: Where BM25 searches: on this machine, or on the nodes of a cluster, which gives the same results.
 
     Raises:
         ConfigError: With every problem of the systems' descriptions.
@@ -146,7 +167,9 @@ def open_systems(  # noqa: PLR0913  every parameter is a choice of the caller
     settings = resolve(names, described, overrides=overrides, where=where, folder=folder)
     objects = {name: thing for name, thing in (described or {}).items() if name not in settings}
     with Models(config, answers=answers, replay=replay) as models:
-        systems = Systems(names, settings, objects, models=models, folder=folder, timeout_s=timeout_s, indexes=indexes)
+        systems = Systems(
+            names, settings, objects, models=models, folder=folder, timeout_s=timeout_s, indexes=indexes, engine=engine
+        )
         try:
             yield systems
         finally:

@@ -17,10 +17,10 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.formats.documents.worker import LENGTH, limits_memory
@@ -93,6 +93,36 @@ def environment_without_keys() -> dict[str, str]:
     return environment | dict.fromkeys(_ONE_THREAD, "1")
 
 
+class Answering(Protocol):
+    """A process that answers requests, on this machine or on another one.
+
+    Attributes:
+        late: Whether it was ended because a part of its reply took too long.
+        lost: Why its machine is gone, so that no document is at fault; empty while it is there.
+    """
+
+    late: bool
+    lost: str
+
+    def is_alive(self) -> bool:
+        """Return whether the process runs."""
+
+    def send(self, request: Mapping[str, Any]) -> None:
+        """Send a request; that the process is gone is found when its reply is read."""
+
+    def reply(self, seconds: float) -> bytes | None:
+        """Return the next part of the reply, None if none comes in time."""
+
+    def rest(self) -> None:
+        """Wait for the next reading."""
+
+    def kill(self) -> None:
+        """End the process at once; who reads its replies finds their end."""
+
+    def stop(self) -> None:
+        """End the process and wait for its end."""
+
+
 class Workers:
     """Processes that read documents, cut them into chunks and look at these; started when they are needed.
 
@@ -100,14 +130,23 @@ class Workers:
         budget: What one document may take.
         jobs: How many processes; by default one for each processor, at most 4.
         cuts_later: Whether they cut documents into chunks after they have read them, and prepare for that.
+        start: Returns a process; by default one of this machine.
     """
 
-    def __init__(self, budget: Budget, jobs: int | None = None, *, cuts_later: bool = False) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        jobs: int | None = None,
+        *,
+        cuts_later: bool = False,
+        start: Callable[[], Answering] | None = None,
+    ) -> None:
         self.budget, self._cuts_later = budget, cuts_later
+        self._start = start or WorkerProcess.start
         self._jobs = jobs or min(usable_processors(), _MOST_JOBS)
         self._todo: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._busy: set[_Process] = set()
+        self._busy: set[Answering] = set()
         self._closed = threading.Event()
 
     def __enter__(self) -> Self:
@@ -159,7 +198,7 @@ class Workers:
         return job
 
     def _serve(self) -> None:
-        process: _Process | None = None
+        process: Answering | None = None
         while (job := self._todo.get()) is not None:
             try:
                 process = self._answer(job, process)
@@ -177,7 +216,7 @@ class Workers:
         most = f"{self.budget.memory_megabytes:,} MB"
         return f"made its reader crash: it is damaged, or needs more than {most} of memory (documents.memory_megabytes)"
 
-    def _answer(self, job: _Job, process: _Process | None) -> _Process | None:
+    def _answer(self, job: _Job, process: Answering | None) -> Answering | None:
         """Answer a job and return the process, None if it is gone."""
         exchange, items = _Exchange(job, self.budget, self._cuts_later), len(job.task.items)
         alone, crashes = items == 1, 0
@@ -185,7 +224,7 @@ class Workers:
             if process is None or not process.is_alive():
                 if process is not None:
                     process.stop()
-                process = _Process.start()
+                process = self._start()
             self._busy.add(process)
             if self._closed.is_set():  # the closing thread kills those that it finds busy
                 process.kill()
@@ -203,8 +242,12 @@ class Workers:
                     process.stop()
                     process, exchange.is_spent = None, False
                 continue
+            lost = process.lost
             process.stop()
             process = None
+            if failure == _LOST:
+                exchange.lose(lost, before)
+                continue
             crashes = crashes + alone if exchange.progress == before else int(alone)
             if alone and (crashes == _TRIES or failure != _CRASH):
                 exchange.give_up(failure if failure != _CRASH else self._crash())
@@ -213,9 +256,13 @@ class Workers:
         return process
 
 
-_CRASH = "crash"
+_CRASH, _LOST = "crash", "lost"
 _TRIES = 2
 """How often an item is tried whose process died, once the others of its task are out of the way."""
+
+
+_LOSSES = 5
+"""How many processes may be lost with their machine, one after another without an answer between."""
 
 
 class _Closed(Exception):
@@ -275,13 +322,14 @@ class _Exchange:
         """Whether the process ran out of memory, some of which it may keep."""
         self._given = 0
         """How many answers were given to the next one, which a second process gives again."""
+        self._losses = 0
 
     @property
     def progress(self) -> tuple[int, int]:
         """How far the answers have come."""
         return self.done, self._given
 
-    def try_with(self, process: _Process, end: int) -> str | None:
+    def try_with(self, process: Answering, end: int) -> str | None:
         """Have the items up to ``end`` answered; return why that failed, None if it did not."""
         task = self._job.task
         seconds = self._budget.seconds + _SECONDS_PER_MEGABYTE * task.size / 2**20
@@ -295,19 +343,33 @@ class _Exchange:
             "cuts_later": self._cuts_later,
         }
         repeated = self._given
-        process.send(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        process.send(request)
         while self.done < end:
             # A table is checked before its first part, so that the rest of it comes, however long that takes.
             data = process.reply(seconds)
             if data is None:
                 late = f"took more than {seconds:,.0f} s: raise documents.seconds, or leave the file out"
-                return late if process.late else _CRASH
+                return late if process.late else _LOST if process.lost else _CRASH
             answers = json.loads(data.decode("utf-8", "surrogatepass"))
             self.is_spent = self.is_spent or any(answer and answer.get("spent") for answer in answers)
             again = min(repeated, len(answers))
             repeated -= again
             self._job.put(len(data), self._counted(answers[again:]))
         return None
+
+    def lose(self, why: str, before: tuple[int, int]) -> None:
+        """Count a process that was lost with its machine.
+
+        Args:
+            why: Why it was lost.
+            before: The progress when it was asked.
+
+        Raises:
+            GoldbenchError: Several were lost one after another, without an answer between.
+        """
+        self._losses = self._losses + 1 if self.progress == before else 1
+        if self._losses > _LOSSES:
+            raise GoldbenchError(f"{self._losses} processes in a row were lost on their nodes ({why})")
 
     def give_up(self, problem: str) -> None:
         """Answer the next item with a problem."""
@@ -321,10 +383,12 @@ class _Exchange:
         return answers
 
 
-class _Process:
-    """A worker process."""
+class WorkerProcess:
+    """A worker process of this machine."""
 
-    _resting: list[_Process] = []  # noqa: RUF012  those that wait for the next reading, of all of this process
+    lost = ""
+
+    _resting: list[WorkerProcess] = []  # noqa: RUF012  those that wait for the next reading, of all of this process
     _lock = threading.Lock()
 
     def __init__(self) -> None:
@@ -341,7 +405,7 @@ class _Process:
             raise GoldbenchError(f"no process could be started to read documents in ({reason(error)})") from None
 
     @classmethod
-    def start(cls) -> _Process:
+    def start(cls) -> WorkerProcess:
         """Return a process that waits, or a new one."""
         with cls._lock:
             while cls._resting:
@@ -367,11 +431,12 @@ class _Process:
         self._killed = True
         self._popen.kill()
 
-    def send(self, request: bytes) -> None:
+    def send(self, request: Mapping[str, Any]) -> None:
         """Send a request; that the process is gone is found when its reply is read."""
         assert self._popen.stdin is not None
+        data = json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass")
         with contextlib.suppress(OSError):  # the process is gone; Windows does not call that a broken pipe
-            self._popen.stdin.write(LENGTH.pack(len(request)) + request)
+            self._popen.stdin.write(LENGTH.pack(len(data)) + data)
             self._popen.stdin.flush()
 
     def reply(self, seconds: float) -> bytes | None:
@@ -409,6 +474,6 @@ class _Process:
             cls._resting.pop().stop()
 
 
-atexit.register(_Process.stop_resting)
+atexit.register(WorkerProcess.stop_resting)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_Process._resting.clear)  # noqa: SLF001  they belong to the parent
+    os.register_at_fork(after_in_child=WorkerProcess._resting.clear)  # noqa: SLF001  they belong to the parent

@@ -22,7 +22,7 @@ from goldbench.pipeline.errors import UnreadableDocument
 from goldbench.pipeline.formats.documents import worker_pool
 from goldbench.pipeline.formats.documents.chunker import Pieces, cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.pipeline.formats.documents.worker_pool import Budget, Workers, _Process
+from goldbench.pipeline.formats.documents.worker_pool import Budget, WorkerProcess, Workers
 from goldbench.pipeline.formats.jsonl import RecordFile, line_of
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.select import Traits, select, traits_of, unseen
@@ -37,9 +37,9 @@ HELLO = "BT /F 12 Tf 72 720 Td (Hello there) Tj ET"
 
 @pytest.fixture(autouse=True)
 def no_worker_waits() -> Iterator[None]:
-    _Process.stop_resting()
+    WorkerProcess.stop_resting()
     yield
-    _Process.stop_resting()
+    WorkerProcess.stop_resting()
 
 
 def children() -> set[psutil.Process]:
@@ -56,7 +56,7 @@ def is_reader(child: psutil.Process) -> bool:
 
 def working_seconds() -> float:
     """Return the seconds that this process and its children worked; those that wait for a reading are ended."""
-    _Process.stop_resting()
+    WorkerProcess.stop_resting()
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
@@ -100,9 +100,9 @@ def test_a_parquet_file_of_one_long_string_many_times_is_skipped_and_takes_no_me
     script = (
         "import resource, sys; from tests.formats.documents.reading import read\n"
         "from tests.peak_memory import peak_megabytes\n"
-        "from goldbench.pipeline.formats.documents.worker_pool import _Process\n"
+        "from goldbench.pipeline.formats.documents.worker_pool import WorkerProcess\n"
         "outcome = read(sys.argv[1]); print(outcome.texts, outcome.failures)\n"
-        "print(peak_megabytes()); _Process.stop_resting()\n"
+        "print(peak_megabytes()); WorkerProcess.stop_resting()\n"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
     )
     run = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True)
@@ -292,7 +292,7 @@ def test_processes_serve_many_readings_and_end_when_they_have_nothing_to_do(tmp_
     assert len(first) == 1
     read(tmp_path, jobs=2)
     assert children() - before == first
-    _Process.stop_resting()
+    WorkerProcess.stop_resting()
     assert children() <= before
 
 
@@ -304,7 +304,7 @@ def test_a_reading_that_is_given_up_leaves_no_process_at_work(tmp_path: Path) ->
     found = documents_of(find_files([str(tmp_path)]).files, on_failure=unexpected, jobs=3)
     assert next(found).text == "text"
     found.close()
-    _Process.stop_resting()
+    WorkerProcess.stop_resting()
     assert children() <= before
 
 

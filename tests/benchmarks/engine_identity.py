@@ -1,0 +1,143 @@
+"""The same gold set from one process, from two, and from a Ray cluster with a worker killed: bytes, and what it takes.
+
+Each engine builds a set of 100,000 short files (``FILES``) with simulated queries, and searches it with BM25. A worker
+of the cluster is killed while it reads. The clock of Ray holds its start, of which a row tells the seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from goldbench.pipeline.goldset.file_names import MANIFEST
+from tests.benchmarks import rows
+
+FILES = int(os.environ.get("FILES", "100000"))
+SENTENCES = (
+    "The pump {} of hall {} was checked on the last day of the month, and its pressure is now {} bar.",
+    "If valve {} leaks, close the slide in front of station {} first, then wait for {} minutes before you open it.",
+    "Operators of line {} wash the filters in basin {} every night, because clay settles in them after {} hours.",
+)
+ENGINES = {"jobs 1": ("jobs = 1", "local"), "jobs 2": ("jobs = 2", "local"), "ray": ("", "ray")}
+CLOCK = re.compile(rb'"(created|at|seconds)": [^\n]*')
+
+
+def main() -> None:
+    """Build and search with each engine, compare all bytes, and print what each took."""
+    rows.heading()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        megabytes = write_files(place / "documents", FILES)
+        empty = start_seconds(place)
+        taken = {name: built(place, name) for name in ENGINES}
+        sets = {name: files_of(place / name) for name in ENGINES}
+        searched = [(place / f"{name}.trec").read_bytes() for name in ENGINES]
+    rows.row("Ray: start and end of a cluster of this machine", f"{empty:.1f} s", "", "none", met=True)
+    alone = taken["jobs 2"]
+    for name, one in taken.items():
+        same = sets[name] == sets["jobs 1"]
+        figure = f"{megabytes / one.clock:.2f} MB/s, {one.clock:.0f} s clock, {one.cpu:.0f} s CPU, {one.memory:.0f} MB"
+        what = f"{FILES:,} short files, {megabytes:.0f} MB, {name}, {len(sets[name])} files of the set"
+        rows.row(what, figure, f"{one.clock / alone.clock:.2f} of jobs 2", "bytes as jobs 1", met=same)
+    rows.row("BM25 run of each engine", f"{len(searched[0]):,} bytes", "", "equal", met=len(set(searched)) == 1)
+
+
+def write_files(folder: Path, count: int) -> float:
+    """Write short files, a thousand to a folder, and return their megabytes."""
+    size = 0
+    for number in range(count):
+        path = folder / f"{number // 1000:03}" / f"note-{number:06}.md"
+        if number % 1000 == 0:
+            path.parent.mkdir(parents=True)
+        said = (
+            SENTENCES[(number + at) % 3].format(number % 977, number % 89, number * 7 % 53)
+            for at in range(number % 4 + 1)
+        )
+        size += path.write_text(f"# Note {number}\n\n" + " ".join(said) + "\n", "utf-8")
+    return size / 2**20
+
+
+def built(place: Path, name: str) -> rows.Taken:
+    """Build and search with an engine, and return what the build took."""
+    jobs, engine = ENGINES[name]
+    config = place / "goldbench.toml"
+    config.write_text(f"[documents]\n{jobs}\n", "utf-8")
+    documents = str(place / "documents")
+    command = goldbench("build", documents, "--out", str(place / name), "--config", str(config), "--engine", engine)
+    with killing(engine == "ray"):
+        taken = rows.process([*command, "--generator", "simulated", "--queries", "100"], folder=place)
+    rows.process(goldbench("retrieve", str(place / name), "-o", str(place / f"{name}.trec"), "--engine", engine))
+    return taken
+
+
+def goldbench(*arguments: str) -> list[str]:
+    """Return the command line of goldbench."""
+    return [sys.executable, "-m", "goldbench", *arguments]
+
+
+class killing:  # noqa: N801  read as a verb
+    """Kill one of Ray's workers that hold a sandbox, once it works."""
+
+    def __init__(self, wanted: bool) -> None:
+        self._wanted, self._ended = wanted, threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self.killed = 0
+
+    def __enter__(self) -> killing:
+        if self._wanted:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self._wanted:
+            self._thread.join()
+            print(f"workers of Ray killed while they worked: {self.killed}", file=sys.stderr)
+
+    def _watch(self) -> None:
+        while not self.killed and not self._ended.wait(0.5):
+            for worker in holders():
+                worker.kill()
+                self.killed += 1
+                break
+
+
+def holders() -> Iterator[psutil.Process]:
+    """Yield the workers of Ray, begun by this process, whose sandbox has worked for a while."""
+    for process in psutil.Process().children(recursive=True):
+        try:
+            is_sandbox = process.cmdline()[-1:] == ["goldbench.pipeline.formats.documents.worker"]
+            parent = process.parent() if is_sandbox and process.cpu_times().user > 1 else None
+            if parent is not None and parent.name().startswith("ray::"):
+                yield parent
+        except psutil.Error:  # it has ended
+            continue
+
+
+def start_seconds(place: Path) -> float:
+    """Return the seconds that a cluster adds to a command which reads one file."""
+    (place / "one.md").write_text("# One\n\nA word.\n", "utf-8")
+
+    def chunked(engine: str) -> float:
+        out = str(place / "one.jsonl")
+        return rows.process(goldbench("chunk", str(place / "one.md"), "--out", out, "--engine", engine)).clock
+
+    return chunked("ray") - chunked("local")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of all files of a set, without what the clock decides in its manifest."""
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    found[MANIFEST] = CLOCK.sub(b"", found[MANIFEST])
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,298 @@
+"""``--engine ray``: the bytes of a run on one machine, whatever is killed, and nothing of Ray is seen or left."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from goldbench.pipeline.cluster.ray_cluster import cluster
+from goldbench.pipeline.errors import UsageError
+from tests.build.test_build_under_fire import many
+from tests.conftest import ROOT, SETTINGS, needs, posix
+from tests.model_server.fixture import ServerHandle
+
+pytestmark = [pytest.mark.slow, posix, pytest.mark.timeout(600)]
+
+SANDBOX = "goldbench.pipeline.formats.documents.worker"
+CLOCK = re.compile(rb'"(created|at|seconds)": [^\n]*')
+
+
+@pytest.fixture(autouse=True)
+def installed() -> None:
+    needs("ray")
+
+
+def environment(**others: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in {*SETTINGS, "RAY_ADDRESS"}}
+    return {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **others}
+
+
+def started(folder: Path, *arguments: object, **others: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "goldbench", *map(str, arguments)]
+    return subprocess.Popen(
+        command, cwd=folder, env=environment(**others), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def done(folder: Path, *arguments: object, code: int = 0, **others: str) -> tuple[str, str]:
+    process = started(folder, *arguments, **others)
+    out, err = process.communicate(timeout=500)
+    assert process.returncode == code, err
+    return out, err
+
+
+def below(pid: int) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(pid).children(recursive=True)
+    return []
+
+
+def is_sandbox(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.cmdline()[-1:] == [SANDBOX]
+    return False
+
+
+def is_holder(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return any(map(is_sandbox, process.children()))
+    return False
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: CLOCK.sub(b"", data) if name == "manifest.json" else data for name, data in found.items()}
+
+
+def with_jobs(folder: Path, jobs: int) -> Path:
+    path = folder / f"jobs{jobs}.toml"
+    path.write_text(f"[documents]\njobs = {jobs}\n")
+    return path
+
+
+def simulated(folder: Path, documents: object, out: str, *more: object, **others: str) -> tuple[str, str]:
+    return done(folder, "build", documents, "--out", out, "--generator", "simulated", "--queries", 20, *more, **others)
+
+
+def notes(folder: Path, count: int) -> Path:
+    draw = random.Random(2)
+    words = ["".join(draw.choices("abcdefghilmnoprstu", k=draw.randrange(2, 9))) for _ in range(5_000)]
+    folder.mkdir()
+    for number in range(count):
+        body = ". ".join(" ".join(draw.choices(words, k=12)).capitalize() for _ in range(40))
+        (folder / f"{number:05}.md").write_text(f"# Note {number}\n\n{body}.\n")
+    rows = "".join(f"Row {number} of the table is short.\n" for number in range(9_000))
+    (folder / "rows.csv").write_text(f"text\n{rows}")
+    return folder
+
+
+def meanwhile(process: subprocess.Popen[str], root: int, is_victim: Callable[[psutil.Process], bool], most: int) -> int:
+    """Kill processes below ``root`` while a command runs; return how many."""
+    killed = 0
+    while process.poll() is None and killed < most:
+        for victim in filter(is_victim, below(root)):
+            with contextlib.suppress(psutil.Error):
+                victim.kill()
+                killed += 1
+                break
+        time.sleep(0.4)
+    return killed
+
+
+@pytest.fixture(scope="module")
+def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+    """A running cluster of two nodes on this machine: its address, and the process above all of its processes."""
+    needs("ray")
+    script = (
+        "import logging, sys; logging.getLogger('ray').setLevel(50)\n"
+        "from ray.cluster_utils import Cluster\n"
+        "nodes = Cluster(initialize_head=True, head_node_args={'num_cpus': 1, 'include_dashboard': False})\n"
+        "second = nodes.add_node(num_cpus=1)\n"
+        "print(nodes.address, flush=True)\n"
+        "for line in sys.stdin:\n"
+        "    nodes.remove_node(second, allow_graceful=False); print('removed', flush=True)\n"
+        "    second = nodes.add_node(num_cpus=1); print('added', flush=True)\n"
+        "nodes.shutdown()\n"
+    )
+    loopback = environment(RAY_AUTH_MODE="disabled", RAY_USAGE_STATS_ENABLED="0", RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0")
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        env=loopback,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        address = process.stdout.readline().strip()
+        assert address, "the cluster did not start"
+        HEADS[address] = process
+        yield address, process.pid
+        process.stdin.close()
+        process.wait(60)
+
+
+HEADS: dict[str, subprocess.Popen[str]] = {}
+
+
+def connected(address: str) -> dict[str, str]:
+    return {"RAY_ADDRESS": address, "RAY_AUTH_MODE": "disabled", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+
+
+def test_the_example_is_the_same_and_nothing_of_ray_is_seen_or_left(tmp_path: Path) -> None:
+    example = ROOT / "data" / "example" / "documents"
+    calm = [simulated(tmp_path, example, f"local{jobs}", "--config", with_jobs(tmp_path, jobs)) for jobs in (1, 2)]
+    temporary = tmp_path / "t"
+    temporary.mkdir()
+    with tempfile.TemporaryDirectory(prefix="x", dir="/tmp") as short:
+        arguments = ("--generator", "simulated", "--queries", 20, "--engine", "ray")
+        command = ("build", example, "--out", "ray", *arguments)
+        process = started(tmp_path, *command, TMPDIR=short, OPENAI_API_KEY="sk-secret", HF_TOKEN="hf-secret")
+        seen: dict[int, dict[str, str]] = {}
+        while process.poll() is None:
+            for one in below(process.pid):
+                with contextlib.suppress(psutil.Error):
+                    seen[one.pid] = one.environ()
+            time.sleep(0.2)
+        out, err = process.communicate()
+        assert process.returncode == 0, err
+        assert list(Path(short).iterdir()) == []
+    assert any("RAY_JOB_ID" in one for one in seen.values())
+    assert [pid for pid, one in seen.items() if "secret" in " ".join(one.values())] == []
+    assert [pid for pid in seen if psutil.pid_exists(pid)] == []
+    assert {files_of(tmp_path / name) == files_of(tmp_path / "local1") for name in ("local2", "ray")} == {True}
+    assert out.replace("ray", "local1") == calm[0][0]
+    assert "ray" not in err.lower()
+
+
+def test_a_cluster_that_runs_gives_the_same_whatever_is_killed(tmp_path: Path, head: tuple[str, int]) -> None:
+    address, root = head
+    notes(tmp_path / "docs", 3_000)
+    simulated(tmp_path, "docs", "local", "--config", with_jobs(tmp_path, 2))
+    for number, is_victim in enumerate((is_holder, is_sandbox)):
+        out = f"ray{number}"
+        arguments = ("--generator", "simulated", "--queries", 20, "--engine", "ray")
+        process = started(tmp_path, "build", "docs", "--out", out, *arguments, **connected(address))
+        assert meanwhile(process, root, is_victim, 3) >= 2
+        _, err = process.communicate(timeout=500)
+        assert process.returncode == 0, err
+        assert "ray" not in err.lower()
+        assert files_of(tmp_path / out) == files_of(tmp_path / "local")
+    told = []
+    for engine in ("local", "ray"):
+        out = ("-o", f"{engine}.trec", "--engine", engine)
+        told.append(done(tmp_path, "retrieve", "local", *out, **connected(address)))
+    assert told[0][0].replace("local.trec", "ray.trec") == told[1][0]
+    assert told[1][1] == told[0][1] == ""
+    assert (tmp_path / "ray.trec").read_bytes() == (tmp_path / "local.trec").read_bytes()
+
+
+def test_a_node_that_dies_changes_nothing(tmp_path: Path, head: tuple[str, int]) -> None:
+    address, root = head
+    notes(tmp_path / "docs", 3_000)
+    done(tmp_path, "chunk", "docs", "--out", "local.jsonl")
+    process = started(tmp_path, "chunk", "docs", "--out", "ray.jsonl", "--engine", "ray", **connected(address))
+    while process.poll() is None and not any(map(is_holder, below(root))):
+        time.sleep(0.1)
+    commands, answers = HEADS[address].stdin, HEADS[address].stdout
+    assert commands is not None
+    assert answers is not None
+    commands.write("replace\n")
+    commands.flush()
+    assert answers.readline() == "removed\n"
+    assert process.poll() is None, "the node died too late for this test"
+    assert answers.readline() == "added\n"
+    _, err = process.communicate(timeout=500)
+    assert process.returncode == 0, err
+    assert (tmp_path / "ray.jsonl").read_bytes() == (tmp_path / "local.jsonl").read_bytes()
+
+
+def test_no_call_is_made_twice_when_workers_die_amid_a_build_with_a_model(
+    tmp_path: Path, head: tuple[str, int], model_server: ServerHandle
+) -> None:
+    address, root = head
+    many(tmp_path / "docs", 60)
+    model_server.script(latency_ms=300)
+    url = ("--base-url", model_server.base_url, "--model", "m", "--queries", 50)
+    process = started(tmp_path, "build", "docs", "--out", "ray", *url, "--engine", "ray", **connected(address))
+    killed: list[int] = []
+
+    def murder() -> None:
+        killed.append(meanwhile(process, root, is_holder, 1))
+        while process.poll() is None and model_server.stats()["requests"] < 10:
+            time.sleep(0.1)
+        killed.append(meanwhile(process, root, is_worker, 3))
+
+    murderer = threading.Thread(target=murder)
+    murderer.start()
+    _, err = process.communicate(timeout=500)
+    murderer.join()
+    assert process.returncode == 0, err
+    assert sum(killed) >= 2
+    assert len(json.loads((tmp_path / "ray" / "dataset.json").read_text())["queries"]) == 50
+    stats = model_server.stats()
+    assert (stats["repeated"], stats["paid_twice"]) == (0, 0), stats
+    model_server.reset()
+    done(tmp_path, "build", "docs", "--out", "local", *url, "--answers", "answers.sqlite", "--replay")
+    assert files_of(tmp_path / "local")["dataset.json"] == files_of(tmp_path / "ray")["dataset.json"]
+
+
+def is_worker(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.name().startswith("ray::_Holder") or is_sandbox(process)
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_command_that_is_ended_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+    notes(tmp_path / "docs", 3_000)
+    process = started(tmp_path, "chunk", "docs", "--out", "out.jsonl", "--engine", "ray")
+    while process.poll() is None and not any(map(is_sandbox, below(process.pid))):
+        time.sleep(0.2)
+    everyone = below(process.pid)
+    assert len(everyone) > 3
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    if number != signal.SIGKILL:
+        assert process.returncode == 130
+        assert err.splitlines()[-1] == "goldbench: interrupted; run the same command again to continue"
+    left = psutil.wait_procs(everyone, timeout=30)[1]
+    if number == signal.SIGKILL:  # Ray's own agents report to the cluster that is gone, and end after that
+        left = [one for one in left if not one.name().startswith(("ray::DashboardA", "ray::RuntimeEnv"))]
+    assert left == []
+
+
+def test_war_and_peace_is_the_same(tmp_path: Path, collections: Path, head: tuple[str, int]) -> None:
+    book = collections / "war_and_peace" / "2600-0.txt"
+    if not book.is_file():
+        pytest.skip("War and Peace is not among the collections")
+    for jobs in (1, 2):
+        simulated(tmp_path, book, f"local{jobs}", "--config", with_jobs(tmp_path, jobs))
+    simulated(tmp_path, book, "ray", "--engine", "ray", **connected(head[0]))
+    sets = [files_of(tmp_path / name) for name in ("local1", "local2", "ray")]
+    assert sets[0] == sets[1] == sets[2]
+
+
+def test_addresses_that_cannot_be_used_are_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "ray://10.0.0.1:10001")
+    with pytest.raises(UsageError, match="RAY_ADDRESS: not a valid address"):
+        cluster()
+    (tmp_path / "a.md").write_text("# A\n\nText.\n")
+    _, err = done(tmp_path, "chunk", "a.md", "--engine", "ray", code=1, RAY_ADDRESS="127.0.0.1:9")
+    (line,) = err.splitlines()
+    assert line.startswith("goldbench: the Ray cluster at 127.0.0.1:9 cannot be reached")
