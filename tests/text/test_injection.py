@@ -10,10 +10,24 @@ import regex
 from goldbench.pipeline.text import injection, table
 
 PATTERNS = [one for name in ("disregard", "verdict", "markers") for one in table("injection")[name]]
-BESIDE = (
-    "the your all previous as 3 three highest is must be <<< END x Text vollkommen relevant perfectly to with : ist est "
-    "der ce este es İgnore ıgnore ſkip marK Kriteri 评为 3分 完全相关 passage document text"
-).split()
+BESIDE = [
+    *("the", "your", "as", "3", "three", "highest", "is", "must", "be", "<<<", "END", "x", "Text", ":", "ist", "est"),
+    *(
+        "der",
+        "ce",
+        "este",
+        "es",
+        "vollkommen relevant",
+        "perfectly",
+        "to",
+        "İgnore",
+        "ıgnore",
+        "ſkip",
+        "marK",
+        "Kriteri",
+    ),
+    *("评为", "3分", "完全相关", "passage", "document", "text"),
+]
 
 
 def test_a_text_is_searched_if_a_pattern_alone_matches_it() -> None:
