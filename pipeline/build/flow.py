@@ -18,10 +18,11 @@ from typing import Protocol
 from goldbench.pipeline.build.books import Counts
 from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.build.personas import with_personas
+from goldbench.pipeline.build.preload import load_languages, preload
 from goldbench.pipeline.build.progress import Watched
 from goldbench.pipeline.build.renewal import Base, Renewal, check_renewable
 from goldbench.pipeline.build.steps import Opened, Run, assemble, check, choose, chunk, generate, load
-from goldbench.pipeline.build.writers import NotSimulated
+from goldbench.pipeline.build.writers import ModelWriter, NotSimulated
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError, ModelUnfit
 from goldbench.pipeline.formats.documents.sources import Found
@@ -30,12 +31,10 @@ from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, OWN, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
 from goldbench.pipeline.goldset.set_versions import Making
+from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.ports import Progress, Stored, Writing
-from goldbench.pipeline.text.language import detect_language
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import Manifest, StageUsage
-
-WARM_UP = "hello"  # loads the language detector's tables before the first request
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +170,8 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         writers.append(other)
         return other.config, functools.partial(_fitted, other, progress=progress)
 
+    if not folder.is_finished():  # with a set that stays as it is, none of this may be needed
+        preload(ModelSettings.of(config.model) if isinstance(writer, ModelWriter) else None)
     with folder.replacing(claim) as place:
         run = Run(
             config=config,
@@ -248,7 +249,7 @@ async def _fitted(writer: Writer, chunks: RecordFile[Chunk], *, progress: Progre
     """Open the writer for a corpus and show how far it has read it."""
     async with contextlib.AsyncExitStack() as stack:
         with progress.stage("fit", len(chunks)) as step:
-            detect_language(WARM_UP)
+            load_languages()
             writing = await stack.enter_async_context(writer.open(Watched(chunks, step)))
         yield writing
 
