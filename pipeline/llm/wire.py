@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any, Protocol, TypeVar
@@ -15,6 +16,7 @@ from openai import RequestOptions
 from goldbench.pipeline.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable
 from goldbench.pipeline.llm.bodies import MOST_BYTES, TooLong, beside, bound_body, expect, most_bytes, parsed
 from goldbench.pipeline.llm.certificates import chain, trouble, trusted
+from goldbench.pipeline.llm.connections import Connections
 from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused, PathUnknown
 from goldbench.pipeline.llm.headers import allowance, retry_after_s
 from goldbench.pipeline.llm.proxies import proxy_for
@@ -207,15 +209,19 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
         UsageError: A variable of the environment names a proxy that is not valid, or a file without certificates.
     """
     address, query = address_of(settings.base_url)
-    limits = httpx2.Limits(max_connections=max(100, settings.calls_at_once), max_keepalive_connections=None)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
+    connection = functools.partial(
+        httpx2.AsyncHTTPTransport,
+        verify=trusted(),
+        proxy=proxy_for(settings.base_url),
+        trust_env=False,
+        limits=httpx2.Limits(max_connections=1),
+    )
     try:
         http = openai.DefaultAsyncHttpxClient(
-            limits=limits,
+            transport=Connections(connection),
             timeout=timeout,
             headers={"Accept-Encoding": "identity"},
-            verify=trusted(),
-            proxy=proxy_for(settings.base_url),
             trust_env=False,
             follow_redirects=False,  # the prompts are for this server alone
             event_hooks={"response": [bound_body]},
