@@ -152,8 +152,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
     config, folder, writers = writer.config, GoldFolder(out), [writer]
-    shaped = with_personas(config)
-    anew = replace and not refresh
+    shaped, anew = with_personas(config), replace and not refresh
     claim = Claim(
         shaped.shaping(),
         shaped.fingerprint(writer.prompts),
@@ -170,8 +169,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         writers.append(other)
         return other.config, functools.partial(_fitted, other, progress=progress)
 
-    if not folder.is_finished():  # with a set that stays as it is, none of this may be needed
-        preload(ModelSettings.of(config.model) if isinstance(writer, ModelWriter) else None)
+    _preload(writer, folder)
     with folder.replacing(claim) as place:
         run = Run(
             config=config,
@@ -196,6 +194,12 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
                 manifest = manifest if change is None else await change(place, manifest)
             place.finish(manifest, Making("refresh" if refresh else "build"))
     return _result(run, config, folder.manifest())
+
+
+def _preload(writer: Writer, folder: GoldFolder) -> None:
+    """Begin to load what the writer needs, unless the set in the folder may stay so that nothing is written."""
+    if not folder.is_finished():
+        preload(ModelSettings.of(writer.config.model) if isinstance(writer, ModelWriter) else None)
 
 
 def renewal_of(folder: GoldFolder, place: Draft, *, refresh: bool) -> Renewal | None:

@@ -16,12 +16,12 @@ from openai import RequestOptions
 from goldbench.pipeline.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable
 from goldbench.pipeline.llm.bodies import MOST_BYTES, TooLong, beside, bound_body, expect, most_bytes, parsed
 from goldbench.pipeline.llm.certificates import chain, trouble, trusted
-from goldbench.pipeline.llm.connections import Connections
 from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused, PathUnknown
 from goldbench.pipeline.llm.headers import allowance, retry_after_s
 from goldbench.pipeline.llm.proxies import proxy_for
 from goldbench.pipeline.llm.reply_body import context_exceeded, error_inside, error_of
 from goldbench.pipeline.llm.server_settings import ModelSettings, address_of, headers_of_key, without_key
+from goldbench.pipeline.llm.transport import Connections
 
 R = TypeVar("R")
 

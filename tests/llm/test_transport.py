@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from goldbench.pipeline.llm import connections
-from goldbench.pipeline.llm.connections import Connections
+from goldbench.pipeline.llm import transport
+from goldbench.pipeline.llm.transport import Connections
 
 
 class Body(httpx2.AsyncByteStream):
@@ -91,7 +91,7 @@ async def test_an_open_body_keeps_its_connection(client: httpx2.AsyncClient, mad
 async def test_connections_that_no_call_needs_are_closed(
     client: httpx2.AsyncClient, made: list[Connection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_IDLE_S", 0.02)
+    monkeypatch.setattr(transport, "_IDLE_S", 0.02)
     async with client:
         await asyncio.gather(*(client.post("/") for _ in range(4)))
         await asyncio.sleep(0.03)
