@@ -47,7 +47,7 @@ class Trial:
 
     @property
     def next(self) -> int | None:
-        """How many replies to wait for before anything else is asked; None once the trial is over."""
+        """How many calls may be under way beyond the replies so far; None once the trial is over."""
         return None if self.passed or self.failed else MOST_USELESS - self._faults.total()
 
     def take(self, fault: str | None, failure: Failure | None = None) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -19,10 +18,11 @@ from typing import Protocol
 from goldbench.pipeline.build.books import Counts
 from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.build.personas import with_personas
+from goldbench.pipeline.build.preload import load_languages, preload
 from goldbench.pipeline.build.progress import Watched
 from goldbench.pipeline.build.renewal import Base, Renewal, check_renewable
 from goldbench.pipeline.build.steps import Opened, Run, assemble, check, choose, chunk, generate, load
-from goldbench.pipeline.build.writers import NotSimulated
+from goldbench.pipeline.build.writers import ModelWriter, NotSimulated
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError, ModelUnfit
 from goldbench.pipeline.formats.documents.sources import Found
@@ -31,12 +31,10 @@ from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, OWN, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
 from goldbench.pipeline.goldset.set_versions import Making
+from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.ports import Progress, Stored, Writing
-from goldbench.pipeline.text.language import detect_language
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import Manifest, StageUsage
-
-WARM_UP = "hello"  # loads the language detector's tables before the first request
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +151,8 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         OutputError: The output folder cannot be written.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
-    config, folder, writers, warm = writer.config, GoldFolder(out), [writer], _warmed_up()
-    shaped = with_personas(config)
-    anew = replace and not refresh
+    config, folder, writers = writer.config, GoldFolder(out), [writer]
+    shaped, anew = with_personas(config), replace and not refresh
     claim = Claim(
         shaped.shaping(),
         shaped.fingerprint(writer.prompts),
@@ -170,8 +167,9 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             return None
         progress.note(f"{unfit}. From here on the model is asked for one sentence at a time (prompt_style small).")
         writers.append(other)
-        return other.config, functools.partial(_fitted, other, warm, progress=progress)
+        return other.config, functools.partial(_fitted, other, progress=progress)
 
+    _preload(writer, folder)
     with folder.replacing(claim) as place:
         run = Run(
             config=config,
@@ -179,7 +177,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             place=place,
             progress=progress,
             accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
-            opened=functools.partial(_fitted, writer, warm, progress=progress),
+            opened=functools.partial(_fitted, writer, progress=progress),
             retreat=retreat,
             earlier=None if anew else EarlierLines.of(folder, shaped.shaping()),
             grades_stay=finish is None,
@@ -196,6 +194,12 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
                 manifest = manifest if change is None else await change(place, manifest)
             place.finish(manifest, Making("refresh" if refresh else "build"))
     return _result(run, config, folder.manifest())
+
+
+def _preload(writer: Writer, folder: GoldFolder) -> None:
+    """Begin to load what the writer needs, unless the set in the folder may stay so that nothing is written."""
+    if not folder.is_finished():
+        preload(ModelSettings.of(writer.config.model) if isinstance(writer, ModelWriter) else None)
 
 
 def renewal_of(folder: GoldFolder, place: Draft, *, refresh: bool) -> Renewal | None:
@@ -244,21 +248,12 @@ def _result(run: Run, config: Config, manifest: Manifest) -> Result:
     return Result(config, manifest, drawn.limit, met, run.renewal, unreached)
 
 
-def _warmed_up() -> threading.Thread:
-    """Load the tables of the language detector while other processes read the documents."""
-    warm = threading.Thread(target=detect_language, args=(WARM_UP,), daemon=True)
-    warm.start()
-    return warm
-
-
 @contextlib.asynccontextmanager
-async def _fitted(
-    writer: Writer, warm: threading.Thread, chunks: RecordFile[Chunk], *, progress: Progress
-) -> AsyncIterator[Writing]:
+async def _fitted(writer: Writer, chunks: RecordFile[Chunk], *, progress: Progress) -> AsyncIterator[Writing]:
     """Open the writer for a corpus and show how far it has read it."""
     async with contextlib.AsyncExitStack() as stack:
         with progress.stage("fit", len(chunks)) as step:
-            warm.join()
+            load_languages()
             writing = await stack.enter_async_context(writer.open(Watched(chunks, step)))
         yield writing
 

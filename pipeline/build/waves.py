@@ -156,11 +156,9 @@ class Drawing:
             if not again:
                 self._check_hope(drawn)
 
-        left = list(wave)
-        while left:
-            size = (self.trial and self.trial.next) or len(left)
-            await bounded(self._work, left[:size], limit=self.concurrency, take=take)
-            del left[:size]
+        trial = self.trial
+        ahead = None if trial is None else lambda: trial.next
+        await bounded(self._work, wave, limit=self.concurrency, take=take, ahead=ahead)
         await bounded(
             self._reword,
             again,
@@ -344,7 +342,12 @@ def _last(drawn: Drawn) -> str:
 
 
 async def bounded(
-    work: Callable[[A], Awaitable[B]], items: Sequence[A], *, limit: int, take: Callable[[B], object]
+    work: Callable[[A], Awaitable[B]],
+    items: Sequence[A],
+    *,
+    limit: int,
+    take: Callable[[B], object],
+    ahead: Callable[[], int | None] | None = None,
 ) -> None:
     """Do the work with at most ``limit`` items under way, and hand the results over in the order of the items.
 
@@ -356,17 +359,25 @@ async def bounded(
         items: The items.
         limit: How many items are worked on at once, 1 or more.
         take: Takes each result.
+        ahead: Returns how many items may be begun beyond those that were handed over: None for no limit, 0 to begin no
+            other item. It is asked again after each hand-over.
     """
     early: dict[int, B] = {}
-    waiting, due = iter(enumerate(items)), 0
+    waiting, due, handed_over = iter(enumerate(items)), 0, asyncio.Event()
 
     async def worker() -> None:
         nonlocal due
         for index, item in waiting:
+            while ahead is not None and (most := ahead()) is not None and index >= due + most:
+                if not most:
+                    return
+                await handed_over.wait()
             early[index] = await work(item)
             while due in early:
                 take(early.pop(due))
                 due += 1
+            handed_over.set()
+            handed_over.clear()
 
     workers: list[asyncio.Future[None]] = []
     try:

@@ -53,15 +53,11 @@ class _Asked:
     failures: list[Failure] = field(default_factory=list)
     judged: bool = False
 
-    @property
-    def next(self) -> int | None:
-        """How many calls go ahead alone; None for no limit."""
-        return self.trial.next if self.trial else None
-
-    @property
-    def failed_trial(self) -> bool:
-        """Whether the first replies were useless."""
-        return self.trial is not None and self.trial.failed
+    def ahead(self) -> int | None:
+        """Return how many calls may be under way: None for no limit, 0 if the first replies were useless."""
+        if self.trial is None:
+            return None
+        return 0 if self.stops and self.trial.failed else self.trial.next
 
     def failed_checks(self, queries: int) -> bool:
         """Return whether the judge has failed by the answers so far.
@@ -209,14 +205,13 @@ class Asking:
             asked: Takes the answers.
             doubts: Whether the other judges are asked about pairs in doubt.
         """
-        left = list(places)
-        while left and not (self.stops and asked.failed_trial):
-            size = asked.next or len(left)
-            now = left[:size]
-            take = functools.partial(asked.take_next, iter(now))
-            work = functools.partial(self._work, doubts=doubts)
-            await bounded(work, [groups[place] for place in now], limit=self.concurrency, take=take)
-            del left[:size]
+        await bounded(
+            functools.partial(self._work, doubts=doubts),
+            [groups[place] for place in places],
+            limit=self.concurrency,
+            take=functools.partial(asked.take_next, iter(places)),
+            ahead=asked.ahead,
+        )
 
     async def _work(self, group: Group, *, doubts: bool) -> list[Answered]:
         try:

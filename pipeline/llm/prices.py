@@ -15,7 +15,7 @@ BATCH_SHARE = 0.5
 
 
 class PriceList:
-    """The prices of one model. ``known`` is false where neither the user nor the table has one; nothing is fetched."""
+    """The prices of one model, of the user or of the table; nothing is fetched."""
 
     def __init__(
         self, settings: ModelSettings, *, model: str | None = None, embedding: bool = False, share: float = 1.0
@@ -31,7 +31,11 @@ class PriceList:
         self._share, self._embedding = share, embedding
         self._own, self._capped = settings.prices, settings.max_usd is not None
         self._model, self._url = model or settings.name, settings.base_url
-        self.known = self.cost(Usage(1, 0 if embedding else 1)) is not None
+
+    @property
+    def known(self) -> bool:
+        """Whether the user or the table has a price; the table is loaded when it is first asked."""
+        return self.cost(Usage(1, 0 if self._embedding else 1)) is not None
 
     def cost(self, usage: Usage) -> float | None:
         """Return the price of these tokens in US dollars, None where the model's price is not known."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any, Protocol, TypeVar
@@ -20,6 +21,7 @@ from goldbench.pipeline.llm.headers import allowance, retry_after_s
 from goldbench.pipeline.llm.proxies import proxy_for
 from goldbench.pipeline.llm.reply_body import context_exceeded, error_inside, error_of
 from goldbench.pipeline.llm.server_settings import ModelSettings, address_of, headers_of_key, without_key
+from goldbench.pipeline.llm.transport import Connections
 
 R = TypeVar("R")
 
@@ -207,15 +209,19 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
         UsageError: A variable of the environment names a proxy that is not valid, or a file without certificates.
     """
     address, query = address_of(settings.base_url)
-    limits = httpx2.Limits(max_connections=max(100, settings.calls_at_once), max_keepalive_connections=None)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
+    connection = functools.partial(
+        httpx2.AsyncHTTPTransport,
+        verify=trusted(),
+        proxy=proxy_for(settings.base_url),
+        trust_env=False,
+        limits=httpx2.Limits(max_connections=1),
+    )
     try:
         http = openai.DefaultAsyncHttpxClient(
-            limits=limits,
+            transport=Connections(connection),
             timeout=timeout,
             headers={"Accept-Encoding": "identity"},
-            verify=trusted(),
-            proxy=proxy_for(settings.base_url),
             trust_env=False,
             follow_redirects=False,  # the prompts are for this server alone
             event_hooks={"response": [bound_body]},

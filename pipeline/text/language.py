@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Collection
 from functools import lru_cache
@@ -29,6 +30,7 @@ _HARD_TO_TELL = ({"bs", "hr", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"da", "no"}, {
 """Languages that a short text does not tell apart reliably."""
 
 _WINDOWS, _WINDOW = 4, 80
+_LOADING = threading.Lock()
 
 
 def detect_language(text: str) -> str | None:
@@ -181,8 +183,14 @@ def _probabilities(text: str, script: str) -> list[tuple[str, float]]:
     ]
 
 
-@lru_cache(maxsize=1)
 def _identifier() -> LanguageIdentifier:
+    """Return the statistical model, loaded once even if several threads ask for it."""
+    with _LOADING:
+        return _loaded()
+
+
+@lru_cache(maxsize=1)
+def _loaded() -> LanguageIdentifier:
     # Loading the model takes most of a second, so it waits for the first text that needs it.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 

@@ -1,18 +1,8 @@
 """The same chunks through other generators: seconds, queries, requests, and the ratio to goldbench in the same run.
 
-No peer is a dependency. Each lives in an environment of its own, and an environment variable holds the path of its
-python; a peer whose variable is not set is said to be not installed. What works with the releases of November 2026:
-
-    uv venv peers/ragas && uv pip install --python peers/ragas ragas 'langchain-community<0.4' rapidfuzz
-    uv venv peers/deepeval && uv pip install --python peers/deepeval deepeval
-    uv venv peers/llama && uv pip install --python peers/llama \\
-        llama-index-core llama-index-llms-openai-like llama-index-finetuning 'mistralai<2'
-    export GOLDBENCH_BENCH_RAGAS=$PWD/peers/ragas/bin/python
-    export GOLDBENCH_BENCH_DEEPEVAL=$PWD/peers/deepeval/bin/python
-    export GOLDBENCH_BENCH_LLAMA_INDEX=$PWD/peers/llama/bin/python
-
-The two upper bounds are there because ragas 0.4.3 and llama-index-finetuning 0.4.2 do not import without them. ragas
-fetches the table of its tokenizer when first used: without a network, ``TIKTOKEN_CACHE_DIR`` names a folder with it.
+No peer is a dependency: each lives in an environment of its own, made when it is first measured. ragas and
+llama-index-finetuning do not import without their upper bounds. ragas fetches the table of its tokenizer when first
+used: without a network, ``TIKTOKEN_CACHE_DIR`` names a folder with it.
 
 What a driver imports is left out of the seconds. A peer's run from texts in memory to queries in memory; goldbench's
 are those of a whole build in a cold process, from a file to a published gold set, checks and the loading of the
@@ -32,9 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.model_speed import CONCURRENCY, Server
+from tests.benchmarks.environments import python_with
+from tests.benchmarks.model_speed import CONCURRENCY, Server, serving
+from tests.benchmarks.rows import TIMES, heading, row
 
-CHUNKS = 50
+CHUNKS, LATENCY_MS, BAR = 50, 200, 1.0
+ROUNDS = min(TIMES, 3)
+"""How often each is measured; some take half a minute."""
 TIMEOUT_S = 180
 DRIVERS = Path(__file__).with_name("drivers")
 QUIET = {
@@ -51,12 +45,13 @@ QUIET = {
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A generator, the variable that says where its python is, its driver and what the driver is told."""
+    """A generator, its driver, what the driver is told, and the packages of its environment."""
 
     name: str
-    variable: str
     driver: str
     arguments: tuple[str, ...] = ()
+    environment: str = ""
+    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,27 +66,43 @@ class Measured:
     note: str
 
 
-GOLDBENCH = Peer("goldbench", "", "drive_goldbench.py")
+LLAMA = ("llama-index-core", "llama-index-llms-openai-like", "llama-index-finetuning==0.4.2", "mistralai<2")
+GOLDBENCH = Peer("goldbench", "drive_goldbench.py")
 PEERS = (
-    Peer("ragas", "GOLDBENCH_BENCH_RAGAS", "drive_ragas.py"),
-    Peer("deepeval", "GOLDBENCH_BENCH_DEEPEVAL", "drive_deepeval.py"),
-    Peer("llama-index", "GOLDBENCH_BENCH_LLAMA_INDEX", "drive_llama_index.py", ("pairs",)),
-    Peer("llama-index, no labels", "GOLDBENCH_BENCH_LLAMA_INDEX", "drive_llama_index.py", ("questions",)),
+    Peer("ragas", "drive_ragas.py", (), "ragas", ("ragas==0.4.3", "langchain-community<0.4", "rapidfuzz")),
+    Peer("deepeval", "drive_deepeval.py", (), "deepeval", ("deepeval",)),
+    Peer("llama-index", "drive_llama_index.py", ("pairs",), "llama-index", LLAMA),
+    Peer("llama-index, no labels", "drive_llama_index.py", ("questions",), "llama-index", LLAMA),
 )
 
 
-def compare(server: Server) -> None:
-    """Print a line for goldbench and one for every peer."""
+def main() -> None:
+    """Measure and print the rows: every program in a process of its own, all in turn."""
+    heading()
+    pythons = {peer: python_with(peer.environment, *peer.packages) for peer in PEERS}
     texts = chunk_texts(CHUNKS)
-    print(f"  {CHUNKS} chunks beside others, one query of each asked for, every program in a process of its own:")
-    ours = _measured(GOLDBENCH, sys.executable, server, texts)
+    found: dict[Peer, list[Measured | str]] = {peer: [] for peer in (GOLDBENCH, *PEERS)}
+    with serving(LATENCY_MS) as server:
+        for _ in range(ROUNDS):
+            for peer, measured in found.items():
+                python = pythons.get(peer, Path(sys.executable))
+                failed = measured and isinstance(measured[0], str)
+                if not failed:
+                    measured.append(python if isinstance(python, str) else _measured(peer, python, server, texts))
+    ours = _median(found[GOLDBENCH])
     if isinstance(ours, str):
         raise SystemExit(f"goldbench {ours}")
-    _say(GOLDBENCH, ours, None)
     for peer in PEERS:
-        python = os.environ.get(peer.variable)
-        missing = f"not installed ({peer.variable} is not set)"
-        _say(peer, _measured(peer, python, server, texts) if python else missing, ours)
+        _say(peer, _median(found[peer]), ours)
+
+
+def _median(measured: Sequence[Measured | str]) -> Measured | str:
+    """Return the run with the median of the seconds, or why there is none."""
+    failure = next((one for one in measured if isinstance(one, str)), None)
+    if failure is not None:
+        return failure
+    runs = sorted((one for one in measured if isinstance(one, Measured)), key=lambda one: one.seconds)
+    return runs[len(runs) // 2]
 
 
 def chunk_texts(count: int) -> list[str]:
@@ -103,7 +114,7 @@ def chunk_texts(count: int) -> list[str]:
     return list(itertools.islice(long_enough, 0, count * 7, 7))
 
 
-def _measured(peer: Peer, python: str, server: Server, texts: Sequence[str]) -> Measured | str:
+def _measured(peer: Peer, python: Path, server: Server, texts: Sequence[str]) -> Measured | str:
     server.control("reset")
     with tempfile.TemporaryDirectory() as folder:
         done = drive(peer, python, server.base_url, texts, Path(folder))
@@ -115,19 +126,23 @@ def _measured(peer: Peer, python: str, server: Server, texts: Sequence[str]) -> 
     return Measured(done["version"], done["seconds"], done["queries"], requests, seen["in_flight_max"], note)
 
 
-def _say(peer: Peer, measured: Measured | str, ours: Measured | None) -> None:
+def _say(peer: Peer, measured: Measured | str, ours: Measured) -> None:
+    what = f"{CHUNKS} chunks, one query of each: {peer.name}"
     if isinstance(measured, str):
-        print(f"    {peer.name:<24} {measured}", flush=True)
+        print(f"| {what} | {measured} | | | not measured |", flush=True)
         return
-    ratio = f"{measured.seconds / ours.seconds:>5.1f} x goldbench" if ours else measured.note
-    print(
-        f"    {peer.name:<24} {measured.version:<8} {measured.seconds:>6.2f} s  {measured.queries:>3} queries  "
-        f"{measured.requests:>4} requests, at most {measured.in_flight:>2} in flight  {ratio}",
-        flush=True,
+    ratio = measured.seconds / ours.seconds
+    row(
+        f"{what} {measured.version}",
+        f"{measured.seconds:.2f} s, {measured.queries} queries, {measured.requests} requests, "
+        f"at most {measured.in_flight} at once",
+        f"{ratio:.1f} x goldbench ({ours.seconds:.2f} s)",
+        f"{BAR} x or more",
+        met=ratio >= BAR,
     )
 
 
-def drive(peer: Peer, python: str, base_url: str, texts: Sequence[str], folder: Path) -> dict[str, Any] | str:
+def drive(peer: Peer, python: Path, base_url: str, texts: Sequence[str], folder: Path) -> dict[str, Any] | str:
     """Return what a peer's driver measured, or, in words, why it measured nothing."""
     task, answer, errors = folder / "task.json", folder / "answer.json", folder / "errors.txt"
     task.write_text(json.dumps({"base_url": base_url, "concurrency": CONCURRENCY, "chunks": texts}), encoding="utf-8")
@@ -135,7 +150,7 @@ def drive(peer: Peer, python: str, base_url: str, texts: Sequence[str], folder: 
     environment = {**own, **QUIET, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": base_url, "HOME": str(folder)}
     if peer is GOLDBENCH:
         environment["PYTHONPATH"] = str(DRIVERS.parents[2])
-    command = [python, str(DRIVERS / peer.driver), str(task), str(answer), *peer.arguments]
+    command = [str(python), str(DRIVERS / peer.driver), str(task), str(answer), *peer.arguments]
     with errors.open("wb") as said:
         try:
             process = subprocess.run(

@@ -23,13 +23,17 @@ class Counters:
         self.texts: Counter[str] = Counter()
         self.last: deque[dict[str, Any]] = deque(maxlen=500)
         self.started = time.monotonic()
+        self.first: float | None = None
+        self.latest = self.started
 
     def enter(self, kind: str) -> None:
+        self.first = time.monotonic() if self.first is None else self.first
         self.requests[kind] += 1
         self.in_flight[kind] += 1
         self.in_flight_max[kind] = max(self.in_flight_max[kind], self.in_flight[kind])
 
     def leave(self, kind: str, status: str) -> None:
+        self.latest = time.monotonic()
         self.in_flight[kind] -= 1
         self.statuses[status] += 1
 
@@ -63,6 +67,7 @@ class Counters:
             "answered": sum(self.answered.values()),
             "input_tokens": self.tokens["input"],
             "output_tokens": self.tokens["output"],
+            "busy_s": 0.0 if self.first is None else self.latest - self.first,
             "seconds": time.monotonic() - self.started,
         }
 

@@ -1,0 +1,89 @@
+"""The connections of a client: one for each call in flight, and the one that was freed last is used first.
+
+A pool of the client looks at each of its connections before and after each call, which costs more than the rest of the
+sending once dozens are open. Here each connection is a pool of its own, so that a call looks at one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+
+import httpx2
+
+_IDLE_S = 5.0
+"""Close a connection that no call has needed for this many seconds: some servers keep a thread for each."""
+
+
+class Connections(httpx2.AsyncBaseTransport):
+    """Sends each request over a connection of its own."""
+
+    def __init__(self, make: Callable[[], httpx2.AsyncBaseTransport]) -> None:
+        """Make the first connection, which opens with its first request.
+
+        Args:
+            make: Makes a transport that holds one connection.
+
+        Raises:
+            ValueError: As `make` does.
+        """
+        first = make()
+        self._make, self._every, self._free = make, {first}, deque([(time.monotonic(), first)])
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Return the response; its connection is free once the body is closed."""
+        connection = self._taken()
+        try:
+            await self._close_idle()
+            response = await connection.handle_async_request(request)
+        except BaseException:
+            self._give_back(connection)
+            raise
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Body(response.stream, lambda: self._give_back(connection))
+        return response
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        for connection in self._every:
+            await connection.aclose()
+
+    def _taken(self) -> httpx2.AsyncBaseTransport:
+        if self._free:
+            return self._free.pop()[1]
+        connection = self._make()
+        self._every.add(connection)
+        return connection
+
+    def _give_back(self, connection: httpx2.AsyncBaseTransport) -> None:
+        self._free.append((time.monotonic(), connection))
+
+    async def _close_idle(self) -> None:
+        while self._free and self._free[0][0] < time.monotonic() - _IDLE_S:
+            _, connection = self._free.popleft()
+            self._every.remove(connection)
+            await connection.aclose()
+
+
+class _Body(httpx2.AsyncByteStream):
+    """The body of a response, which gives its connection back when it is closed."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, give_back: Callable[[], None]) -> None:
+        self._inner, self._give_back = inner, give_back
+        self._closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the body."""
+        async for piece in self._inner:
+            yield piece
+
+    async def aclose(self) -> None:
+        """Close the body, once."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            await self._inner.aclose()
+        finally:
+            self._give_back()
