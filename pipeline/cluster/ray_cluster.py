@@ -15,6 +15,7 @@ import os
 import secrets
 import shutil
 import signal
+import site
 import socket
 import sys
 import tempfile
@@ -41,7 +42,9 @@ _TELLING_NOTHING: Mapping[str, Any] = {
     "configure_logging": False,
     "logging_level": logging.CRITICAL,
 }
-_KEPT = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
+_CONFIGURATION = "ray_bootstrap_config.yaml"
+"""Read in the home folder of a cluster; without it Ray asks the metadata servers of three clouds where it runs."""
+_KEPT = ("PATH", "USER", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
 """The environment variables that the local cluster gets; none of them holds a key."""
 
 
@@ -292,13 +295,16 @@ def _environment_of_cluster(folder: Path) -> Iterator[None]:
     """Leave only harmless variables in the environment, which the processes of the cluster inherit, while they start.
 
     Args:
-        folder: The folder of the cluster, which gets its token.
+        folder: The folder of the cluster, which gets its token and its configuration.
     """
+    (folder / _CONFIGURATION).write_text("{}", "ascii")
     token = folder / "token"
     token.touch(mode=0o600)
     token.write_text(secrets.token_hex(32), "ascii")
     before = dict(os.environ)
     own = {
+        "HOME": str(folder),
+        "PYTHONUSERBASE": site.getuserbase(),
         "TMPDIR": str(folder),
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token),
