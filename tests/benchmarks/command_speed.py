@@ -25,8 +25,6 @@ from tests.benchmarks.rows import Taken, heading, in_turn, process, row
 LATENCY_MS, PASSAGES, QUERIES, BUILT = 200, 500, 30, 50
 IDEAL = 1000 * CONCURRENCY / LATENCY_MS
 CALLS_PER_S, RATIO = 150, 1.4
-COLD = {"PYTHONDONTWRITEBYTECODE": ""}
-"""So that the run which is not counted leaves compiled modules, as the first run of a user does."""
 
 BARE = """
 import asyncio, json, sys
@@ -55,7 +53,7 @@ class Bench:
 
     def goldbench(self, *arguments: str) -> Taken:
         """Run a command."""
-        return process([sys.executable, "-m", "goldbench", *arguments], environment=COLD, folder=self.place)
+        return process([sys.executable, "-m", "goldbench", *arguments], folder=self.place)
 
     def asking(self, *arguments: str) -> Taken:
         """Run a command that asks the model, with an empty store of answers."""
@@ -74,7 +72,7 @@ class Bench:
         bodies.write_text(json.dumps((self.bodies * math.ceil(self.calls / len(self.bodies)))[: self.calls]), "utf-8")
         self.server.control("reset")
         command = [sys.executable, "-c", BARE, str(bodies), self.server.base_url, str(CONCURRENCY)]
-        return process(command, environment=COLD, folder=self.place)
+        return process(command, folder=self.place)
 
     def answering(self, take: Callable[[], Taken]) -> Taken:
         """Return what a process took, with the seconds from its first request to its last answer on the clock."""

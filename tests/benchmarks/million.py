@@ -1,4 +1,4 @@
-"""100,000 and 1,000,000 passages from file to card: clock, CPU and memory of each command, and their growth.
+"""10,000 to 1,000,000 passages from file to card: clock, CPU and memory of each command, their growth, a cost model.
 
 Passages are paragraphs of synthetic text, a row of JSON Lines each, taken as ready chunks. Memory is the largest sum
 over the command and all its processes, with shared pages divided among them, looked up every ``EVERY_S`` seconds.
@@ -8,11 +8,12 @@ over the command and all its processes, with shared pages divided among them, lo
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -20,7 +21,9 @@ import psutil
 from tests.benchmarks import rows
 from tests.benchmarks.synthetic_text import paragraphs
 
-SIZES = (100_000, 1_000_000)
+SIZES = [int(size) for size in os.environ.get("SIZES", "10000,100000,1000000").split(",")]
+"""Three sizes, each ten times the one before."""
+FORETOLD = 100_000_000
 QUERIES = 1_000
 GROWTH = 12.0
 """Most times that ten times the passages may take of what they took."""
@@ -85,21 +88,70 @@ def costs(count: int, folder: Path) -> dict[str, rows.Taken]:
 def report(count: int, found: Mapping[str, rows.Taken], smaller: Mapping[str, rows.Taken] | None) -> None:
     """Print a row for each stage: its figures, and its CPU as a ratio to the size before."""
     for stage, took in found.items():
-        figure = f"{took.clock:,.0f} s on the clock, {took.cpu:,.0f} s of CPU, {took.memory:,.0f} MB"
         if smaller is None:
-            rows.row(f"{stage}, {count:,} passages", figure, "1", "anchor", met=True)
+            rows.row(f"{stage}, {count:,} passages", _figure(took), "1", "anchor", met=True)
             continue
         growth = took.cpu / smaller[stage].cpu
         bar = f"at most {GROWTH:g} x"
-        rows.row(f"{stage}, {count:,} passages", figure, f"{growth:.1f} x", bar, met=growth <= GROWTH)
+        rows.row(f"{stage}, {count:,} passages", _figure(took), f"{growth:.1f} x", bar, met=growth <= GROWTH)
+
+
+def _figure(took: rows.Taken) -> str:
+    return f"{took.clock:,.0f} s on the clock, {took.cpu:,.0f} s of CPU, {took.memory:,.0f} MB"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a stage costs: a fixed part, and a part for each passage."""
+
+    fixed: rows.Taken
+    each: rows.Taken
+
+    @classmethod
+    def through(cls, measured: Mapping[int, rows.Taken]) -> Cost:
+        """Return the straight line through two sizes; a fixed part below 0 counts as 0."""
+        (less, low), (more, high) = sorted(measured.items())
+        each = [max(0.0, b - a) / (more - less) for a, b in zip(astuple(low), astuple(high), strict=True)]
+        fixed = [max(0.0, b - one * more) for b, one in zip(astuple(high), each, strict=True)]
+        return cls(rows.Taken(*fixed), rows.Taken(*each))
+
+    def of(self, passages: int) -> rows.Taken:
+        """Return the cost of a corpus."""
+        parts = zip(astuple(self.fixed), astuple(self.each), strict=True)
+        return rows.Taken(*(fixed + passages * each for fixed, each in parts))
+
+
+def model(found: Mapping[int, Mapping[str, rows.Taken]]) -> None:
+    """Print what the two smaller of three sizes foretell of the largest, and what the two larger ones foretell."""
+    small, middle, large = sorted(found)
+    for stage in STAGES:
+        told = Cost.through({size: found[size][stage] for size in (small, middle)}).of(large)
+        was = found[large][stage]
+        ratio = f"{was.cpu / told.cpu:.2f} of the CPU, {was.memory / told.memory:.2f} of the memory foretold"
+        within = all(0.5 <= one <= 2 for one in (was.cpu / told.cpu, was.memory / told.memory))
+        rows.row(f"{stage}, {large:,} passages, by the two smaller sizes", _figure(told), ratio, "0.5 to 2", met=within)
+    for stage in STAGES:
+        cost = Cost.through({size: found[size][stage] for size in (middle, large)})
+        told = cost.of(FORETOLD)
+        each = f"{cost.each.cpu * 1e6:.0f} µs of CPU and {cost.each.memory * 2**20:.0f} bytes of memory a passage"
+        figure = f"{told.cpu / 3600:.1f} hours of CPU, {told.memory / 1024:.0f} GB"
+        rows.row(f"{stage}, {FORETOLD:,} passages, by the two larger sizes", figure, each, "none", met=True)
 
 
 def main() -> None:
     """Measure every size once and print a table."""
     rows.heading()
-    smaller: dict[str, rows.Taken] | None = None
+    found: dict[int, dict[str, rows.Taken]] = {}
     for count in SIZES:
         with tempfile.TemporaryDirectory() as folder:
-            found = costs(count, Path(folder))
-        report(count, found, smaller)
-        smaller = found
+            found[count] = costs(count, Path(folder))
+            disk = sum(path.stat().st_size for path in Path(folder, "gold").rglob("*") if path.is_file())
+        rows.row(
+            f"disk, {count:,} passages",
+            f"{disk / 2**20:,.0f} MB",
+            f"{disk / count:,.0f} bytes a passage",
+            "none",
+            met=True,
+        )
+        report(count, found[count], found.get(count // 10))
+    model(found)

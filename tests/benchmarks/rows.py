@@ -74,7 +74,11 @@ def process(
         [sys.executable, "-S", "-c", CLOCK, *command],
         capture_output=True,
         text=True,
-        env={**os.environ, **(environment or {})},
+        env={
+            **os.environ,
+            "PYTHONDONTWRITEBYTECODE": "",
+            **(environment or {}),
+        },  # compiled modules are kept, as by users
         cwd=folder,
         check=False,
     )

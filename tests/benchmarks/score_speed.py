@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.benchmarks.environments import python_with
 from tests.benchmarks.rows import TIMES, Taken, heading, in_turn, process, row
 from tests.benchmarks.score_data import SHAPES, Shape, write_qrels, write_run
-from tests.benchmarks.start_speed import COMMAND, KEPT
+from tests.benchmarks.start_speed import COMMAND
 
 OURS = "hit@10 p@10 r@10 f1@10 rr@10 ap@100 ndcg@10"
 DICTS = {"small": 2.0, "dl": 2.0, "marco": 5.0}
@@ -96,7 +96,7 @@ def from_files(folder: Path, name: str) -> None:
         "zcat": ["zcat", packed],
         anchor: [*(TREC_EVAL if program else [sys.executable, "-c", PYTREC_EVAL]), qrels, run],
     }
-    taken = in_turn({tool: partial(process, command, environment=KEPT) for tool, command in commands.items()})
+    taken = in_turn({tool: partial(process, command) for tool, command in commands.items()})
     size = _size(SHAPES[name])
     _file_row(f"file, {size}", taken["goldbench"], taken[anchor], anchor, 4.0)
     ours, unpacked = taken["packed"], taken["zcat"]
@@ -106,7 +106,7 @@ def from_files(folder: Path, name: str) -> None:
     if isinstance(ranx, str):
         print(f"ranx: {ranx}")
         return
-    beside = in_turn({"ranx": partial(process, [str(ranx), "-c", RANX, qrels, run], environment=KEPT)}, times=1)["ranx"]
+    beside = in_turn({"ranx": partial(process, [str(ranx), "-c", RANX, qrels, run])}, times=1)["ranx"]
     _file_row(f"file, {size}", taken["goldbench"], beside, "ranx (one run)", 1.0)
 
 

@@ -1,7 +1,7 @@
 """Small commands from the start of their process to its end: what people wait for in a shell and in CI.
 
 The anchor of ``--version`` and ``--help`` is the bare interpreter, that of a small ``score`` and a small ``gate`` the
-process of pytrec_eval that scores the same run. Compiled modules are kept, as every installation keeps them.
+process of pytrec_eval that scores the same run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from tests.benchmarks.rows import Taken, heading, in_turn, process, row
 
 COMMAND = str(Path(sys.executable).with_name("goldbench"))
 PYTHON = [sys.executable, "-m", "goldbench"]
-KEPT = {"PYTHONDONTWRITEBYTECODE": ""}
 QUERIES, DOCUMENTS = 10, 20
 PYTREC_EVAL = """
 import sys, pytrec_eval
@@ -55,9 +54,7 @@ def main() -> None:
             f"score, {QUERIES} queries": [COMMAND, "score", "gold.qrels", "--run", "worse.run"],
             f"gate, {QUERIES} queries": [COMMAND, *gate],
         }
-        taken = in_turn(
-            {name: partial(process, command, environment=KEPT, folder=folder) for name, command in commands.items()}
-        )
+        taken = in_turn({name: partial(process, command, folder=folder) for name, command in commands.items()})
     bare, peer = taken.pop("bare"), taken.pop("pytrec_eval")
     print("\nSmall commands; the anchors took " + ", ".join(map(_seconds, (bare, peer))))
     heading()
