@@ -1,4 +1,7 @@
-"""The grades of relevance and their rubric; read by every score, so that nothing slow is imported."""
+"""The grades of relevance and their rubric.
+
+Import nothing slow here: every score needs it.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a build needs after its documents and takes long to load: loaded in threads while it waits for other processes.
+"""Load slow modules in background threads while a build reads documents.
 
-Whoever needs it first finds it loaded, waits for the thread, or loads it; an error is raised there and not here.
+Errors are ignored here; the code that needs a module raises them.
 """
 
 from __future__ import annotations

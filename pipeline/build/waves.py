@@ -360,7 +360,7 @@ async def bounded(
         limit: How many items are worked on at once, 1 or more.
         take: Takes each result.
         ahead: Returns how many items may be begun beyond those that were handed over: None for no limit, 0 to begin no
-            other item. It is asked again after each hand-over.
+            other item from then on. It is asked again after each hand-over.
     """
     early: dict[int, B] = {}
     waiting, due, handed_over = iter(enumerate(items)), 0, asyncio.Event()

@@ -212,16 +212,14 @@ def _one_by_one(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str,
 
 
 def _search(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str, str]) -> Ranked:
-    """Search with baselines that share parts; each index is freed once it was searched, so memory stays bounded."""
+    """Search with baselines that share counted words and the space of LSI; each index is freed after its search."""
     ranked: Ranked = {}
     with open_systems(list(tables), tables, where="baselines") as systems:
         for name in tables:
-            with suppress(GoldbenchError):
-                system = systems.retriever(name)
+            with suppress(GoldbenchError), systems.freed(name) as system:
                 system.index(corpus)
                 found = system.search(queries, k=min(DEEP, len(corpus)))
                 ranked[name] = {query_id: list(found.get(query_id, {})) for query_id in queries}
-                systems.free(name)
     return ranked
 
 

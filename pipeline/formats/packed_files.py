@@ -31,7 +31,7 @@ _ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([low]) + b"\x2a\x4d\x18" for low in range(
 _PACKED, _UNPACKED = 2**16, 2**18
 """Bytes of a gzip file that are read at once, and bytes that are unpacked at once where a reader wants fewer."""
 _WITH_HEADER = 31
-"""What zlib calls the format of gzip with the largest window."""
+"""``wbits`` of zlib: a gzip header and the largest window."""
 
 
 class Source:
@@ -175,9 +175,9 @@ def _unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
 
 
 class _FromGzip(io.RawIOBase):
-    """The unpacked bytes of a gzip file, of one member or several; a fifth faster than the module ``gzip``.
+    """The unpacked bytes of a gzip file, of one member or several.
 
-    ``zlib`` gives the interpreter free while it works, so that another thread can use what was unpacked before.
+    ``zlib`` releases the GIL while it works, so that another thread can use what was unpacked before.
     """
 
     def __init__(self, packed: BinaryIO) -> None:

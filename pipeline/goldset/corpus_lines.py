@@ -75,7 +75,7 @@ def _title_of(above: bytes, emitted: bool) -> bytes:
     """Return the full title of a passage in JSON.
 
     Args:
-        above: As in `CorpusLines`.
+        above: The members of the chunk's line with what stands above it.
         emitted: Whether titles are emitted with the headings above the passage.
     """
     known = json.loads(b"{" + above[1:] + b"}")

@@ -1,11 +1,12 @@
 """The connections of a client: one for each call in flight, and the one that was freed last is used first.
 
-A pool of the client looks at each of its connections before and after each call, which costs more than the rest of the
-sending once dozens are open. Here each connection is a pool of its own, so that a call looks at one.
+httpx's pool inspects every open connection before and after each call. One pool per connection avoids that. There are
+as many connections as calls in flight, which the caller limits.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -47,7 +48,7 @@ class Connections(httpx2.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close every connection."""
         for connection in self._every:
-            await connection.aclose()
+            await _close(connection)
 
     def _taken(self) -> httpx2.AsyncBaseTransport:
         if self._free:
@@ -62,8 +63,14 @@ class Connections(httpx2.AsyncBaseTransport):
     async def _close_idle(self) -> None:
         while self._free and self._free[0][0] < time.monotonic() - _IDLE_S:
             _, connection = self._free.popleft()
-            self._every.remove(connection)
-            await connection.aclose()
+            self._every.discard(connection)
+            await _close(connection)
+
+
+async def _close(connection: httpx2.AsyncBaseTransport) -> None:
+    """Close a connection that may have broken before, which must not fail the call under way."""
+    with contextlib.suppress(OSError, httpx2.TransportError):
+        await connection.aclose()
 
 
 class _Body(httpx2.AsyncByteStream):

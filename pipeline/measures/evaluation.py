@@ -17,7 +17,7 @@ from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.text.display import shown
 
 _MANY = 8
-"""From more judgments of a query on they are looked at together, which takes less time than one by one."""
+"""Check the judgments of a query together if it has more than this many."""
 
 
 def evaluate(

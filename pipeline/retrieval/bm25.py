@@ -97,7 +97,7 @@ def _opened(found: Arrays, size: int) -> tuple[dict[str, int], Postings]:
 
 
 def rarity_of(frequencies: npt.NDArray[np.int64], passages: int) -> Floats:
-    """Return what each term weighs.
+    """Return the inverse document frequency of each term.
 
     Args:
         frequencies: How many passages hold each term.

@@ -1,7 +1,7 @@
 """The n-grams of a corpus: how often each occurs, in bands of passages, and the best passages by cosine.
 
-N-grams are common, so a query compares most passages. What an n-gram weighs is computed when it is searched: three
-bytes are kept for each n-gram of a passage, a quarter of what its weight would take.
+N-grams are common, so a query compares most passages. What an n-gram weighs is computed when it is searched, so that
+three or four bytes are kept for each n-gram of a passage, and four for each n-gram of the corpus and band.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 _ROWS = 2**12
-"""Passages of a band: few enough for arrays that the memory manager uses again; a place takes two bytes."""
+"""Passages per band: fewer than 65,536, because a place takes two bytes."""
 _CELLS, _FEWEST_ROWS = 2**18, 32
 """Weights, and passages, that are laid out at once: few enough to stay near the processor while all queries pass."""
 
@@ -36,7 +36,7 @@ class Band:
     n-gram weighs then, once it is needed for a single query.
     """
 
-    starts: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int32]
     places: npt.NDArray[np.uint16]
     counts: npt.NDArray[np.unsignedinteger[Any]]
     lengths: Floats
@@ -162,7 +162,7 @@ class _Words:
 def _band(counts: sparse.csr_matrix) -> Band:
     by_gram = counts.tocsc()
     return Band(
-        starts=by_gram.indptr.astype(np.int64),
+        starts=by_gram.indptr.astype(np.int32),
         places=by_gram.indices.astype(np.uint16),
         counts=by_gram.data.astype(np.min_scalar_type(int(by_gram.data.max(initial=0)))),
         lengths=np.empty(counts.shape[0]),

@@ -73,6 +73,7 @@ def allowed_drops(given: Sequence[str], baseline: EarlierScores, only: Sequence[
     Raises:
         UsageError: A text cannot be understood, or names a measure that the baseline does not have.
         UnknownMeasure: A text names an unknown measure.
+        InputError: The baseline names a measure in another way than goldbench writes it.
     """
     everything, single = DEFAULT_DROP, dict[str, Drop]()
     for text in given:
@@ -88,6 +89,9 @@ def allowed_drops(given: Sequence[str], baseline: EarlierScores, only: Sequence[
             "write it again with --init and --measure"
         )
     names = list(dict.fromkeys([*only, *single])) if only else list(baseline.values)
+    for name in names:
+        if (canonical := parse_measure(name).name) != name:
+            raise InputError("--baseline", f"holds {name!r} in place of {canonical}; write it again with --init")
     return {name: single.get(name, everything) for name in names}
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.errors import plain_file
-from goldbench.pipeline.formats.faults import in_file
+from goldbench.pipeline.formats.faults import Fault, in_file
 from goldbench.pipeline.formats.runs.scorecard_files import parsed
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ _MEMBERS: dict[str, type] = {
     "query_sha256": list,
     "values": dict,
 }
+_HALVES = ("\\ud", "\\uD")
+"""Begin the escape of one half of a character; as goldbench writes a file, no text needs one."""
+_MOST = 1e12
+"""Largest value of a measure that a baseline may hold; sums of larger ones lose the differences that a gate tests."""
 _OF_GOLD = ("name", "sha256", "queries", "evidence_level", "version", "content_sha256")
 
 
@@ -60,7 +64,10 @@ def read_baseline(path: Path) -> EarlierScores:
     """
     with in_file(path):
         block = plain_file(path).read_bytes()
-        return _as_written(block) or _of_any(block)
+        scores = _as_written(block) or _of_any(block)
+        if any(abs(value) > _MOST for column in scores.values.values() for value in column):
+            raise Fault(f"is not a baseline: a value is beyond {_MOST:g}; write it again with --init")
+        return scores
 
 
 def _of_any(block: bytes) -> EarlierScores:
@@ -78,7 +85,8 @@ def _scores(record: Baseline) -> EarlierScores:
 def _as_written(block: bytes) -> EarlierScores | None:
     """Return the scores of a baseline that stands as ``write_record`` writes it, or None."""
     try:
-        found: Any = json.loads(block, object_pairs_hook=_members)
+        text = block.decode()
+        found: Any = None if any(half in text for half in _HALVES) else json.loads(text, object_pairs_hook=_members)
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or {name: type(one) for name, one in found.items()} != _MEMBERS:

@@ -1,4 +1,7 @@
-"""Several runs scored alike, and the measures that decide between them; a gate imports it, so nothing slow is."""
+"""Several runs scored alike, and the measures that decide between them.
+
+Import nothing slow here: `gate` needs it.
+"""
 
 from __future__ import annotations
 

@@ -105,9 +105,14 @@ class Systems:
         for part in self._parts.values():
             part.forget()
 
-    def free(self, name: str) -> None:
-        """Close a system that is not a part of others, and free its index."""
-        self._parts.pop(name).close()
+    @contextlib.contextmanager
+    def freed(self, name: str) -> Iterator[Retriever]:
+        """Give a system that is not a part of others; at the end it is closed and its index is freed."""
+        try:
+            yield self.retriever(name)
+        finally:
+            if (part := self._parts.pop(name, None)) is not None:
+                part.close()
 
     def usage(self) -> dict[str, StageUsage]:
         """Return what models cost so far, by stage."""

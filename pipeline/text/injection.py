@@ -52,7 +52,9 @@ def _sentences() -> tuple[_Sentence, ...]:
 
 
 def _words_of(pattern: str) -> tuple[tuple[str, ...], ...]:
-    """Return the words of the groups that stand outside every other group of a pattern."""
+    """Return the words of the groups that stand outside every other group of a pattern, none if it has alternatives."""
+    if any(pattern.count("(", 0, at) == pattern.count(")", 0, at) for at, sign in enumerate(pattern) if sign == "|"):
+        return ()
     outer = (
         one
         for one in _ALTERNATIVES.finditer(pattern)

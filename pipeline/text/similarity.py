@@ -56,7 +56,7 @@ def shingles(text: str) -> Shingles:
 def shingles_of(texts: Sequence[str]) -> list[Shingles]:
     """Return the hashes of the shingles of each text, in the order of the text and with repetitions; see `shingles`.
 
-    Texts are hashed together, which takes half of the time for texts of a chunk's length.
+    The texts are hashed in one call.
     """
     found: list[Shingles] = []
     together: list[list[bytes]] = []

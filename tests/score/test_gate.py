@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,6 +13,7 @@ from goldbench.schemas.scorecard import Baseline
 from tests.conftest import Goldbench
 from tests.score.deciding_files import write_gold, write_run
 
+Change = Callable[[str], bytes]
 GATE = ("gate", "gold.qrels", "--baseline", "baseline.json")
 
 
@@ -180,3 +182,29 @@ def test_the_baseline_and_the_junit_file_are_two(goldbench: Goldbench, tmp_path:
     done = goldbench("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new", "--junit", "new")
     assert (done.returncode, (tmp_path / "new").exists()) == (1, False)
     assert "cannot both be written" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.encode("utf-16"), "is not a baseline"),
+        (lambda text: text.encode("utf-16-le"), "is not a baseline"),
+        (lambda text: text.encode("utf-8-sig"), "is not a baseline"),
+        (lambda text: text.replace('"q000"', r'"\ud83d"').encode(), "is not a baseline"),
+        (lambda text: text.replace('"q000"', r'"\uD83D"').encode(), "is not a baseline"),
+        (lambda text: text.replace('"q000"', '"q\ud83d"').encode("utf-8", "surrogatepass"), "is not a baseline"),
+        (lambda text: text.replace("1.0", "1e308").encode(), "a value is beyond 1e+12"),
+        (lambda text: text.replace('"mrr@10":', '"MRR@10":').encode(), "holds 'MRR@10' in place of mrr@10"),
+    ],
+)
+def test_a_damaged_baseline_is_refused_in_one_line(
+    files: Path, goldbench: Goldbench, change: Change, said: str
+) -> None:
+    path = files / "baseline.json"
+    text = path.read_text("utf-8")
+    damaged = change(text)
+    assert damaged != text.encode()
+    path.write_bytes(damaged)
+    done = goldbench(*GATE, "--run", "good.trec")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert said in done.stderr

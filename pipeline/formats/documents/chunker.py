@@ -79,10 +79,10 @@ def _tasks(documents: Iterable[Document], sent: deque[Document], settings: dict[
 
 @dataclass(slots=True)
 class Pieces:
-    """The chunks of documents as lines, cut and looked at by the same processes.
+    """Cuts documents into chunks and examines the chunks in worker processes.
 
     Args:
-        workers: Who cuts and looks.
+        workers: The processes.
         size: As in `cut_documents`.
         overlap: As in `cut_documents`.
         seed: As in ``select``.
@@ -140,7 +140,7 @@ class Pieces:
 
 
 def are_worth_pieces(documents: RecordFile[Document], size: int) -> bool:
-    """Return whether documents of a chunk size give enough chunks for other processes to look at them."""
+    """Return whether the documents give about 2,000 chunks or more, which are worth other processes."""
     return documents.path.stat().st_size >= _WORTH_PROCESSES * size
 
 

@@ -37,7 +37,8 @@ _TRIMMED = frozenset({
 _HEADING = re.compile(r"h\d+")
 _INLINE, _AS_IT_IS = "_inline", "_noformat"
 """Stand among the names of the elements around a text for a heading or cell, and for code."""
-_LONG_SPACE, _LINE_END = re.compile(r"[\t ]+"), re.compile(r"[\t \r\n]*[\r\n][\t \r\n]*")
+_SPACE = re.compile(r"[\t \r\n]{2,}|[\t\r\n]")
+"""White space that is not one space already."""
 
 
 class _Text(MarkdownConverter):
@@ -180,13 +181,18 @@ def _spaced(text: Text, place: int, element: Element, *, exact: bool) -> str:
     nodes = element.contents
     shown = str(text)
     if not exact:
-        shown = _LONG_SPACE.sub(" ", _LINE_END.sub("\n", shown))
+        shown = _SPACE.sub(_one_space, shown)
     before, after = nodes[place - 1] if place else None, nodes[place + 1] if place + 1 < len(nodes) else None
     if _trims_around(before) or (not before and _trims(element.name)):
         shown = shown.lstrip(" \t\r\n")
     if _trims_around(after) or (not after and _trims(element.name)):
         shown = shown.rstrip()
     return shown
+
+
+def _one_space(found: re.Match[str]) -> str:
+    """Return a line break in place of white space that holds one, else a space."""
+    return "\n" if "\n" in found[0] or "\r" in found[0] else " "
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -43,11 +43,15 @@ def run_frames(source: Source) -> Iterator[pl.DataFrame]:
 
 def _ahead(items: Iterator[T]) -> Iterator[T]:
     """Yield the items; the next one is made in another thread while the last one is in use."""
-    with ThreadPoolExecutor(1) as maker:
+    maker = ThreadPoolExecutor(1)
+    try:
         following = maker.submit(next, items, None)
         while (item := following.result()) is not None:
             following = maker.submit(next, items, None)
             yield item
+    finally:
+        # The garbage collector may end this while another thread is being started, where waiting would never end.
+        maker.shutdown(wait=False, cancel_futures=True)
 
 
 def find_duplicate(source: Source, query_id: str, doc_id: str) -> InputError:

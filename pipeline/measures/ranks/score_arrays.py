@@ -26,7 +26,7 @@ _Query = tuple[str, Mapping[str, float], Sequence[tuple[str, int]]]
 """A query, its results, and the judged documents among them with their grades."""
 
 _Row = tuple[int, int, int, int]
-_HIT: Callable[[_Row], Hit] = partial(tuple.__new__, Hit)  # of a tuple, in half the time of a call with four arguments
+_HIT: Callable[[_Row], Hit] = partial(tuple.__new__, Hit)  # a call of `Hit` itself takes longer
 
 
 def place_by_arrays(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, single: bool) -> dict[str, Placed]:

@@ -1,4 +1,4 @@
-"""The randomization test of a few queries in plain Python, with the draws and so the p-values of `significance`.
+"""The randomization test in plain Python, for at most 64 queries; it makes the same draws as `significance`.
 
 Importing numpy takes longer than this. The generator is PCG64 (O'Neill, 2014) as numpy seeds it.
 """
@@ -15,7 +15,7 @@ MOST_QUERIES = 64
 _MOST_STEPS = 300_000
 """From this number of steps on (draws times measures times bytes of queries), numpy is worth its import."""
 _USE = 1
-"""What numpy's module `resamples` adds to the seed for random signs."""
+"""Second word of the seed for random signs, as in `resamples`."""
 _BITS_32, _BITS_64, _BITS_128 = (1 << 32) - 1, (1 << 64) - 1, (1 << 128) - 1
 _MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
 _TINY = 2.0**-1022
