@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import logging
 import os
 import secrets
@@ -321,6 +322,7 @@ def _connect(address: str | None) -> None:
             _check_reachable(address)
             import ray
 
+            _read_authentication()
             atexit.register(_disconnect)
             ray.init(address=address, **_NO_OUTPUT)
         else:
@@ -345,6 +347,7 @@ def _start() -> None:
     with _environment_of_cluster(folder):
         import ray  # reads RAY_AUTH_* at import
 
+        _read_authentication()
         atexit.register(_disconnect)  # before the folder goes
         ray.init(
             address="local",
@@ -353,6 +356,14 @@ def _start() -> None:
             _temp_dir=str(folder),
             **_NO_OUTPUT,
         )
+
+
+def _read_authentication() -> None:
+    """Make Ray read RAY_AUTH_* if it was imported before, and forget the token of an earlier cluster."""
+    with contextlib.suppress(ImportError, AttributeError):  # no public function does this
+        internals: Any = importlib.import_module("ray._raylet")
+        internals.Config.initialize("")
+        internals.AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _disconnect() -> None:

@@ -288,6 +288,57 @@ def test_war_and_peace_is_the_same(tmp_path: Path, collections: Path, head: tupl
     assert sets[0] == sets[1] == sets[2]
 
 
+AFTER_A_SHUTDOWN = """
+import contextlib, sys
+if "imported" in sys.argv:
+    import ray
+import psutil
+from goldbench.pipeline.cluster.losses import Lost
+from goldbench.pipeline.cluster.ray_cluster import cluster
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.formats.documents.distant_process import node_workers
+first, workers = cluster(), node_workers()
+assert cluster() is first and node_workers() is workers
+held = first.place(list, (1, 2, 2))
+assert held.call("count", 2) == 2
+workers.start().rest()
+import ray
+ray.shutdown()
+for call in (lambda: first.place(list), lambda: held.begin("count", 2), lambda: held.call("count", 2)):
+    try:
+        call()
+    except Lost as error:
+        assert str(error) == "Ray was shut down"
+    else:
+        sys.exit("nothing was lost")
+held.kill()
+process = workers.start()
+process.send({"kind": "chunk", "items": []})
+assert process.reply(1) is None and process.lost
+process.stop()
+try:
+    workers.start()
+except GoldbenchError as error:
+    assert str(error).startswith("--engine ray: no worker can be started (Ray was shut down); ")
+else:
+    sys.exit("a worker was started")
+assert not ray.is_initialized()
+assert cluster() is not first and node_workers() is not workers
+assert cluster().place(list, (1, 2)).call("count", 2) == 1
+found = [process.environ() for process in psutil.Process().children(recursive=True)]
+assert found and not any("secret" in str(one) for one in found)
+assert all(one["RAY_AUTH_MODE"] == "token" for one in found)
+"""
+
+
+@pytest.mark.parametrize("ray", ["imported", "not yet imported"])
+def test_a_cluster_that_was_shut_down_is_not_used_again(tmp_path: Path, ray: str) -> None:
+    command = [sys.executable, "-c", AFTER_A_SHUTDOWN, ray]
+    own = environment(RAY_ADDRESS="local", OPENAI_API_KEY="sk-secret")
+    done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_addresses_that_cannot_be_used_are_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "ray://10.0.0.1:10001")
     with pytest.raises(UsageError, match="RAY_ADDRESS: not a valid address"):

@@ -120,6 +120,24 @@ def test_files_that_this_machine_cannot_send_fail_as_they_do_here(tmp_path: Path
     assert far(tmp_path, budget=Budget(megabytes=1)) == (outcome.documents, outcome.failures)
 
 
+def test_a_process_of_this_machine_that_starts_while_its_reading_is_ended_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = NodeWorkers(Node(set())).start()  # type: ignore[arg-type]
+    start = WorkerProcess.start
+
+    def started() -> WorkerProcess:
+        process.kill()
+        return start()
+
+    monkeypatch.setattr(distant_process.WorkerProcess, "start", started)
+    missing = {"path": bytes(tmp_path / "missing.md").hex(), "kind": "text"}
+    process.send({"kind": "read", "items": [missing], "megabytes": 1})
+    assert process.reply(20) is None
+    assert not process.late
+    process.stop()
+
+
 def test_no_file_stays_on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "node"
     place.mkdir()
