@@ -102,7 +102,7 @@ class Systems:
         *others, last = here
         search = f"{', '.join(others)} and {last} search" if others else f"{last} searches"
         has_files = any(isinstance(self.settings[name], BM25Settings) for name in here)
-        runs = "bm25 without files of tokens" if has_files else "bm25"
+        runs = "bm25 without token files" if has_files else "bm25"
         return f"Note: {search} {passages:,} passages on this machine; the Ray cluster only runs {runs}."
 
     def forget(self) -> None:

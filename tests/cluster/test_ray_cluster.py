@@ -289,7 +289,7 @@ def test_war_and_peace_is_the_same(tmp_path: Path, collections: Path, head: tupl
 
 
 AFTER_A_SHUTDOWN = """
-import contextlib, sys
+import sys
 if "imported" in sys.argv:
     import ray
 import psutil
@@ -327,7 +327,7 @@ assert cluster() is not first and node_workers() is not workers
 assert cluster().place(list, (1, 2)).call("count", 2) == 1
 found = [process.environ() for process in psutil.Process().children(recursive=True)]
 assert found and not any("secret" in str(one) for one in found)
-assert all(one["RAY_AUTH_MODE"] == "token" for one in found)
+assert {one["RAY_AUTH_MODE"] for one in found if "RAY_AUTH_MODE" in one} == {"token"}  # titles overwrite some
 """
 
 
