@@ -289,7 +289,7 @@ class Engine(StrEnum):
 class RunSettings(Record):
     """Which machines read documents and search; results do not depend on it."""
 
-    engine: Annotated[Engine, Setting("Where to read and search: local or ray", "--engine", "Input")] = Engine.LOCAL
+    engine: Annotated[Engine, Setting("Where to read and search documents", "--engine", "Input")] = Engine.LOCAL
 
     def check_available(self) -> None:
         """Refuse an engine that cannot be used, before anything is written; raises as `ray_cluster.check_available`."""
