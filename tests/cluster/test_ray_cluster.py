@@ -226,7 +226,7 @@ def test_no_call_is_made_twice_when_workers_die_amid_a_build_with_a_model(
     tmp_path: Path, head: tuple[str, int], model_server: ServerHandle
 ) -> None:
     address, root = head
-    many(tmp_path / "docs", 60)
+    many(tmp_path / "docs", 1_200)  # enough for several workers, some of which wait when the model writes
     model_server.script(latency_ms=300)
     url = ("--base-url", model_server.base_url, "--model", "m", "--queries", 50)
     process = started(tmp_path, "build", "docs", "--out", "ray", *url, "--engine", "ray", **connected(address))
