@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from goldbench.pipeline.errors import ConfigError, plain_file, require
+from goldbench.pipeline.errors import ConfigError, plain_file
 from goldbench.pipeline.llm.server_settings import Model, holds_key
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.text.display import shown
@@ -287,18 +287,16 @@ class Engine(StrEnum):
 
 
 class RunSettings(Record):
-    """Where the work is done; the result is the same everywhere."""
+    """Which machines read documents and search; results do not depend on it."""
 
-    engine: Annotated[Engine, Setting("local, or ray for a Ray cluster", "--engine", "Input")] = Engine.LOCAL
+    engine: Annotated[Engine, Setting("Where to read and search documents", "--engine", "Input")] = Engine.LOCAL
 
-    def check_installed(self) -> None:
-        """Refuse an engine whose package is not installed, before anything is written.
-
-        Raises:
-            MissingExtra: It is not.
-        """
+    def check_available(self) -> None:
+        """Refuse an engine that cannot be used, before anything is written; raises as `ray_cluster.check_available`."""
         if self.engine is Engine.RAY:
-            require("ray", "ray")
+            from goldbench.pipeline.cluster.ray_cluster import check_available
+
+            check_available()
 
 
 class Panel(StrEnum):

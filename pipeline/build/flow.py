@@ -23,7 +23,7 @@ from goldbench.pipeline.build.progress import Watched
 from goldbench.pipeline.build.renewal import Base, Renewal, check_renewable
 from goldbench.pipeline.build.steps import Opened, Run, assemble, check, choose, chunk, generate, load
 from goldbench.pipeline.build.writers import ModelWriter, NotSimulated
-from goldbench.pipeline.config import Config
+from goldbench.pipeline.config import Config, Engine
 from goldbench.pipeline.errors import InputError, ModelUnfit
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.jsonl import RecordFile
@@ -197,8 +197,11 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
 
 
 def _preload(writer: Writer, folder: GoldFolder) -> None:
-    """Begin to load what the writer needs, unless the set in the folder may stay so that nothing is written."""
-    if not folder.is_finished():
+    """Begin to load what the writer needs, unless the set in the folder may stay so that nothing is written.
+
+    With a cluster nothing is loaded in threads: its start changes the environment of the process for a moment.
+    """
+    if writer.config.run.engine is Engine.LOCAL and not folder.is_finished():
         preload(ModelSettings.of(writer.config.model) if isinstance(writer, ModelWriter) else None)
 
 

@@ -46,8 +46,8 @@ def refresh(
     """Read changed documents again.
 
     Queries whose evidence still stands are kept with their labels; a model is asked only about passages that are new
-    or changed, or whose query is gone, up to the number of queries of the set. The settings are those of the set; of
-    --config only the tables [model] and [run] are read, and they hold before the set's own.
+    or changed, or whose query is gone, up to the number of queries of the set. The settings are those of the set. From
+    --config only [model] and [run] are read; they override the set's settings.
     """
     from goldbench.pipeline.build.writers import check_replay
 

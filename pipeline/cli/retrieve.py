@@ -45,7 +45,8 @@ def retrieve(
         float | None, system_option("--b", min=0, max=1, help="Length weight of BM25 (default: 0.75).")
     ] = None,
     engine: Annotated[
-        Literal["local", "ray"], system_option("--engine", help="Where bm25 searches: local, ray (default: local).")
+        Literal["local", "ray"],
+        system_option("--engine", help="Where to search with bm25: local, ray (default: local)."),
     ] = "local",
     answers: Answers = None,
     replay: Replay = False,
@@ -75,7 +76,7 @@ def retrieve(
     with opened as systems:
         loaded = load_gold(gold)
         queries, corpus = _texts(loaded, conversation)
-        if told := systems.alone(len(corpus)):
+        if told := systems.note_of_local_searches(len(corpus)):
             typer.echo(told, err=True)
         retriever = systems.retriever(system)
         retriever.index(corpus)

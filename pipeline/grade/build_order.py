@@ -58,10 +58,6 @@ class BuildOrder:
     refresh: bool = False
     decisions: flow.Finish | None = None
 
-    def __post_init__(self) -> None:
-        """Refuse an engine that is not installed."""
-        self.config.run.check_installed()
-
 
 @dataclass(frozen=True, slots=True)
 class Built:
@@ -121,9 +117,11 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
     Raises:
         InputError: Nothing could be read, or (strict) one document could not.
         OutputError: The output folder holds something else, or cannot be written.
-        UsageError: No model is named, or no server.
+        UsageError: No model is named, or no server; or the engine cannot be used here.
+        MissingExtra: The engine is not installed.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
+    order.config.run.check_available()
     writer = await writer_for(order.config, order.answers, replay=order.replay, earlier=_earlier(order))
     if isinstance(writer, ModelWriter):
         writer.say = say
@@ -179,8 +177,10 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
     Raises:
         InputError: Nothing could be read, or (strict) one document could not.
         OutputError: The output folder holds something else.
-        UsageError: No model is named, or no server.
+        UsageError: No model is named, or no server; or the engine cannot be used here.
+        MissingExtra: The engine is not installed.
     """
+    order.config.run.check_available()
     writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
     shaped = with_personas(writer.config)
     claim = Claim(

@@ -81,7 +81,7 @@ def pools(
         UsageError: Two runs have one name.
         RetrieverFailed: A retriever cannot be built.
     """
-    config.run.check_installed()
+    config.run.check_available()
     dense = "embedding" if config.model.embedding and not dry_run else "lsi"
     names = ("bm25", "ngrams", dense)
     named = named_runs(runs)
@@ -104,10 +104,12 @@ def pools(
         def usage() -> dict[str, StageUsage]:
             return opened[-1].usage() if opened else {}
 
-        def alone(passages: int) -> str | None:
-            return opened[-1].alone(passages)
+        def note(passages: int) -> str | None:
+            return opened[-1].note_of_local_searches(passages)
 
-        yield Pools(names, build, named, again=again, depth=depth, feedback=used, usage=usage, alone=alone)
+        yield Pools(
+            names, build, named, again=again, depth=depth, feedback=used, usage=usage, note_of_local_searches=note
+        )
 
 
 def _feedback_in(path: Path) -> dict[str, list[str]]:

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.pipeline.cluster.ray_cluster import Cluster, Lost, Placed, Promise
+from goldbench.pipeline.cluster.losses import MOST_LOSSES, Lost
+from goldbench.pipeline.cluster.ray_cluster import Cluster, Promise, RemoteObject
 from goldbench.pipeline.errors import RetrieverFailed
 from goldbench.pipeline.measures.ranks.order import highest, in_tie_order
 from goldbench.pipeline.retrieval.bm25 import rarity_of
@@ -22,7 +23,7 @@ from goldbench.pipeline.retrieval.postings import Floats, Integers
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.tokens import tokenizer
 
-Step: TypeAlias = Callable[[Placed], Promise]
+Step: TypeAlias = Callable[[RemoteObject], Promise]
 """Begins a piece of work on the node that holds a part."""
 _WORTH_A_PART = 2_000
 """Passages of a part, at the least."""
@@ -30,8 +31,6 @@ _CHARACTERS_AT_ONCE = 8 * 2**20
 """Characters of passages that travel at once."""
 _QUERIES_AT_ONCE = 1_000
 """Queries that are searched at once, which bounds the size of an answer."""
-_LOSSES = 5
-"""How often a part may be lost with its node during one piece of work."""
 
 
 class ShardedBM25:
@@ -114,16 +113,18 @@ class _Part:
     ) -> None:
         self.start = start
         self._settings, self._nodes, self._passages, self._ids = settings, nodes, passages, ids
-        self._placed: Placed | None = None
+        self._remote: RemoteObject | None = None
         self._begun: Promise | None = None
+        self._losses = 0
         self._done: list[Step] = []
 
     def begin(self, step: Step) -> None:
         """Begin a piece of work."""
+        self._losses = 0
         try:
             self._begun = step(self._live())
-        except Lost:
-            self.close()
+        except Lost as error:
+            self._lose(error)
 
     def end(self, step: Step, *, kept: bool) -> Any:  # noqa: ANN401  whatever the work gives
         """Wait for the answer of the work that was begun, which is done again if the node is lost.
@@ -135,39 +136,50 @@ class _Part:
         Raises:
             RetrieverFailed: Several nodes were lost one after another.
         """
-        why = ""
-        for _ in range(_LOSSES):
+        while True:
             try:
                 answer = (self._begun or step(self._live())).result()
             except Lost as error:
-                why = str(error)
-                self.close()
+                self._lose(error)
                 continue
             self._begun = None
             if kept:
                 self._done.append(step)
             return answer
-        raise RetrieverFailed(f"a part of the index was lost {_LOSSES} times with its node ({why})")
 
-    def count(self, placed: Placed) -> Promise:
+    def count(self, remote: RemoteObject) -> Promise:
         """Send the passages to a node and begin to count their terms."""
         for texts in self._texts():
-            placed.call("add", texts)
-        return placed.begin("count")
+            remote.call("add", texts)
+        return remote.begin("count")
 
     def close(self) -> None:
         """End the index on its node."""
-        if self._placed is not None:
-            self._placed.kill()
-        self._placed = self._begun = None
+        if self._remote is not None:
+            self._remote.kill()
+        self._remote = self._begun = None
 
-    def _live(self) -> Placed:
+    def _lose(self, error: Lost) -> None:
+        """Count a loss of the index with its node.
+
+        Raises:
+            RetrieverFailed: It is the last one that is allowed.
+        """
+        self.close()
+        self._losses += 1
+        if self._losses >= MOST_LOSSES:
+            raise RetrieverFailed(
+                f"the BM25 index was lost {self._losses} times with its node ({error}); "
+                "check the memory of the nodes, or use --engine local"
+            ) from None
+
+    def _live(self) -> RemoteObject:
         """Return the index on its node, made again with all that was done if the node was lost."""
-        if self._placed is None:
-            self._placed = self._nodes.place(BM25Shard, self._settings)
+        if self._remote is None:
+            self._remote = self._nodes.place(BM25Shard, self._settings)
             for step in self._done:
-                step(self._placed).result()
-        return self._placed
+                step(self._remote).result()
+        return self._remote
 
     def _texts(self) -> Iterator[list[str]]:
         texts: list[str] = []
@@ -182,11 +194,11 @@ class _Part:
 
 
 def _weighing(rarity: Floats, mean_length: float) -> Step:
-    return lambda placed: placed.begin("weigh", rarity, mean_length)
+    return lambda remote: remote.begin("weigh", rarity, mean_length)
 
 
 def _searching(terms: Sequence[Sequence[str]], k: int) -> Step:
-    return lambda placed: placed.begin("search", terms, k)
+    return lambda remote: remote.begin("search", terms, k)
 
 
 def _statistics(counts: Sequence[Counts], passages: int) -> tuple[list[Floats], float]:

@@ -13,7 +13,7 @@ from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.ports import Retriever
 from goldbench.pipeline.retrieval.guard import explained
 from goldbench.pipeline.retrieval.saved_indexes import SavedIndexes
-from goldbench.pipeline.retrieval.system_settings import Lexical, NgramSettings, SystemSettings
+from goldbench.pipeline.retrieval.system_settings import BM25Settings, Lexical, NgramSettings, SystemSettings, Vectors
 from goldbench.pipeline.systems.adapters import adapt
 from goldbench.pipeline.systems.builder import Workshop, build, searches_on_nodes
 from goldbench.pipeline.systems.models import Models
@@ -22,7 +22,7 @@ from goldbench.pipeline.systems.resolution import Described, reached, references
 from goldbench.schemas.manifest import StageUsage
 
 _WORTH_TELLING = 100_000
-"""Passages from which a system that searches on this machine alone is named, although there is a cluster."""
+"""Name the systems that do not search on the cluster from this number of passages on."""
 
 
 class Systems:
@@ -88,17 +88,22 @@ class Systems:
             self._parts[name] = Part(inner, name=name, shared=self._uses[name] > 1, stopwatch=self.stopwatch)
         return self._parts[name]
 
-    def alone(self, passages: int) -> str | None:
-        """Return one line that names the systems which search a large corpus without the cluster, None if none does.
+    def note_of_local_searches(self, passages: int) -> str | None:
+        """Return a note that names the systems which search a large corpus on this machine, None if none does.
 
         Args:
             passages: The number of passages.
         """
-        found = [name for name, settings in self.settings.items() if isinstance(settings, Lexical | NgramSettings)]
+        searching = Lexical | NgramSettings | Vectors
+        found = [name for name, settings in self.settings.items() if isinstance(settings, searching)]
         here = [name for name in found if not searches_on_nodes(self.settings[name])]
         if self._workshop.engine is Engine.LOCAL or passages < _WORTH_TELLING or not here:
             return None
-        return f"{' and '.join(here)}: searched on this machine alone ({passages:,} passages); nodes search only bm25."
+        *others, last = here
+        search = f"{', '.join(others)} and {last} search" if others else f"{last} searches"
+        has_files = any(isinstance(self.settings[name], BM25Settings) for name in here)
+        runs = "bm25 without token files" if has_files else "bm25"
+        return f"Note: {search} {passages:,} passages on this machine; the Ray cluster only runs {runs}."
 
     def forget(self) -> None:
         """Forget every remembered answer, but not the indexes."""

@@ -226,7 +226,7 @@ def test_no_call_is_made_twice_when_workers_die_amid_a_build_with_a_model(
     tmp_path: Path, head: tuple[str, int], model_server: ServerHandle
 ) -> None:
     address, root = head
-    many(tmp_path / "docs", 60)
+    many(tmp_path / "docs", 1_200)  # enough for several workers, some of which wait when the model writes
     model_server.script(latency_ms=300)
     url = ("--base-url", model_server.base_url, "--model", "m", "--queries", 50)
     process = started(tmp_path, "build", "docs", "--out", "ray", *url, "--engine", "ray", **connected(address))
@@ -286,6 +286,57 @@ def test_war_and_peace_is_the_same(tmp_path: Path, collections: Path, head: tupl
     simulated(tmp_path, book, "ray", "--engine", "ray", **connected(head[0]))
     sets = [files_of(tmp_path / name) for name in ("local1", "local2", "ray")]
     assert sets[0] == sets[1] == sets[2]
+
+
+AFTER_A_SHUTDOWN = """
+import sys
+if "imported" in sys.argv:
+    import ray
+import psutil
+from goldbench.pipeline.cluster.losses import Lost
+from goldbench.pipeline.cluster.ray_cluster import cluster
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.formats.documents.distant_process import node_workers
+first, workers = cluster(), node_workers()
+assert cluster() is first and node_workers() is workers
+held = first.place(list, (1, 2, 2))
+assert held.call("count", 2) == 2
+workers.start().rest()
+import ray
+ray.shutdown()
+for call in (lambda: first.place(list), lambda: held.begin("count", 2), lambda: held.call("count", 2)):
+    try:
+        call()
+    except Lost as error:
+        assert str(error) == "Ray was shut down"
+    else:
+        sys.exit("nothing was lost")
+held.kill()
+process = workers.start()
+process.send({"kind": "chunk", "items": []})
+assert process.reply(1) is None and process.lost
+process.stop()
+try:
+    workers.start()
+except GoldbenchError as error:
+    assert str(error).startswith("--engine ray: no worker can be started (Ray was shut down); ")
+else:
+    sys.exit("a worker was started")
+assert not ray.is_initialized()
+assert cluster() is not first and node_workers() is not workers
+assert cluster().place(list, (1, 2)).call("count", 2) == 1
+found = [process.environ() for process in psutil.Process().children(recursive=True)]
+assert found and not any("secret" in str(one) for one in found)
+assert {one["RAY_AUTH_MODE"] for one in found if "RAY_AUTH_MODE" in one} == {"token"}  # titles overwrite some
+"""
+
+
+@pytest.mark.parametrize("ray", ["imported", "not yet imported"])
+def test_a_cluster_that_was_shut_down_is_not_used_again(tmp_path: Path, ray: str) -> None:
+    command = [sys.executable, "-c", AFTER_A_SHUTDOWN, ray]
+    own = environment(RAY_ADDRESS="local", OPENAI_API_KEY="sk-secret")
+    done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_addresses_that_cannot_be_used_are_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.cluster.ray_cluster import Lost
+from goldbench.pipeline.cluster.losses import Lost
 from goldbench.pipeline.errors import RetrieverFailed
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
 from goldbench.pipeline.retrieval.bm25 import BM25

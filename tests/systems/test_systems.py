@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.config import load_config
+from goldbench.pipeline.config import Engine, load_config
 from goldbench.pipeline.errors import ConfigError, RetrieverFailed
 from goldbench.pipeline.retrieval import stopwatch, tokens
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
@@ -329,3 +329,27 @@ def test_a_kind_that_needs_a_description_is_known(kind: str) -> None:
 def test_an_unknown_parameter_lists_those_that_there_are() -> None:
     with pytest.raises(ConfigError, match=r"unknown parameter index \(parameters: analyzer, language, tokens, k1, b\)"):
         resolve(["bm25"], overrides=["index=hnsw"])
+
+
+def test_systems_that_the_cluster_does_not_search_are_named_for_a_large_corpus(tmp_path: Path) -> None:
+    mine = {"mine": {"kind": "vectors", "passages": "a.parquet", "queries": "a.parquet"}}
+    files = {"bm25": {"analyzer": "file", "tokens": ["tokens.jsonl"]}}
+    for names, described, note in (
+        (["bm25"], None, None),
+        (["bm25", "lsi"], None, "Note: lsi searches 100,000 passages on this machine; the Ray cluster only runs bm25."),
+        (
+            ["bm25", "ngrams", "lsi", "mine"],
+            mine,
+            "Note: ngrams, lsi and mine search 100,000 passages on this machine; the Ray cluster only runs bm25.",
+        ),
+        (
+            ["bm25"],
+            files,
+            "Note: bm25 searches 100,000 passages on this machine; the Ray cluster only runs bm25 without token files.",
+        ),
+    ):
+        with open_systems(names, described, folder=tmp_path, engine=Engine.RAY) as systems:
+            assert systems.note_of_local_searches(100_000) == note
+            assert systems.note_of_local_searches(99_999) is None
+        with open_systems(names, described, folder=tmp_path) as systems:
+            assert systems.note_of_local_searches(100_000) is None

@@ -6,14 +6,17 @@ files. A file that cannot be opened or is too large is left to a process of this
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.cluster.ray_cluster import Cluster, Lost, Placed, cluster
+from goldbench.pipeline.cluster.losses import Lost
+from goldbench.pipeline.cluster.ray_cluster import Cluster, RemoteObject, cluster
+from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.formats.documents.node_worker import NodeWorker, Reply
 from goldbench.pipeline.formats.documents.worker_pool import WorkerProcess
 from goldbench.pipeline.formats.faults import Fault
@@ -31,12 +34,12 @@ class DistantProcess:
     """A worker process on a node.
 
     Args:
-        placed: The `NodeWorker`.
+        remote: The `NodeWorker`.
         give_back: Takes the `NodeWorker` when this process is not needed any more.
     """
 
-    def __init__(self, placed: Placed, give_back: Callable[[Placed], None]) -> None:
-        self._placed, self._give_back = placed, give_back
+    def __init__(self, remote: RemoteObject, give_back: Callable[[RemoteObject], None]) -> None:
+        self._remote, self._give_back = remote, give_back
         self._request: Mapping[str, Any] | None = None
         self._here: WorkerProcess | None = None
         self._sent = 0
@@ -67,12 +70,12 @@ class DistantProcess:
         """Let the node keep the process for the next reading."""
         self._leave_here()
         if not (self.lost or self._killed):
-            self._give_back(self._placed)
+            self._give_back(self._remote)
 
     def kill(self) -> None:
         """End it at once; who reads its replies finds their end."""
         self._killed = True
-        self._placed.kill()
+        self._remote.kill()
         if self._here is not None:
             self._here.kill()
 
@@ -82,37 +85,40 @@ class DistantProcess:
             self._here.stop()
             self._here = None
         if self.lost or self._killed:
-            self._placed.kill()
+            self._remote.kill()
             return
-        self._placed.begin("stop")
-        self._give_back(self._placed)
+        with contextlib.suppress(Lost):
+            self._remote.begin("stop")
+            self._give_back(self._remote)
 
     def _first(self, request: Mapping[str, Any], seconds: float) -> Reply:
-        names = [f"{self._sent}-{number}{_suffix(item)}" for number, item in enumerate(request["items"])]
+        names = [f"{number}{_suffix(item)}" for number, item in enumerate(request["items"])]
         try:
             parts: list[tuple[str, bytes]] = []
             size = 0
             for name, data in _parts(request, names):
                 if size + len(data) > _PART_BYTES:
-                    self._placed.call("put", parts)
+                    self._remote.call("put", self._sent, parts)
                     parts, size = [], 0
                 parts.append((name, data))
                 size += len(data)
         except (Fault, OSError):
             self._here = WorkerProcess.start()
+            if self._killed:  # while it was started
+                self._here.kill()
             self._here.send(request)
             return self._more(seconds)
         if request["kind"] == "read":
             items = [{**item, "path": name} for item, name in zip(request["items"], names, strict=True)]
             request = {**request, "items": items}
-        answer: Reply = self._placed.call("ask", request, parts, seconds, seconds=seconds)
+        answer: Reply = self._remote.call("ask", self._sent, request, parts, seconds, seconds=seconds)
         return answer
 
     def _more(self, seconds: float) -> Reply:
         if self._here is not None:
             data = self._here.reply(seconds)
             return data, self._here.late
-        answer: Reply = self._placed.call("more", seconds, seconds=seconds)
+        answer: Reply = self._remote.call("more", seconds, seconds=seconds)
         return answer
 
     def _leave_here(self) -> None:
@@ -154,7 +160,7 @@ class NodeWorkers:
 
     def __init__(self, nodes: Cluster) -> None:
         self._nodes = nodes
-        self._resting: dict[Placed, threading.Timer] = {}
+        self._resting: dict[RemoteObject, threading.Timer] = {}
         self._lock = threading.Lock()
 
     @property
@@ -163,29 +169,46 @@ class NodeWorkers:
         return min(self._nodes.processors, _MOST_JOBS)
 
     def start(self) -> DistantProcess:
-        """Return a process on a node that waits, or on the next one."""
-        with self._lock:
-            placed, timer = self._resting.popitem() if self._resting else (self._nodes.place(NodeWorker), None)
+        """Return a process on a node that waits, or on the next one.
+
+        Raises:
+            GoldbenchError: This process has left the cluster.
+        """
+        try:
+            with self._lock:
+                remote, timer = self._resting.popitem() if self._resting else (self._nodes.place(NodeWorker), None)
+        except Lost as error:
+            raise GoldbenchError(
+                f"--engine ray: no worker can be started ({error}); check the nodes with `ray status`, "
+                "or use --engine local"
+            ) from None
         if timer is not None:
             timer.cancel()
-        return DistantProcess(placed, self._keep)
+        return DistantProcess(remote, self._keep)
 
-    def _keep(self, placed: Placed) -> None:
-        placed.begin("clear")
-        timer = threading.Timer(_PATIENCE_S, self._end, [placed])
+    def _keep(self, remote: RemoteObject) -> None:
+        try:
+            remote.begin("clear")
+        except Lost:
+            return
+        timer = threading.Timer(_PATIENCE_S, self._end, [remote])
         timer.daemon = True
         with self._lock:
-            self._resting[placed] = timer
+            self._resting[remote] = timer
         timer.start()
 
-    def _end(self, placed: Placed) -> None:
+    def _end(self, remote: RemoteObject) -> None:
         with self._lock:
-            timer = self._resting.pop(placed, None)
+            timer = self._resting.pop(remote, None)
         if timer is not None:
-            placed.kill()
+            remote.kill()
 
 
-@cache
 def node_workers() -> NodeWorkers:
     """Return the worker processes on the cluster of this process; raises as `cluster`."""
-    return NodeWorkers(cluster())
+    return _workers_on(cluster())
+
+
+@lru_cache(maxsize=1)
+def _workers_on(nodes: Cluster) -> NodeWorkers:
+    return NodeWorkers(nodes)

@@ -18,7 +18,7 @@ Reply = tuple[bytes | None, bool]
 """A part of a reply, None if the worker process is gone, and whether it was ended because it took too long."""
 _PREFIX = "goldbench-files-"
 _LEFT_S = 86_400.0
-"""Seconds after which a folder of files was left by a node worker that was killed."""
+"""Delete folders older than this (1 day): their node worker was killed."""
 
 
 class NodeWorker:
@@ -28,37 +28,38 @@ class NodeWorker:
         _remove_left()
         self._process: WorkerProcess | None = None
         self._folder: Path | None = None
-        self._request = ""
+        self._number = 0
 
-    def put(self, parts: Parts) -> None:
-        """Add parts to the ends of files; those of an earlier request are removed.
+    def put(self, number: int, parts: Parts) -> None:
+        """Add parts to the ends of files; the files of an earlier request are removed.
 
         Args:
-            parts: The parts. The name of a file begins with the number of its request and a hyphen.
+            number: The number of the request that the files belong to, 1 or more.
+            parts: The parts.
         """
+        if number != self._number:
+            self.clear()
+            self._number = number
         for name, data in parts:
-            request = name.partition("-")[0]
-            if request != self._request:
-                self.clear()
-                self._request = request
             if self._folder is None:
                 self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
             with (self._folder / name).open("ab") as file:
                 file.write(data)
 
-    def ask(self, request: Mapping[str, Any], parts: Parts, seconds: float) -> Reply:
+    def ask(self, number: int, request: Mapping[str, Any], parts: Parts, seconds: float) -> Reply:
         """Send a request to the process, started if there is none, and return the first part of its reply.
 
         Args:
+            number: The number of the request.
             request: The request. Its items hold the names of files that were put, where they would hold paths.
             parts: The last parts of these files.
             seconds: How long the part of the reply may take.
         """
-        self.put(parts)
+        self.put(number, parts)
         if self._process is None or not self._process.is_alive():
             self.stop()
             self._process = WorkerProcess.start()
-        self._process.send(self._placed(request))
+        self._process.send(self._with_paths(request))
         return self.more(seconds)
 
     def more(self, seconds: float) -> Reply:
@@ -77,9 +78,9 @@ class NodeWorker:
         """Remove the files."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder, self._request = None, ""
+            self._folder, self._number = None, 0
 
-    def _placed(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _with_paths(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the request with the paths of the files on this node."""
         if request["kind"] != "read":
             return request

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from goldbench.pipeline.cluster.losses import MOST_LOSSES
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.formats.documents.worker import LENGTH, limits_memory
 from goldbench.pipeline.formats.faults import reason
@@ -208,7 +209,8 @@ class Workers:
                 job.fail(error)
                 process = None
         if process is not None:
-            process.rest()
+            with contextlib.suppress(Exception):  # all answers are given: nobody waits who could be told
+                process.rest()
 
     def _crash(self) -> str:
         if not limits_memory():
@@ -259,10 +261,6 @@ class Workers:
 _CRASH, _LOST = "crash", "lost"
 _TRIES = 2
 """How often an item is tried whose process died, once the others of its task are out of the way."""
-
-
-_LOSSES = 5
-"""How many processes may be lost with their machine, one after another without an answer between."""
 
 
 class _Closed(Exception):
@@ -368,8 +366,11 @@ class _Exchange:
             GoldbenchError: Several were lost one after another, without an answer between.
         """
         self._losses = self._losses + 1 if self.progress == before else 1
-        if self._losses > _LOSSES:
-            raise GoldbenchError(f"{self._losses} processes in a row were lost on their nodes ({why})")
+        if self._losses >= MOST_LOSSES:
+            raise GoldbenchError(
+                f"--engine ray: {self._losses} workers in a row were lost ({why}); "
+                "check the nodes with `ray status`, or use --engine local"
+            )
 
     def give_up(self, problem: str) -> None:
         """Answer the next item with a problem."""

@@ -1,0 +1,58 @@
+"""Where ``--engine ray`` connects to, on which nodes it places objects, and where it is refused."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from goldbench.pipeline.cluster import ray_cluster
+from goldbench.pipeline.cluster.ray_cluster import Cluster, cluster
+from goldbench.pipeline.config import Engine, RunSettings
+from goldbench.pipeline.errors import GoldbenchError, UsageError
+from tests.conftest import needs
+
+
+def node(name: str, processors: float, *, alive: bool = True) -> dict[str, Any]:
+    return {"NodeID": name, "Alive": alive, "Resources": {"CPU": processors} if processors else {}}
+
+
+def chosen(nodes: list[dict[str, Any]], count: int) -> Counter[str]:
+    own = Cluster(1, ("node", "job"))
+    return Counter(own._next_node(nodes) for _ in range(count))
+
+
+def test_nodes_get_objects_in_proportion_to_their_processors() -> None:
+    nodes = [node("small", 1), node("large", 3), node("head", 0), node("dead", 8, alive=False)]
+    assert chosen(nodes, 8) == {"small": 2, "large": 6}
+    assert chosen([node("one", 0), node("other", 0)], 4) == {"one": 2, "other": 2}
+
+
+@pytest.mark.parametrize("address", ["local", "", None])
+def test_no_address_and_local_stand_for_a_cluster_of_this_command(
+    address: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs("ray")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    if address is not None:
+        monkeypatch.setenv("RAY_ADDRESS", address)
+    started: list[str | None] = []
+
+    def connect(address: str | None) -> None:
+        started.append(address)
+        raise OSError("not in this test")
+
+    monkeypatch.setattr(ray_cluster, "_connect", connect)
+    with pytest.raises(GoldbenchError, match=r"^Ray cannot be started \(not in this test\), or use --engine local$"):
+        cluster()
+    assert started == [None]
+
+
+def test_windows_is_refused_before_anything_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    for refused in (cluster, RunSettings(engine=Engine.RAY).check_available):
+        with pytest.raises(UsageError, match=r"^--engine ray: not available on Windows; use --engine local$"):
+            refused()
+    RunSettings().check_available()
