@@ -63,9 +63,19 @@ def heading() -> None:
 
 
 def process(
-    command: Sequence[str], *, environment: Mapping[str, str] | None = None, folder: Path | None = None
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    codes: Sequence[int] = (0,),
 ) -> Taken:
     """Run a command once and return what it and its own processes took.
+
+    Args:
+        command: The command.
+        environment: Variables beside those of this process.
+        folder: Where it runs.
+        codes: The exit codes that it may end with.
 
     Raises:
         SystemExit: The command failed; the message is the last line that it printed.
@@ -83,7 +93,7 @@ def process(
         check=False,
     )
     code, *taken = json.loads(done.stdout)
-    if code:
+    if code not in codes:
         sys.exit(f"{command[0]} ended with {code}: {done.stderr.strip().splitlines()[-1:]}")
     return Taken(*taken)
 
