@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import re
@@ -15,6 +16,10 @@ from goldbench.pipeline.errors import GoldbenchError, UsageError
 from goldbench.pipeline.text.display import one_line
 
 GO_ON = "run the same command again to continue"
+
+_RARELY = (20_000, 10, 100)
+"""When the garbage collector looks for cycles: after this many new objects, and at older ones after so many looks. With
+Python's own numbers it takes a tenth of the start of a command, because modules are thousands of objects that stay."""
 
 
 class Interrupted(Exception):
@@ -81,6 +86,7 @@ def _interrupted(how_to_go_on: str) -> int:
 
 
 def _prepare() -> None:
+    gc.set_threshold(*_RARELY)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     if sys.stdout is None:  # closed by the caller
