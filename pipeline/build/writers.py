@@ -19,7 +19,6 @@ from goldbench.pipeline.llm.local.model_file import find_model
 from goldbench.pipeline.llm.prices import added, check_price
 from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
 from goldbench.pipeline.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
-from goldbench.pipeline.stages.ask import SmallModelGenerator, are_abstracts
 from goldbench.pipeline.stages.critique import ModelCritics
 from goldbench.pipeline.stages.generate import (
     CROSS_COMPARISON,
@@ -151,6 +150,8 @@ class ModelWriter:
         """Return the generator of the chosen way of asking; without chunks, the one of a dry run."""
         generate, model = self.config.generate, self.config.model
         if generate.prompt_style is PromptStyle.SMALL:
+            from goldbench.pipeline.stages.ask import SmallModelGenerator, are_abstracts
+
             return SmallModelGenerator(
                 model=chat,
                 prompt=self._prompts[ASK],
