@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import io
 import os
 import re
 import signal
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -107,16 +105,7 @@ def _interrupt(*_: object) -> NoReturn:
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    _silence()
     raise KeyboardInterrupt
-
-
-def _silence() -> None:
-    """Let nothing more be printed about tasks that end halfway, or into which the interrupt falls."""
-    warnings.simplefilter("ignore", RuntimeWarning)  # a coroutine that was never awaited
-    if (asyncio := sys.modules.get("asyncio")) is not None:
-        with contextlib.suppress(RuntimeError):  # no event loop runs
-            asyncio.get_running_loop().set_exception_handler(lambda *_: None)
 
 
 def _plain(message: str) -> str:
