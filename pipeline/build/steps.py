@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from goldbench.pipeline.build.level_shares import LevelShares, levels_for
 from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, write_personas
 from goldbench.pipeline.build.progress import calls_shown, counted
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
-from goldbench.pipeline.build.renewal import Renewal
 from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
@@ -46,6 +45,9 @@ from goldbench.pipeline.text.display import amount
 from goldbench.schemas.corpus import Chunk, Document, TitleUse
 from goldbench.schemas.manifest import Failure, KindCount, LevelSelection
 from goldbench.schemas.query import Query
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.build.renewal import Renewal
 
 FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 """How many unreadable documents are named on the screen and in the manifest; all are counted."""

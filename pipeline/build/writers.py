@@ -29,7 +29,6 @@ from goldbench.pipeline.stages.generate import (
     ModelKindWriter,
     prompts_of_kinds,
 )
-from goldbench.pipeline.stages.judge import ManyJudge
 from goldbench.prompts.loader import Prompt, PromptError, load
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import StageUsage
@@ -193,6 +192,8 @@ class ModelWriter:
     def _pool_judge(self, chat: ChatModel) -> ModelPoolJudge | None:
         if GRADE_MANY not in self._prompts:
             return None
+        from goldbench.pipeline.stages.judge import ManyJudge
+
         judge = ManyJudge(
             model=chat, name=self.config.model.name or "", prompt=self._prompts[GRADE_MANY], stage="answer check"
         )
