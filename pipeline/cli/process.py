@@ -49,7 +49,7 @@ def main() -> None:
         code = _failed(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
         code = _unexpected(error)
-    gc.freeze()  # the interpreter would look for cycles among all modules before it ends, which takes a fifth of a second
+    gc.freeze()  # or the interpreter looks for cycles among all modules before it ends, for a fifth of a second
     sys.exit(code)
 
 
