@@ -18,8 +18,8 @@ from goldbench.pipeline.text.display import one_line
 GO_ON = "run the same command again to continue"
 
 _RARELY = (20_000, 10, 100)
-"""When the garbage collector looks for cycles: after this many new objects, and at older ones after so many looks. With
-Python's own numbers it takes a tenth of the start of a command, because modules are thousands of objects that stay."""
+"""The thresholds of the garbage collector: new objects, looks at these, and looks at older ones. With Python's own it
+takes a tenth of the start of a command, because modules are thousands of objects that stay."""
 
 
 class Interrupted(Exception):
