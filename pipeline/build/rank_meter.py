@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from goldbench.pipeline.goldset.dataset import passages
 from goldbench.pipeline.ports import Stored
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.stages.difficulty import SOUGHT, difficulty_of
 from goldbench.pipeline.stages.pool import language_of
 from goldbench.pipeline.text.title_path import titled
@@ -91,6 +90,7 @@ class RankMeter:
         from goldbench.pipeline.retrieval.bm25 import BM25
         from goldbench.pipeline.retrieval.corpus_words import SharedWords
         from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+        from goldbench.pipeline.retrieval.system_settings import BM25Settings
         from goldbench.pipeline.retrieval.tokens import tokenizer
 
         every = {

@@ -156,13 +156,12 @@ def order_of(
 
 def _build(order: BuildOrder) -> bool:
     """Build, print the result, and return whether it is complete."""
-    import asyncio
-
+    from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.grade.build_order import carry_out
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
-    built = asyncio.run(carry_out(order, progress=TerminalProgress(messages), say=messages.print))
+    built = run(carry_out(order, progress=TerminalProgress(messages), say=messages.print))
     if show_renewal(console, messages, built.result.renewal, built.result.manifest, order.out):
         return built.complete
     _report(console, messages, built.result, order.out, built.config)
@@ -200,14 +199,13 @@ def show_renewal(console: Console, messages: Console, renewal: Renewal | None, m
 
 def show_plan(order: BuildOrder) -> None:
     """Print what a build would send and keep."""
-    import asyncio
-
+    from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.grade.build_order import plan
     from goldbench.pipeline.report.build_text import plan_notes, plan_table
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
-    planned = asyncio.run(plan(order, progress=TerminalProgress(messages)))
+    planned = run(plan(order, progress=TerminalProgress(messages)))
     if planned.grading is not None:
         console.print(planned.grading)
     if planned.renewal is not None and planned.drawn is not None:

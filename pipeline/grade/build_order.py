@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.build import flow
 from goldbench.pipeline.build.personas import with_personas
-from goldbench.pipeline.build.renewal import Renewal, check_renewable
 from goldbench.pipeline.build.steps import UP_TO
 from goldbench.pipeline.build.writers import ModelWriter, OfflineWriter, writer_for
 from goldbench.pipeline.config import Config
@@ -24,6 +23,7 @@ from goldbench.pipeline.report.build_text import passed_over
 
 if TYPE_CHECKING:
     from goldbench.pipeline.build.drawn_queries import Drawn
+    from goldbench.pipeline.build.renewal import Renewal
     from goldbench.pipeline.grade.session import Graded
     from goldbench.pipeline.llm.rehearsal import PlannedStage
 
@@ -99,6 +99,8 @@ def renewable_paths(home: GoldFolder, paths: Sequence[str]) -> list[str]:
     Raises:
         InputError: The set cannot be refreshed, or it does not tell its documents.
     """
+    from goldbench.pipeline.build.renewal import check_renewable
+
     found = list(paths) or check_renewable(home).paths
     check_renewable(home)
     if not found:
