@@ -8,12 +8,12 @@ that a chapter about menus stays.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import islice
 
 from goldbench.pipeline.formats.documents.deep_elements import flatten
-from goldbench.pipeline.formats.documents.page_tree import Element, Node, Remark
+from goldbench.pipeline.formats.documents.page_tree import Element, Node, Remark, take_out, unwrap
 from goldbench.pipeline.text import table
 
 _DROPPED = frozenset({
@@ -82,20 +82,23 @@ def main_content(page: Element) -> Element:
     flatten(body)
     tags, titles = body.tags(), _titles(body)
     holders = {id(holder) for part in _outermost(tags, _is_main)[:9] for holder in (part, *part.parents)}
-    _take_out(_turning_bars(tag for tag in tags if tag.name == "a"))
-    _take_out(tag for tag in tags if id(tag) not in holders and _is_dropped(tag))
+    take_out(_turning_bars(tag for tag in tags if tag.name == "a"))
+    dropped = [tag for tag in tags if id(tag) not in holders and _is_dropped(tag)]
+    buttons = [link for link in _code_buttons(tags, dropped) if id(link) not in holders]
+    take_out(dropped + buttons)
     _measure(body)
     root = _root(body)
-    _take_out(_asides(root, inside=root is not body))
+    take_out(_asides(root, inside=root is not body))
     _mark_code(root)
     inside = root.tags()
     first = next((place for place, tag in enumerate(inside) if tag.name in _MARKED), len(inside))
     leading = set() if _stands_below_heading(root) else {id(tag) for tag in inside[:first]}
     soft = _outermost(inside, lambda tag: _is_furniture(tag, leads=id(tag) in leading))
     if root.size - sum(tag.size for tag in soft) >= _LEAST:
-        _take_out(soft)
+        take_out(soft)
     if len(titles) == 1 and root.first("h1") is None and titles[0] not in (root, *root.parents):
-        root.insert(0, [titles[0].extract()])
+        take_out(titles)
+        root.replace([*titles, *root.contents])
     return root
 
 
@@ -126,11 +129,6 @@ def _outermost(tags: Iterable[Element], wanted: Callable[[Element], bool]) -> li
             found.append(tag)
             inside.add(id(tag))
     return found
-
-
-def _take_out(tags: Iterable[Element]) -> None:
-    for tag in tags:
-        tag.extract()
 
 
 def _is_main(tag: Element) -> bool:
@@ -227,17 +225,30 @@ def _is_mark(link: Element, names: str) -> bool:
 
 
 def _is_button(link: Element, address: str) -> bool:
-    """Whether a link is a picture of an arrow, a mark that a script uses, or a short word beside nothing but code."""
+    """Whether a link is a picture of an arrow, or a mark that a script uses."""
     text = link.text().strip()
     if not text:
         image = link.first("img")
         return image is not None and _ARROWS.fullmatch(str(image.get("alt", ""))) is not None
-    if address.startswith("javascript:") and not re.search(r"\w", text):
-        return True
-    if len(text) > _MAX_LABEL or link.parent is None or link.parent.name != "div":
-        return False
-    beside = list(islice((node for node in link.parent.contents if isinstance(node, Element) or str(node).strip()), 3))
-    return len(beside) == 2 and beside[1] is link and isinstance(beside[0], Element) and beside[0].name == "pre"
+    return address.startswith("javascript:") and not re.search(r"\w", text)
+
+
+def _code_buttons(tags: Iterable[Element], dropped: Iterable[Element]) -> Iterator[Element]:
+    """Yield the links with a short text that stand at the end of an element, behind nothing but code.
+
+    Args:
+        tags: The elements of the page.
+        dropped: Those that are taken out of it.
+    """
+    gone = set(map(id, dropped))
+    rows = {id(tag.parent): tag.parent for tag in tags if tag.name == "pre"}
+    for row in rows.values():
+        if row is not None and row.name == "div":
+            *before, last = (node for node in row.contents if isinstance(node, Element) or node.strip())
+            match [*(node for node in before if id(node) not in gone), last]:
+                case [Element(name="pre"), Element(name="a") as link] if link.attrs:
+                    if 0 < len(link.text().strip()) <= _MAX_LABEL:
+                        yield link
 
 
 def _measure(body: Element) -> None:
@@ -367,13 +378,17 @@ def _mark_code(root: Element) -> None:
     for block in root.find_all("div"):
         if _is_called(block, "fragment") and any(_is_called(line, "line") for line in block.find_all("div")):
             block.name = "pre"
-    frames = {id(frame): frame for block in root.find_all("pre") if (frame := _around(block, "table"))}
+    tables = set(map(id, root.find_all("table")))
+    around = (_around(block, "table") for block in root.find_all("pre"))
+    frames = {id(frame): frame for frame in around if frame is not None and id(frame) in tables}
+    emptied = []
     for frame in frames.values():
-        outer = frame.parent
-        if outer is not None and all(text.isspace() or _is_within(text, "pre") for text in frame.texts()):
-            blocks = [block.extract() for block in frame.find_all("pre")]
-            outer.insert(outer.contents.index(frame), blocks)
-            frame.extract()
+        if all(text.isspace() or _is_within(text, "pre") for text in frame.texts()):
+            blocks = frame.find_all("pre")
+            take_out(blocks)
+            frame.replace(blocks)
+            emptied.append(frame)
+    unwrap(emptied)
 
 
 def _around(node: Node, name: str) -> Element | None:
