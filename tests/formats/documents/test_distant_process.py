@@ -20,7 +20,9 @@ from goldbench.pipeline.formats.documents.distant_process import NodeWorkers
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.pipeline.formats.documents.worker_pool import Budget, WorkerProcess, Workers
+from goldbench.pipeline.formats.documents.task_exchange import Budget
+from goldbench.pipeline.formats.documents.worker_pool import Workers
+from goldbench.pipeline.formats.documents.worker_process import WorkerProcess
 from goldbench.schemas.corpus import Document
 from tests.formats.documents.reading import read
 from tests.formats.documents.test_worker_pool import put_notes
