@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.cluster import ray_cluster
+from goldbench.pipeline.cluster import ray_connection
 from goldbench.pipeline.cluster.ray_cluster import Cluster, cluster
 from goldbench.pipeline.config import Engine, RunSettings
 from goldbench.pipeline.errors import GoldbenchError, UsageError
@@ -44,7 +44,7 @@ def test_no_address_and_local_stand_for_a_cluster_of_this_command(
         started.append(address)
         raise OSError("not in this test")
 
-    monkeypatch.setattr(ray_cluster, "_connect", connect)
+    monkeypatch.setattr(ray_connection, "_connect", connect)
     with pytest.raises(GoldbenchError, match=r"^Ray cannot be started \(not in this test\), or use --engine local$"):
         cluster()
     assert started == [None]
