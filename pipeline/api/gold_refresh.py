@@ -39,7 +39,7 @@ def ordered(
         folder: The folder of the set.
         documents: As in `goldbench.build`; None for the documents of the last build.
         texts: As in `goldbench.build`.
-        config: A ``goldbench.toml`` or its tables, of which ``[model]`` and ``[run]`` are read.
+        config: A ``goldbench.toml`` or its tables, of which ``[model]`` and ``[machines]`` are read.
         options: Settings by keyword.
         answers: The store of answers.
         replay: Whether every answer comes from the store.
@@ -92,6 +92,6 @@ def planned_again(order: BuildOrder, *, progress: bool) -> CostPlan:
 def _config(home: GoldFolder, config: ConfigGiven | None, options: Mapping[str, Any]) -> Config:
     given = config if isinstance(config, Mapping) else read_toml(Path(config)) if config is not None else {}
     settings = home.settings()
-    for name in ("model", "run"):
+    for name in ("model", "machines"):
         settings[name] = {**settings.get(name, {}), **given.get(name, {})}
-    return config_from(settings, options, "generate.queries", "model", "run")
+    return config_from(settings, options, "generate.queries", "model", "machines")

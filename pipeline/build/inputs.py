@@ -59,7 +59,7 @@ def workers_for(config: Config, *, cuts_later: bool = False) -> Workers:
     budget = Budget(
         seconds=settings.seconds, memory_megabytes=settings.memory_megabytes, megabytes=settings.max_megabytes
     )
-    if config.run.engine is Engine.LOCAL:
+    if config.machines.engine is Engine.LOCAL:
         return Workers(budget, settings.jobs, cuts_later=cuts_later)
     from goldbench.pipeline.formats.documents.distant_process import node_workers
 

@@ -121,7 +121,7 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
         MissingExtra: The engine is not installed.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
-    order.config.run.check_available()
+    order.config.machines.check_available()
     writer = await writer_for(order.config, order.answers, replay=order.replay, earlier=_earlier(order))
     if isinstance(writer, ModelWriter):
         writer.say = say
@@ -180,7 +180,7 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
         UsageError: No model is named, or no server; or the engine cannot be used here.
         MissingExtra: The engine is not installed.
     """
-    order.config.run.check_available()
+    order.config.machines.check_available()
     writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
     shaped = with_personas(writer.config)
     claim = Claim(
